@@ -53,6 +53,7 @@
 #include "own-jobs.h"
 #include "pending.h"
 #include "previous-nodes.h"
+#include "queue-subject.h"
 #include "rebalances.h"
 #include "registry.h"
 #include "replacers.h"
@@ -191,6 +192,7 @@ static void follow_unit(Leader *l, Unit *u, UnitEntry *e) {
         must(budget_dependents_on_unit(l, e));
         must(disruption_budget_on_unit(l, u, e));
         must(ordering_on_unit(l, u, e));
+        queue_looks_on_unit(l, e);
         unit_touch(l, u);
         scheduler_on_unit(l, u, e->removed ? NULL : e);
         scheduler_drive_out(l, u, e);

@@ -264,6 +264,7 @@ struct Leader {
         size_t n_held_admitted;   // jobs of limits in the entry that is being made
         uint64_t n_held_judged;   // one by one
         uint64_t queue_revision;  // of the rules by which they were judged last
+        ListNode queue_looks;     // QueueLook.looks: requests that are compared with the rules in several turns
         Map author_jobs;           // by the author's name: how many of his are open (AuthorJobs)
         ListNode authors_admitted; // AuthorJobs.admitted: of the entry that is being made
 

@@ -383,6 +383,7 @@ void held_jobs_clear(Leader *l) {
         list_init(&l->held_closed);
         list_init(&l->held_by_rules);
         list_init(&l->held_over);
+        list_init(&l->queue_looks);
         l->n_held_going = l->n_held_admitted = 0;
         author_jobs_clear(l); // those of open jobs, too
 }
@@ -691,7 +692,7 @@ void held_jobs_step(Leader *l) {
                 leader_mark(l);
 }
 
-bool held_jobs_judge(const Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule) {
+bool held_jobs_judge(Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule) {
         const Argosy__StoredRequest *m = t->held ? cluster_state_find_stored_request(l->state, t->held->number) : NULL;
         size_t left = LOOK_UNITS;
 

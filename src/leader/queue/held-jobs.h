@@ -38,7 +38,7 @@ bool held_jobs_can_hold(const Argosy__Request *request);
 // What holds a request that has come, or one of a job that is held, when its turn has come to be decided. *ret_rule: by
 // which rule it is held or refused, or which counts it; NULL: none. False: of so many units that it is known in a later
 // turn.
-bool held_jobs_judge(const Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule);
+bool held_jobs_judge(Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule);
 // It does not go after all, since somebody else came first. Ends the ticket.
 void held_job_put_back(Leader *l, Ticket *t);
 uint64_t held_job_number(const HeldJob *h);

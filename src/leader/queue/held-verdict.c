@@ -53,7 +53,7 @@ static HeldJobVerdict judge(const Leader *l, const HeldQuestion *q, HeldJobFacts
         return held_job_judge(facts);
 }
 
-bool held_verdict_find(const Leader *l, const HeldQuestion *q, size_t *left, QueueLook **look, HeldJobVerdict *ret,
+bool held_verdict_find(Leader *l, const HeldQuestion *q, size_t *left, QueueLook **look, HeldJobVerdict *ret,
                        const Argosy__QueueRule **ret_rule) {
         HeldJobFacts facts = facts_of(l, q);
 

@@ -25,7 +25,7 @@ typedef struct HeldQuestion {
 
 // What holds it. *ret_rule: by which rule it is held or refused, or which counts it; NULL: none. False: of so many units that it is
 // known in a later turn; *left and *look are those of queue_rule_find().
-bool held_verdict_find(const Leader *l, const HeldQuestion *q, size_t *left, QueueLook **look, HeldJobVerdict *ret,
+bool held_verdict_find(Leader *l, const HeldQuestion *q, size_t *left, QueueLook **look, HeldJobVerdict *ret,
                        const Argosy__QueueRule **ret_rule);
 // The same by what needs no look at what it asks for: it may be held all the same, if this says that it goes.
 HeldJobVerdict held_verdict_without_rules(const Leader *l, const Argosy__StoredRequest *m);

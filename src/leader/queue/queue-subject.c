@@ -8,8 +8,10 @@
 // else that of its template in the cluster. Files are read only if a rule asks for a role, and each once: it is the name
 // that makes the role in few of them.
 //
-// Tens of thousands of units are looked at in several turns (QueueLook). What was found is so until the rules change: a
-// request that goes into the log in parts is asked about in each of its turns, and is as it was.
+// Tens of thousands of units are looked at in several turns (QueueLook). What was found is so until the rules change, or the file of
+// a unit, or of a template, whose role was asked for: then it begins anew, so that no job begins by what a unit was in an earlier
+// turn. The log's entries tell (queue_looks_on_unit()), at one search in a map for each unit and look. An instance that comes
+// meanwhile was asked about with the request that brought it.
 //
 // An update, or a restart a few at a time, is one thing: another one of the same units, and other content for them, are
 // refused as long as it is under way. So is a rebalance, of which there is one at a time.
@@ -39,6 +41,13 @@ enum {
         EXPAND_WORK = 5, // for one more name
 };
 
+// What a name was when a role was found by it.
+typedef struct Seen {
+        Hash spec;
+        bool exists;
+        char name[];
+} Seen;
+
 // A file that comes with the request.
 typedef struct SentFile {
         const Argosy__NamedFile *file;
@@ -58,14 +67,17 @@ typedef struct Subject {
         UnitFile *parsed; // the one that was read last
         const Argosy__NamedFile *parsed_of;
         char role[ROLE_SIZE]; // that was asked for last
+        Map seen;             // units that were asked for their roles, and templates by which these were found
 } Subject;
 
 struct QueueLook {
+        ListNode looks; // in Leader.queue_looks
         Subject subject;
         QueueWalk walk;
         uint64_t revision; // of the rules
         size_t n_sent;     // files of the request: they are gone if who has sent them may bring none any more
         bool known;
+        bool stale;    // a unit has another file than when it was asked for its role
         uint32_t rule; // that counts; 0: none
 };
 
@@ -77,6 +89,7 @@ static void subject_done(Subject *s) {
         for (size_t i = 0; i < s->n_files; i++)
                 free(s->files[i].role);
         map_done(&s->files_by_name);
+        map_done_with(&s->seen, free);
         free(s->files);
         unit_file_free(s->parsed);
 }
@@ -129,6 +142,24 @@ static void name_group(Subject *s, const char *name) {
 }
 
 // ------------------------------------------------------------------------------------------------ roles
+
+static void note_seen(Subject *s, const char *name, const UnitEntry *e) {
+        size_t len = strlen(name) + 1;
+        Seen *seen;
+
+        if (map_find_str(&s->seen, name))
+                return;
+        seen = oom_checked(calloc(1, sizeof(*seen) + len));
+        memcpy(seen->name, name, len);
+        seen->exists = e;
+        if (e)
+                seen->spec = e->spec->hash;
+        (void) oom_check(map_add_str(&s->seen, seen->name, seen));
+}
+
+static bool is_as_seen(const Seen *seen, const UnitEntry *e) {
+        return seen->exists == !e->removed && (e->removed || hash_equal(&seen->spec, &e->spec->hash));
+}
 
 static const char *keep_role(Subject *s, UnitOptions *options) {
         str_fit(s->role, sizeof(s->role), "%s", options->role ?: ROLE_DEFAULT);
@@ -214,13 +245,16 @@ static SentFile *file_of(Subject *s, size_t i, const char *unit, const char *tem
 }
 
 // Of what the cluster has for a unit that comes; NULL: nothing.
-static SpecEntry *spec_of_new(const Subject *s, size_t i, const char *template) {
+static SpecEntry *spec_of_new(Subject *s, size_t i, const char *template) {
         const Argosy__Request *q = s->request;
         const UnitEntry *e = template ? cluster_state_find_unit(s->leader->state, template) : NULL;
         Hash hash;
 
-        if (q->what_case != ARGOSY__REQUEST__WHAT_APPLY)
+        if (q->what_case != ARGOSY__REQUEST__WHAT_APPLY) {
+                if (template)
+                        note_seen(s, template, e);
                 return e ? e->spec : NULL;
+        }
         if (i >= q->apply->n_units ||
             !hash_from_bytes(q->apply->units[i]->spec.data, q->apply->units[i]->spec.len, &hash))
                 return NULL;
@@ -240,6 +274,8 @@ static const char *role_at(size_t i, size_t *left, void *userdata) {
         const char *unit = unit_at(i, s);
         const UnitEntry *e = unit ? cluster_state_find_unit(s->leader->state, unit) : NULL;
 
+        if (unit)
+                note_seen(s, unit, e);
         if (e)
                 return role_by_spec(s, e->spec, unit);
         return unit ? role_of_new(s, i, unit, left) : NULL;
@@ -345,6 +381,7 @@ bool queue_undoes_rules(const Leader *l, const Argosy__Request *request) {
 QueueLook *queue_look_free(QueueLook *look) {
         if (!look)
                 return NULL;
+        list_unlink(&look->looks);
         subject_done(&look->subject);
         queue_walk_done(&look->walk);
         free(look);
@@ -355,14 +392,24 @@ static size_t count_sent(const Argosy__Request *request) {
         return request->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? request->change->n_files : 0;
 }
 
+void queue_looks_on_unit(Leader *l, const UnitEntry *e) {
+        list_foreach (i, &l->queue_looks) {
+                QueueLook *look = CONTAINER_OF(i, QueueLook, looks);
+                const Seen *seen = map_find_str(&look->subject.seen, e->record->name);
+
+                look->stale |= seen && !is_as_seen(seen, e);
+        }
+}
+
 static bool is_outdated(const Leader *l, const QueueLook *look) {
-        return look->revision != cluster_state_queue_revision(l->state) ||
+        return look->stale || look->revision != cluster_state_queue_revision(l->state) ||
                look->n_sent != count_sent(look->subject.request);
 }
 
-static QueueLook *look_new(const Leader *l, const Argosy__Request *request) {
+static QueueLook *look_new(Leader *l, const Argosy__Request *request) {
         QueueLook *look = oom_checked(calloc(1, sizeof(*look)));
 
+        list_append(&l->queue_looks, &look->looks);
         look->revision = cluster_state_queue_revision(l->state);
         look->n_sent = count_sent(request);
         look->subject.leader = l;
@@ -406,7 +453,7 @@ static const Argosy__QueueRule *rule_of(const Leader *l, const QueueLook *look) 
         return NULL;
 }
 
-bool queue_rule_find(const Leader *l, const Argosy__Author *author, const Argosy__Request *request, size_t *left,
+bool queue_rule_find(Leader *l, const Argosy__Author *author, const Argosy__Request *request, size_t *left,
                      QueueLook **look, const Argosy__QueueRule **ret) {
         bool is_new;
 

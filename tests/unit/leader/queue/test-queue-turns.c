@@ -45,8 +45,8 @@ static void count_turns(const RigAnswer *a, Counted *ret) {
         assert_true(a->final);
 }
 
-// New instances of a template that comes with them.
-static RigAnswer *ask_to_submit(size_t n, const char *content) {
+// Instances of a template, which comes with them; NULL: of the one that is there.
+static RigAnswer *ask_for(Argosy__Verb verb, size_t n, const char *content) {
         static char names[UNITS][32], *pointers[UNITS];
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
@@ -58,16 +58,20 @@ static RigAnswer *ask_to_submit(size_t n, const char *content) {
                 pointers[i] = names[i];
         }
         file.name = file.path = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content ?: "")};
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        change.verb = SUBMIT;
+        change.verb = verb;
         change.names = pointers;
         change.n_names = n;
         change.files = &files;
-        change.n_files = 1;
+        change.n_files = content != NULL;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &change;
         return rig_ask(&g, &request);
+}
+
+static RigAnswer *ask_to_submit(size_t n, const char *content) {
+        return ask_for(SUBMIT, n, content);
 }
 
 static const Argosy__Response *submit(size_t n, const char *content, Counted *ret) {
@@ -127,6 +131,53 @@ static void rules_that_change_meanwhile_count(void **state) {
         (void) rig_ask(&g, &change); // is decided in the first turn of that which comes now
         assert_int_equal(submit(UNITS, SERVICE, &counted)->status, EPERM);
         assert_null(rig_record(&g, "w@0.service"));
+}
+
+// By the file that comes for it a unit is of another role, in the first turn of a request about thousands.
+static const Argosy__Response *load_while_changed(const char *name, Counted *ret) {
+        Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
+        Argosy__Request make = ARGOSY__REQUEST__INIT;
+        Argosy__QueueRule about = rule(REFUSE, "");
+        uint64_t id[2] = {++g.id, 67};
+        RigAnswer *a;
+
+        about.role = (char *) "db";
+        about.verb = (char *) "load";
+        about.text = (char *) "frozen";
+        (void) add_rule(about);
+        change.name = (char *) "db";
+        change.weight = 1;
+        make.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
+        make.role_change = &change;
+        (void) rig_ask_and_settle(&g, &make);
+        (void) rig_change_with(&g, SUBMIT, name, SERVICE "[X-Argosy]\nRole=db\n", true, (const uint8_t *) id);
+        a = ask_for(ARGOSY__VERB__VERB_LOAD, UNITS, NULL);
+        count_turns(a, ret);
+        return rig_last(a);
+}
+
+static void a_unit_that_comes_to_another_role_meanwhile_counts(void **state) {
+        const Argosy__Response *r;
+        Counted counted;
+
+        assert_int_equal(submit(UNITS, SERVICE, &counted)->status, 0);
+        r = load_while_changed("w@0.service", &counted);
+        assert_int_equal(r->status, EPERM);
+        assert_in_range(counted.n_turns, 2, TURNS_MAX - 1);
+        assert_int_equal(rig_record(&g, "w@1.service")->target, ARGOSY__TARGET__TARGET_INACTIVE);
+}
+
+// What others do to other units, and what leaves the file as it is, begins nothing anew.
+static void what_leaves_roles_as_they_are_costs_no_turn(void **state) {
+        Counted alone, beside;
+
+        (void) add_role_rule(REFUSE, "nobody");
+        assert_int_equal(submit(UNITS, SERVICE, &alone)->status, 0);
+        count_turns(ask_for(ARGOSY__VERB__VERB_LOAD, UNITS, NULL), &alone);
+        (void) rig_change_with(&g, ARGOSY__VERB__VERB_LOAD, "w@0.service", NULL, false, NULL);
+        (void) rig_change_with(&g, SUBMIT, "other.service", SERVICE, false, NULL);
+        count_turns(ask_for(ARGOSY__VERB__VERB_LOAD, UNITS, NULL), &beside);
+        assert_in_range(beside.n_turns, 1, alone.n_turns + 1);
 }
 
 // Two templates in turn, whose roles are made of names: each of them is read again and again.
@@ -218,6 +269,8 @@ int main(void) {
                 RIG_TEST(thousands_are_compared_in_turns_and_their_file_is_read_once),
                 RIG_TEST(a_role_that_is_made_of_names_is_found_among_thousands),
                 RIG_TEST(rules_that_change_meanwhile_count),
+                RIG_TEST(what_leaves_roles_as_they_are_costs_no_turn),
+                RIG_TEST(a_unit_that_comes_to_another_role_meanwhile_counts),
                 RIG_TEST(files_that_he_may_not_bring_any_more_are_not_read),
                 RIG_TEST(those_that_are_due_are_compared_in_turns),
         };

@@ -9,7 +9,10 @@
 // that is no job's is the cluster's own (a move, a restart elsewhere), and may have come behind a change that somebody asked
 // for: then the explicit start, restart and stop tell, and at last the records of the jobs that have begun since.
 //
-// Failures: when more jobs have begun since than are looked at (CHANGED_SINCE_LOOKS), the unit counts as changed.
+// Jobs that had begun before that and have changed something since (what was held back, updates) are among those.
+//
+// Failures: when more jobs are to be looked at than are (CHANGED_SINCE_LOOKS), or one that began since is not remembered, the unit counts
+// as changed.
 
 #include "changed-since.h"
 
@@ -43,6 +46,8 @@ void changed_since_renew(const Leader *l, Ticket *t) {
         t->asked.revision = cluster_state_revision(l->state);
 }
 
+enum { LATE_MAX = 64 }; // so many that went on are looked at
+
 static uint64_t bound_of(const Ticket *t) {
         return t->asked.if_revision > 0 ? MIN_OF(t->asked.if_revision, t->asked.revision)
                                         : t->asked.revision;
@@ -68,31 +73,61 @@ static size_t looks_of(const Argosy__JobRecord *job) {
 typedef enum Search {
         SEARCH_NONE,
         SEARCH_FOUND,
-        SEARCH_UNKNOWN, // there are too many to be looked at, or one cannot name all of its units
+        SEARCH_UNKNOWN, // there are too many to be looked at, one cannot name all of its units, or one is not remembered
 } Search;
 
-// The newest of the jobs that have begun since and have changed the unit.
-static Search search_jobs(const ClusterState *state, Ticket *t, const char *unit, uint64_t *ret_job) {
-        uint64_t oldest = cluster_state_job_begun_before(state, bound_of(t));
-        uint64_t number = cluster_state_job_before(state, UINT64_MAX);
+// SEARCH_NONE: the job has not changed it.
+static Search search_job(const ClusterState *state, Ticket *t, uint64_t number, const char *unit, uint64_t *ret_job) {
+        Argosy__JobRecord *job;
+        bool found, cut;
 
-        for (; number > oldest; number = cluster_state_job_before(state, number)) {
-                Argosy__JobRecord *job;
-                bool found, cut;
+        if (t->asked.n_looks++ >= CHANGED_SINCE_LOOKS)
+                return SEARCH_UNKNOWN;
+        if (number == t->job || cluster_state_read_job(state, number, &job) < 0)
+                return SEARCH_NONE;
+        found = names(job, unit);
+        cut = job->cut;
+        t->asked.n_looks += looks_of(job);
+        message_free(job);
+        *ret_job = found ? number : 0;
+        return found ? SEARCH_FOUND : cut ? SEARCH_UNKNOWN : SEARCH_NONE;
+}
 
-                if (t->asked.n_looks++ >= CHANGED_SINCE_LOOKS)
-                        return SEARCH_UNKNOWN;
-                if (number == t->job || cluster_state_read_job(state, number, &job) < 0)
-                        continue;
-                found = names(job, unit);
-                cut = job->cut;
-                t->asked.n_looks += looks_of(job);
-                message_free(job);
-                *ret_job = found ? number : 0;
-                if (found || cut)
-                        return found ? SEARCH_FOUND : SEARCH_UNKNOWN;
+// Of those that began no later than `newest` and have changed something since.
+static Search search_late(const ClusterState *state, Ticket *t, uint64_t newest, const char *unit, uint64_t *ret_job) {
+        uint64_t late[LATE_MAX];
+        size_t n = cluster_state_late_jobs(state, bound_of(t), newest + 1, late, LATE_MAX);
+
+        for (size_t i = 0; i < n; i++) {
+                Search found = search_job(state, t, late[i], unit, ret_job);
+
+                if (found != SEARCH_NONE)
+                        return found;
         }
-        return SEARCH_NONE;
+        return n < LATE_MAX ? SEARCH_NONE : SEARCH_UNKNOWN;
+}
+
+// Whether all jobs that began behind `newest`, the last one that began before, are remembered. Those before the first in a row may
+// be kept beside it.
+static bool is_complete(const ClusterState *state, uint64_t newest) {
+        uint64_t first = cluster_state_first_job(state);
+
+        return newest >= first || first <= 1;
+}
+
+// The newest of the jobs that have begun since and have changed the unit, or of those that went on.
+static Search search_jobs(const ClusterState *state, Ticket *t, const char *unit, uint64_t *ret_job) {
+        uint64_t newest = cluster_state_job_begun_before(state, bound_of(t));
+        uint64_t number = cluster_state_job_before(state, UINT64_MAX);
+        Search found;
+
+        for (; number > newest; number = cluster_state_job_before(state, number)) {
+                found = search_job(state, t, number, unit, ret_job);
+                if (found != SEARCH_NONE)
+                        return found;
+        }
+        found = search_late(state, t, newest, unit, ret_job);
+        return found == SEARCH_NONE && !is_complete(state, newest) ? SEARCH_UNKNOWN : found;
 }
 
 // Another job that has given the unit this revision, behind what was asked against. 0: none has.

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Who has changed a unit since a request was asked for, where its record does not say it any more: a job that began before that and
+// went on, and one that is not remembered.
+#include "changed-since.h"
+#include "queue-words.h"
+
+enum { LONG = 200, TIMES = 40 }; // names of a record, and records: together more than is kept of the past
+
+static Ticket asked_now(void) {
+        return (Ticket){.asked.revision = cluster_state_revision(g.state)};
+}
+
+static bool is_changed(Ticket t, const char *unit) {
+        return changed_since(g.leader, &t, unit);
+}
+
+static void a_unit_that_was_never_there_is_not_changed(void **state) {
+        Ticket t;
+
+        (void) answer((Ask){START, "a.service", SERVICE});
+        t = asked_now();
+        (void) answer((Ask){START, "b.service", SERVICE});
+        (void) answer((Ask){ARGOSY__VERB__VERB_DESTROY, "b.service"});
+        assert_true(is_changed(t, "b.service"));
+        assert_false(is_changed(t, "c.service"));
+        assert_false(is_changed(t, "a.service"));
+}
+
+// Its number is from before, and what it has changed is from behind.
+static void a_job_that_was_held_back_meanwhile_is_found(void **state) {
+        uint64_t job, by;
+        Ticket t;
+
+        (void) answer((Ask){START, "a.service", SERVICE});
+        job = hold((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service", .hold = true});
+        (void) answer((Ask){START, "b.service", SERVICE});
+        t = asked_now();
+        assert_int_equal(release(job), 0);
+        rig_settle(&g);
+        assert_null(rig_record(&g, "a.service"));
+        assert_true(is_changed(t, "a.service"));
+        by = changed_since_by(g.leader, &t, "a.service");
+        assert_int_equal(by, job);
+        assert_false(is_changed(t, "b.service"));
+        assert_false(is_changed(t, "c.service"));
+}
+
+static void change_long(Argosy__Verb verb) {
+        static char names[LONG][UNIT_NAME_MAX + 1], *pointers[LONG];
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 66};
+
+        for (size_t i = 0; i < LONG; i++) {
+                snprintf(names[i], sizeof(names[i]), "l@%0200zu.service", i);
+                pointers[i] = names[i];
+        }
+        file.name = file.path = (char *) "l@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = verb;
+        change.names = pointers;
+        change.n_names = LONG;
+        change.files = &files;
+        change.n_files = verb == START;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+// Any of those that are forgotten may have taken it away.
+static void what_a_forgotten_job_may_have_changed_is_changed(void **state) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t job;
+        Ticket t;
+
+        m.history_mib = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
+        request.queue_change = &m;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        (void) answer((Ask){START, "a.service", SERVICE});
+        t = asked_now();
+        (void) answer((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service"});
+        job = last_job();
+        for (size_t i = 0; i < TIMES; i++)
+                change_long(i % 2 ? STOP : START);
+        assert_int_equal(state_of(job), ARGOSY__JOB_STATE__JOB_UNKNOWN);
+        assert_true(is_changed(t, "a.service"));
+        assert_int_equal(changed_since_by(g.leader, &t, "a.service"), 0);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                RIG_TEST(a_unit_that_was_never_there_is_not_changed),
+                RIG_TEST(a_job_that_was_held_back_meanwhile_is_found),
+                RIG_TEST(what_a_forgotten_job_may_have_changed_is_changed),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -28,7 +28,7 @@
 enum {
         CLUSTER_UNITS_MAX = 1000000,
         CLUSTER_HOSTS_MAX = 16384,
-        CLUSTER_FORMER_HOSTS_MAX = 1024, // removed hosts whose labels are remembered; the oldest go first
+        CLUSTER_FORMER_HOSTS_MAX = 1024, // removed hosts that are remembered; the oldest go first
         CLUSTER_ROLLOUTS_MAX = 1024,     // of those that have ended the oldest go first
         CLUSTER_ROLES_MAX = 1024,
         CLUSTER_POOLS_MAX = 256,
@@ -263,6 +263,9 @@ const Argosy__HostRecord *cluster_state_resolve_node(const ClusterState *s, cons
                                                      uint32_t *ret_node, bool *ret_ambiguous);
 // What is remembered of a removed host. NULL: nothing.
 const Argosy__FormerHost *cluster_state_find_former(const ClusterState *s, const void *host_id, size_t len);
+// Likewise, by the key that it had. Walks over all of them (CLUSTER_FORMER_HOSTS_MAX): for strangers, whose handshake
+// costs a hundred times as much.
+const Argosy__FormerHost *cluster_state_find_former_by_pin(const ClusterState *s, const Hash *pin);
 // Of this name, also when it has ended. NULL: none.
 const Argosy__RolloutRecord *cluster_state_find_rollout(const ClusterState *s, const char *name);
 // By name.

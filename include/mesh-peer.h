@@ -26,5 +26,11 @@ typedef struct MeshAddress {
         uint16_t port;
 } MeshAddress;
 
+typedef enum MeshRefusal { // what a voter, which showed its key, said last of ours
+        MESH_NOT_REFUSED,
+        MESH_REFUSED_UNKNOWN, // it does not know it: perhaps not yet
+        MESH_REFUSED_REMOVED, // it was a member's that was removed, which is final
+} MeshRefusal;
+
 // What one host says of a voter, as far as it can be. False: it makes no sense.
 bool mesh_peer_from_voter(const Argosy__Voter *voter, MeshPeer *ret);

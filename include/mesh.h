@@ -39,6 +39,7 @@ typedef struct MeshLinkInfo { // to a voter; pointers are valid until the loop r
         bool up;
         const char *address; // that it is up to
         const char *why;     // it is not; empty: not tried yet
+        MeshRefusal refusal;
 } MeshLinkInfo;
 
 typedef struct MeshOps {
@@ -64,6 +65,9 @@ typedef struct MeshOps {
         // A link to or from a host failed or was refused. Told once until the link was up again or the
         // reason changes. `why` is for people.
         void (*link_failed)(uint32_t host, const char *why, void *userdata);
+        // More than half of the voters of mesh_set_voters(), ourselves not counted, refuse this host, one at least since it was
+        // removed from the cluster (who votes no more cannot know), and none takes it. Told once until a link came up. May be NULL.
+        void (*removed)(void *userdata);
         // Links that we dialled came up: mesh_local_addresses() may say something new. May be NULL.
         void (*links_changed)(void *userdata);
 } MeshOps;

@@ -13,7 +13,8 @@
 // gets it, who therefore never sees `opened`.
 //
 // In TLS 1.3 a dialler is done before the listener has judged its certificate: `opened` at the dialler does
-// not say that the peer wants us. If it does not, `closed` follows with -EACCES.
+// not say that the peer wants us. If it does not, `closed` follows with -EACCES, or -EKEYREVOKED if the peer knows
+// our key as that of a removed member.
 //
 // The process must ignore SIGPIPE: a peer may be gone when its bytes leave.
 //

@@ -22,9 +22,15 @@
 typedef struct Identity Identity; // include/identity.h
 typedef struct TlsContext TlsContext;
 
-// Judges a peer's public key. True: go on. Called from the handshake of either side, except for ALPN_JOIN
-// and where the dialler named the pin that it expects. `alpn` is one of the constants above.
-typedef bool (*TlsJudge)(const Hash *pin, const char *alpn, void *userdata);
+typedef enum TlsVerdict {
+        TLS_STRANGER, // not known
+        TLS_MEMBER,   // go on
+        TLS_REMOVED,  // was a member's, and will never be one's again: the peer is told so
+} TlsVerdict;
+
+// Judges a peer's public key. Called from the handshake of either side, except for ALPN_JOIN and where the
+// dialler named the pin that it expects. `alpn` is one of the constants above.
+typedef TlsVerdict (*TlsJudge)(const Hash *pin, const char *alpn, void *userdata);
 
 // `identity` needs key and certificate; its CA certificate, if any, is sent along, so that joiners can check
 // it against their token. Everything is copied. `userdata` must outlive all sessions of the context.
@@ -55,6 +61,6 @@ TlsSession *tls_session_free(TlsSession *s);
 DEFINE_CLEANUP(TlsSession *, tls_session_free)
 // Borrowed, for gnutls_handshake() and the transport functions.
 gnutls_session_t tls_session_gnutls(TlsSession *s);
-// After the handshake. `expect_pin` NULL: ask the judge. -EACCES if the peer is not welcome, -ENOMEM; both
-// with *ret_why, a static sentence that goes on from the peer's name.
+// After the handshake. `expect_pin` NULL: ask the judge. -EACCES if the peer is not welcome, -EKEYREVOKED if it was
+// removed, -ENOMEM; all with *ret_why, a static sentence that goes on from the peer's name.
 int tls_session_judge(TlsSession *s, const Hash *expect_pin, TlsPeer *ret, const char **ret_why);

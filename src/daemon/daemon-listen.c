@@ -48,10 +48,15 @@ static uint32_t host_of_pin(Daemon *d, const Hash *pin, uint32_t *ret_raft_id) {
         return 0;
 }
 
-bool daemon_listen_judge(const Hash *pin, const char *alpn, void *userdata) {
-        uint32_t raft_id, host = host_of_pin(userdata, pin, &raft_id);
+// A removal stands in the log, so it is final, however old the state is. A key that is not known proves nothing: this host
+// may not have heard of its owner yet.
+TlsVerdict daemon_listen_judge(const Hash *pin, const char *alpn, void *userdata) {
+        Daemon *d = userdata;
+        uint32_t raft_id, host = host_of_pin(d, pin, &raft_id);
 
-        return host > 0 && (!streq(alpn, ALPN_RAFT) || raft_id > 0);
+        if (host > 0)
+                return streq(alpn, ALPN_RAFT) && raft_id == 0 ? TLS_STRANGER : TLS_MEMBER;
+        return d->state && cluster_state_find_former_by_pin(d->state, pin) ? TLS_REMOVED : TLS_STRANGER;
 }
 
 static void on_accepted(Listener *l, Stream *s, void *userdata) {

@@ -5,11 +5,11 @@
 
 #include <stdbool.h>
 
-#include "hash.h"
+#include "tls-context.h"
 
 typedef struct Daemon Daemon;
 
-// Whether the owner of this key may speak this protocol with us. `userdata`: the Daemon.
-bool daemon_listen_judge(const Hash *pin, const char *alpn, void *userdata);
+// Who the owner of this key is, and whether it may speak this protocol with us. `userdata`: the Daemon.
+TlsVerdict daemon_listen_judge(const Hash *pin, const char *alpn, void *userdata);
 // Listens on `d->port_fd`, which is the listener's afterwards. Negative errno and a sentence in *ret_why.
 int daemon_listen_open(Daemon *d, char **ret_why);

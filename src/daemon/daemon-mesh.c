@@ -16,6 +16,7 @@
 #include "leader.h"
 #include "log.h"
 #include "mesh.h"
+#include "peers.h"
 #include "renew.h"
 #include "router.h"
 #include "socket-access.h"
@@ -135,6 +136,20 @@ static void on_link_failed(uint32_t host, const char *why, void *userdata) {
                  why);
 }
 
+// As if the leader had told it, when it was not there.
+static void on_removed(void *userdata) {
+        Daemon *d = userdata;
+        _cleanup_free_ char *notice = peers_notice(d);
+
+        if (is_ending(d))
+                return;
+        log_notice("This host was removed from the cluster while it could not hear of it.");
+        if (d->config.stop_when_removed)
+                join_reset(d, "removed while it was away", on_forgotten, d);
+        else
+                log_warning("Its units go on running (StopWhenRemoved=no): %s.", notice ?: strerror(ENOMEM));
+}
+
 static void on_links_changed(void *userdata) {
         Daemon *d = userdata;
 
@@ -150,6 +165,7 @@ static const MeshOps mesh_ops = {
         .voters_announced = on_voters_announced,
         .host_drained = on_host_drained,
         .link_failed = on_link_failed,
+        .removed = on_removed,
         .links_changed = on_links_changed,
 };
 

@@ -42,6 +42,7 @@ struct Mesh {
 
         Drain drain; // what API calls changed: told from the loop
         bool links_changed;
+        bool removal_told;
         Local local;
 
         // Refusals that were told, so that a host that tries again and again is told once. A ring.
@@ -68,6 +69,7 @@ void mesh_unref(Mesh *m); // one of n_open is gone
 void mesh_drop_hints(Mesh *m);
 void mesh_drop_links(Mesh *m);
 void mesh_report_pending(Mesh *m);                                     // one link's; marks the drain if there was one
+bool mesh_is_removed(const Mesh *m); // as MeshOps.removed says
 void mesh_on_seen(Mesh *m, uint32_t host, const char *address);        // it dialled us from there
 
 // mesh-hosts.c

@@ -55,6 +55,7 @@ static void on_up(Link *l, void *userdata) {
 
         l->epoch = ++m->last_epoch;
         m->links_changed = true;
+        m->removal_told = false;
         drain_mark(&m->drain);
 }
 
@@ -86,7 +87,11 @@ static void on_message(Link *l, const Argosy__ToHost *message, void *userdata) {
 }
 
 static void on_down(Link *l, void *userdata) {
-        mesh_reconsider(userdata);
+        Mesh *m = userdata;
+
+        mesh_reconsider(m);
+        if (!l->abandoned && l->refusal == MESH_REFUSED_REMOVED)
+                drain_mark(&m->drain); // it may be the one that was missing
 }
 
 static void on_failed(Link *l, const char *why, void *userdata) {
@@ -141,6 +146,24 @@ void mesh_report_pending(Mesh *m) {
                         return;
                 }
         }
+}
+
+bool mesh_is_removed(const Mesh *m) {
+        size_t n = 0, n_refuse = 0;
+        bool is_removed = false;
+
+        for (size_t i = 0; i < m->n_voters; i++) {
+                const Link *l = find_link(m, m->voters[i].host);
+
+                if (m->voters[i].host == m->self.host)
+                        continue;
+                n++;
+                if (l && l->up)
+                        return false;
+                n_refuse += l && l->refusal != MESH_NOT_REFUSED;
+                is_removed |= l && l->refusal == MESH_REFUSED_REMOVED;
+        }
+        return is_removed && 2 * n_refuse > n;
 }
 
 // ---- to whom
@@ -301,6 +324,7 @@ size_t mesh_links(const Mesh *m, MeshLinkInfo *ret, size_t max) {
                                 .up = l->up,
                                 .address = l->up ? stream_peer(l->stream)->address : "",
                                 .why = l->reported_why,
+                                .refusal = l->refusal,
                         };
         }
         return n;

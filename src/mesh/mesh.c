@@ -65,6 +65,11 @@ static void on_drain(void *userdata) {
                 local_deliver(&m->local, m->leader == m->self.host);
         if (!m->closing)
                 mesh_report_pending(m);
+        if (!m->closing && !m->removal_told && mesh_is_removed(m)) {
+                m->removal_told = true;
+                if (m->ops->removed)
+                        m->ops->removed(m->userdata);
+        }
         if (!m->closing && m->links_changed) {
                 m->links_changed = false;
                 if (m->ops->links_changed)

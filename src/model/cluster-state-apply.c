@@ -225,9 +225,10 @@ static int remember_host(ClusterState *s, const Argosy__HostRecord *host) {
         Argosy__FormerHost former = ARGOSY__FORMER_HOST__INIT, *copy;
         int r;
 
-        if (host->n_set_labels == 0 || host->host_id.len == 0)
+        if (host->host_id.len == 0)
                 return 0;
         former.host_id = host->host_id;
+        former.key_pin = host->key_pin;
         former.set_labels = host->set_labels;
         former.n_set_labels = host->n_set_labels;
         copy = message_copy(&former);

@@ -246,6 +246,13 @@ const Argosy__FormerHost *cluster_state_find_former(const ClusterState *s, const
         return i < s->n_former ? s->former[i] : NULL;
 }
 
+const Argosy__FormerHost *cluster_state_find_former_by_pin(const ClusterState *s, const Hash *pin) {
+        for (size_t i = 0; i < s->n_former; i++)
+                if (s->former[i]->key_pin.len == HASH_SIZE && memcmp(s->former[i]->key_pin.data, pin->bytes, HASH_SIZE) == 0)
+                        return s->former[i];
+        return NULL;
+}
+
 void state_hosts_done(ClusterState *s) {
         for (size_t i = 0; i < s->n_hosts; i++)
                 state_retire_message(s, s->hosts[i].record);

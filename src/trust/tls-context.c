@@ -260,8 +260,15 @@ static int judge_pin(const TlsContext *c, const Hash *expect_pin, const TlsPeer 
                 *ret_why = "has another key than the one known for it";
                 return -EACCES;
         }
-        if (c->judge && c->judge(&peer->pin, peer->alpn, c->userdata))
+        switch (c->judge ? c->judge(&peer->pin, peer->alpn, c->userdata) : TLS_STRANGER) {
+        case TLS_MEMBER:
                 return 0;
+        case TLS_REMOVED:
+                *ret_why = "was removed from the cluster";
+                return -EKEYREVOKED;
+        case TLS_STRANGER:
+                break;
+        }
         *ret_why = "has a key that is not known as a member's";
         return -EACCES;
 }

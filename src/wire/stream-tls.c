@@ -61,6 +61,10 @@ static void fail_tls(Stream *s, int r, const char *what) {
         if (r == GNUTLS_E_FATAL_ALERT_RECEIVED) {
                 gnutls_alert_description_t alert = gnutls_alert_get(session);
 
+                if (alert == GNUTLS_A_CERTIFICATE_REVOKED) {
+                        stream_fail(s, -EKEYREVOKED, false, "the peer says that this host was removed from the cluster");
+                        return;
+                }
                 stream_fail(s, -EACCES, false, "the peer refused us: %s",
                             gnutls_alert_get_name(alert) ?: "unknown alert");
                 return;
@@ -81,7 +85,7 @@ static void judge(Stream *s) {
         r = tls_session_judge(s->tls, s->has_expect_pin ? &s->expect_pin : NULL, &peer, &why);
         if (r < 0) {
                 (void) gnutls_alert_send(tls_session_gnutls(s->tls), GNUTLS_AL_FATAL,
-                                         GNUTLS_A_ACCESS_DENIED);
+                                         r == -EKEYREVOKED ? GNUTLS_A_CERTIFICATE_REVOKED : GNUTLS_A_ACCESS_DENIED);
                 stream_fail(s, r, true, "the peer %s", why);
                 return;
         }

@@ -143,8 +143,70 @@ def test_who_votes_no_more_has_no_connection_to_the_log(c: Cluster):
             eventually(lambda: connections(node, deaf) == 0, within=20, what=f"{node.name} has no connection to it")
     finally:
         deaf.run("systemctl kill --signal=CONT argosyd")
-    eventually(lambda: deaf.journal("argosyd").count("refused us") > 0)
+    eventually(lambda: "This host was removed from the cluster while it could not hear of it" in deaf.journal("argosyd"))
     eventually(lambda: connections(leader, deaf) == 0, what="it knocks, is refused, and stays outside")
+
+
+def removed_while_cut_off(c, node, rest):
+    node.partition()
+    eventually(lambda: c.members(rest)[node.name].endswith(" lost"))
+    c.ctl(f"cluster remove {node.name}", on=rest)
+    eventually(lambda: sum(n for name, n in c.spread("w@*").items() if name != node.name) == 6)
+    node.heal()
+
+
+def test_who_was_removed_while_he_could_not_hear_of_it_hears_so_later(c: Cluster):
+    n1, n2, n3 = cluster_of_three(c)
+    c.start("w@{1..6}", on=n1)
+    leader, (other, third) = c.leader(n1), c.followers()
+    removed_while_cut_off(c, leader, other)
+    eventually(lambda: list(c.members(leader)) == [leader.name], what="it is a cluster of its own")
+    assert c.known(on=leader) == set()
+    c.assert_once("w@*", 6)
+    assert "removed from the cluster while it could not hear of it" in leader.journal("argosyd")
+    c.join(leader, to=third)
+    eventually(lambda: list(c.members(leader).values()).count("voter online") == 3)
+    # and one whose machine was off
+    third.kill()
+    eventually(lambda: c.members(other)[third.name].endswith(" lost"))
+    c.ctl(f"cluster remove {third.name}", on=other)
+    third.boot()
+    eventually(lambda: list(c.members(third)) == [third.name])
+    c.assert_once("w@*", 6)
+
+
+def units_on(c, name):
+    return {unit for unit, nodes in c.active("w@*").items() if name in nodes}
+
+
+KEEPS = "[Node]\nStopWhenRemoved=no\n"
+
+
+def test_a_removed_host_keeps_its_units_if_it_is_told_to(c: Cluster):
+    n1, n2, n3 = cluster_of_three(c)
+    n3.write("/etc/argosy/argosy.conf.d/keep.conf", KEEPS)
+    n3.run("systemctl reload argosyd")
+    c.start("w@{1..6}", on=n1)
+    mine = units_on(c, "n3")
+    assert mine
+    removed_while_cut_off(c, n3, n1)
+    eventually(lambda: "was removed from the cluster, says" in c.ctl("cluster status", on=n3))
+    status = c.ctl("cluster status", on=n3)
+    assert "cluster join ADDRESS TOKEN" in status and "cluster leave --force" in status and "cluster peers" not in status
+    stays(lambda: units_on(c, "n3") == mine, 2)
+    token = c.ctl("cluster token --quiet", on=n1).strip()
+    c.ctl(f"cluster join {n1.address} {token}", on=n3)
+    eventually(lambda: list(c.members(n3).values()).count("voter online") == 3)
+    c.assert_once("w@*", 6)
+    # the other way out
+    n3.partition()
+    eventually(lambda: c.members(n1)["n3"].endswith(" lost"))
+    c.ctl("cluster remove n3", on=n1)
+    n3.heal()
+    eventually(lambda: "was removed from the cluster, says" in c.ctl("cluster status", on=n3))
+    c.ctl("cluster leave", on=n3)
+    eventually(lambda: list(c.members(n3)) == ["n3"])
+    n3.run("rm /etc/argosy/argosy.conf.d/keep.conf; systemctl reload argosyd")
 
 
 def test_a_removed_host_answers_no_joiner(c: Cluster):

@@ -13,14 +13,15 @@ enum { MEMBERS_MAX = 4 };
 static Identity member[MEMBERS_MAX]; // 0 is the first host, with the CA's key
 static TlsContext *member_tls[MEMBERS_MAX];
 static bool member_trusted[MEMBERS_MAX]; // what the judge says
+static bool member_removed[MEMBERS_MAX]; // likewise; false unless a test sets it
 static unsigned members_judged;
 
-static inline bool members_judge(const Hash *pin, const char *alpn, void *userdata) {
+static inline TlsVerdict members_judge(const Hash *pin, const char *alpn, void *userdata) {
         members_judged++;
         for (size_t i = 0; i < MEMBERS_MAX; i++)
-                if (member_trusted[i] && hash_equal(&member[i].pin, pin))
-                        return true;
-        return false;
+                if (hash_equal(&member[i].pin, pin))
+                        return member_removed[i] ? TLS_REMOVED : member_trusted[i] ? TLS_MEMBER : TLS_STRANGER;
+        return TLS_STRANGER;
 }
 
 static inline void members_join(size_t i) {
@@ -40,6 +41,7 @@ static inline int members_setup(void **state) {
                         members_join(i);
                 assert_int_equal(tls_context_new(&member[i], members_judge, NULL, &member_tls[i]), 0);
                 member_trusted[i] = true;
+                member_removed[i] = false;
         }
         return 0;
 }

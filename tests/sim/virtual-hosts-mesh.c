@@ -251,8 +251,8 @@ void member_init(Member *m, VirtualHosts *all, size_t number) {
 }
 
 // A dialler names the key that it expects; nobody is judged.
-static bool judge(const Hash *pin, const char *alpn, void *userdata) {
-        return false;
+static TlsVerdict judge(const Hash *pin, const char *alpn, void *userdata) {
+        return TLS_STRANGER;
 }
 
 void member_on_joined(Member *m, Argosy__JoinReply *reply) {

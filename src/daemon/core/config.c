@@ -66,6 +66,8 @@ static const struct ConfigKey {
          "user@UID container@NAME ...: systemd managers of this host that are nodes too"},
         {"Node", "CheckSec", KEY_SPAN, offsetof(Config, check_us), "10min", USEC_PER_SEC,
          24 * 3600 * USEC_PER_SEC, "in so long all units are looked at once for signals that systemd lost"},
+        {"Node", "StopWhenRemoved", KEY_BOOL, offsetof(Config, stop_when_removed), "yes", 0, 0,
+         "stop the cluster's units when it turns out that this host was removed while it could not hear of it"},
         {"Node", "KeepCPUPercent", KEY_NUMBER, offsetof(Config, keep_cpu_percent), "0", 0, 100,
          "part of the cores that is not offered to units with ReserveCPU="},
         {"Node", "KeepMemoryPercent", KEY_NUMBER, offsetof(Config, keep_memory_percent), "10", 0, 100,

@@ -30,6 +30,7 @@ typedef struct Config {
         char **managers; // of users and containers, to be served too
         size_t n_managers;
         uint64_t check_us;
+        bool stop_when_removed;
         uint64_t keep_cpu_percent, keep_memory_percent;             // of the machine: not offered
         uint64_t overcommit_cpu_percent, overcommit_memory_percent; // of what is offered
         uint64_t mass_loss_percent;

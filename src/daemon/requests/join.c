@@ -25,6 +25,7 @@
 #include "join.h"
 #include "log.h"
 #include "paths.h"
+#include "peers.h"
 #include "state-dir.h"
 #include "str.h"
 #include "stream.h"
@@ -279,12 +280,15 @@ static void on_lookup(uv_getaddrinfo_t *lookup, int status, struct addrinfo *fou
 static const char *why_not_join(Daemon *d, bool discard, char *buf, size_t size) {
         size_t n_hosts = 0, n_units;
 
+        if (peers_verdict(d) == PEERS_REMOVED)
+                return NULL; // it is nobody's member any more
         if (!d->state || d->peers->n_voters > 1)
-                return "this host is a member of a cluster already; run 'argosyctl cluster leave' first";
+                return "this host is a member of a cluster already; run 'argosyctl cluster leave' first, with --force if that "
+                       "cluster cannot be reached";
         (void) cluster_state_hosts(d->state, &n_hosts);
         if (n_hosts > 1)
-                return "this host is a member of a cluster with other hosts already; run 'argosyctl cluster "
-                       "leave' first";
+                return "this host is a member of a cluster with other hosts already; run 'argosyctl cluster leave' first, with "
+                       "--force if they cannot be reached";
         n_units = cluster_state_n_units(d->state);
         if (n_units == 0 || discard)
                 return NULL;

@@ -23,10 +23,72 @@ static int append_peer(const Daemon *d, Buf *text, const MeshLinkInfo *l) {
         return r < 0 ? r : buf_printf(text, "port %u: %s)", l->peer->port, *l->why ? l->why : "being dialled");
 }
 
+static PeersVerdict judge(const MeshLinkInfo *links, size_t n) {
+        size_t count[MESH_REFUSED_REMOVED + 1] = {};
+
+        for (size_t i = 0; i < n; i++) {
+                if (links[i].up)
+                        return PEERS_SILENT;
+                count[links[i].refusal]++;
+        }
+        if (count[MESH_REFUSED_REMOVED] > 0)
+                return PEERS_REMOVED;
+        return 2 * count[MESH_REFUSED_UNKNOWN] > n ? PEERS_UNKNOWN : PEERS_SILENT;
+}
+
+PeersVerdict peers_verdict(const Daemon *d) {
+        MeshLinkInfo links[MESH_VOTERS_MAX];
+
+        return judge(links, mesh_links(d->mesh, links, ELEMENTSOF(links)));
+}
+
+// Of those that refuse this host for that reason.
+static int append_names(const Daemon *d, Buf *text, const MeshLinkInfo *links, size_t n, MeshRefusal refusal) {
+        const char *separator = "";
+        char name[64];
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                if (links[i].refusal != refusal)
+                        continue;
+                r = buf_printf(text, "%s%s", separator,
+                               *links[i].peer->host_name ? links[i].peer->host_name
+                                                         : daemon_host_name((Daemon *) d, links[i].host, name, sizeof(name)));
+                separator = ", ";
+        }
+        return r;
+}
+
+#define WAYS_OUT                                                                                                       \
+        "`argosyctl cluster join ADDRESS TOKEN` makes it a member again, `argosyctl cluster leave --force` makes it a host " \
+        "of its own; both stop the units that it has from the cluster"
+
+static char *removal_notice(const Daemon *d, const MeshLinkInfo *links, size_t n, PeersVerdict verdict) {
+        _cleanup_buf_ Buf text = {};
+        int r;
+
+        if (verdict == PEERS_REMOVED) {
+                r = buf_printf(&text, "this host was removed from the cluster, says ");
+                if (r == 0)
+                        r = append_names(d, &text, links, n, MESH_REFUSED_REMOVED);
+                if (r == 0)
+                        r = buf_printf(&text, ": " WAYS_OUT);
+        } else {
+                r = append_names(d, &text, links, n, MESH_REFUSED_UNKNOWN);
+                if (r == 0)
+                        r = buf_printf(&text, " refused this host, whose key they do not know: if it was removed from the cluster, " WAYS_OUT);
+        }
+        return r < 0 ? NULL : str_printf("%.*s", (int) text.len, (const char *) text.data);
+}
+
 char *peers_notice(const Daemon *d) {
         MeshLinkInfo links[MESH_VOTERS_MAX];
         size_t n = mesh_links(d->mesh, links, ELEMENTSOF(links)), n_down = 0;
+        PeersVerdict verdict = judge(links, n);
         _cleanup_buf_ Buf text = {};
+
+        if (verdict != PEERS_SILENT)
+                return removal_notice(d, links, n, verdict);
 
         for (size_t i = 0; i < n; i++) {
                 if (links[i].up)
@@ -55,8 +117,8 @@ static void fill_member(const Daemon *d, const Argosy__Voter *v, Argosy__Respons
         ret->role = "voter";
         ret->state = "not found";
         for (size_t i = 0; i < n; i++)
-                if (links[i].host == v->host && links[i].up)
-                        ret->state = "found";
+                if (links[i].host == v->host && (links[i].up || links[i].refusal != MESH_NOT_REFUSED))
+                        ret->state = links[i].up ? "found" : "refuses";
 }
 
 void peers_answer_status(const Daemon *d, void (*respond)(const Argosy__Response *response, void *userdata),

@@ -10,7 +10,14 @@ typedef struct Daemon Daemon;
 
 enum { PEERS_GIVEN_MAX = 4 }; // addresses at a time
 
-// A sentence about the voters that are not found, and what helps. NULL: all are found, or out of memory.
+// What the voters that were reached say of this host, if none takes it.
+typedef enum PeersVerdict {
+        PEERS_SILENT,  // one takes it, or nothing is known
+        PEERS_UNKNOWN, // they do not know its key, which happens also when they have not heard of it yet
+        PEERS_REMOVED, // at least one says that it was removed, which is final
+} PeersVerdict;
+PeersVerdict peers_verdict(const Daemon *d);
+// A sentence about that, or about the voters that are not found, and what helps. NULL: all are found, or out of memory.
 char *peers_notice(const Daemon *d);
 // `cluster status` of a host that keeps no log, from its peers file. Responds before it returns, once.
 void peers_answer_status(const Daemon *d, void (*respond)(const Argosy__Response *response, void *userdata),

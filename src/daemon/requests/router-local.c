@@ -135,7 +135,7 @@ static void join(Route *route) {
         join_start(route->router->daemon, route->request->cluster_join, route_on_answer, route);
 }
 
-// By force; otherwise router_submit() made a ClusterRemove of it.
+// By force, or of a host that was removed; otherwise router_submit() made a ClusterRemove of it.
 static void leave(Route *route) {
         Daemon *d = route->router->daemon;
 
@@ -143,7 +143,7 @@ static void leave(Route *route) {
         if (d->joining)
                 route_fail(route, EBUSY, "another join or leave is going on");
         else
-                join_reset(d, "asked to leave by force", route_on_answer, route);
+                join_reset(d, route->request->cluster_leave->force ? "asked to leave by force" : "it was removed", route_on_answer, route);
 }
 
 static void ask_managers(Route *route) {

@@ -591,7 +591,8 @@ static int translate_leave(Daemon *d, Route *route) {
         Argosy__Request__ClusterRemove *remove;
         Argosy__Request *q = route->request;
 
-        if (q->what_case != ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE || q->cluster_leave->force)
+        if (q->what_case != ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE || q->cluster_leave->force ||
+            peers_verdict(d) == PEERS_REMOVED) // the leader has done its part
                 return 0;
         remove = malloc(sizeof(*remove));
         if (!remove)

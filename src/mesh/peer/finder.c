@@ -32,6 +32,10 @@ MeshAddress finder_where(const Finder *f) {
         return *f->found.text ? f->found : elsewhere_first(f->peer);
 }
 
+bool finder_has_found(const Finder *f) {
+        return *f->found.text;
+}
+
 void finder_forget(Finder *f) {
         f->found = (MeshAddress){};
 }

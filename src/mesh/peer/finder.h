@@ -40,6 +40,7 @@ bool finder_is_busy(const Finder *f);
 
 // Where to dial. Empty: not known.
 MeshAddress finder_where(const Finder *f);
+bool finder_has_found(const Finder *f); // and that is where
 // It is not there any more where it was found: where to dial is what the log says.
 void finder_forget(Finder *f);
 // While its link is up nobody is looked for; what is learned is kept for later.

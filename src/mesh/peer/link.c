@@ -2,8 +2,9 @@
 //
 // A link to one voter: dial -> Hello out -> Leader in (up) -> messages -> lost -> wait -> dial, for as long
 // as the voter is named. The delay grows with failures in a row and starts again once a link was up: a voter
-// that accepts and closes is as bad as one that does not answer. Where it is when it is not where the log
-// says is finder.c's business.
+// that accepts and closes, or refuses us, is as bad as one that does not answer. Where it is when it is not where
+// the log says is finder.c's business. Whoever has the voter's key is the voter, welcome or not, so nobody is looked
+// for once the handshake is done; and a place that was found in vain is dialled at the pace of any other.
 #include "link.h"
 
 #include <errno.h>
@@ -56,6 +57,7 @@ static void on_opened(Stream *s, void *userdata) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Link *l = userdata;
 
+        l->reached = true;
         mesh_self_hello(l->config.self, &hello);
         message.msg_case = ARGOSY__TO_VOTER__MSG_HELLO;
         message.hello = &hello;
@@ -69,6 +71,8 @@ static void come_up(Link *l) {
         uv_timer_stop(&l->timer);
         finder_rest(&l->finder, true);
         l->failures = 0;
+        l->found_in_vain = false;
+        l->refusal = MESH_NOT_REFUSED;
         *l->reported_why = 0;
         stream_set_deadline(l->stream, 0);
         l->config.ops->up(l, l->config.userdata);
@@ -109,6 +113,14 @@ static void on_not_there(Link *l) {
         finder_start(&l->finder);
 }
 
+// By the voter itself: its key was seen. What it said before holds while it cannot be reached.
+static void note_refusal(Link *l, int error) {
+        if (l->reached && error == -EKEYREVOKED)
+                l->refusal = MESH_REFUSED_REMOVED;
+        else if (l->reached && error == -EACCES)
+                l->refusal = MESH_REFUSED_UNKNOWN;
+}
+
 static void on_closed(Stream *s, int error, void *userdata) {
         Link *l = userdata;
         bool was_up = l->up;
@@ -124,8 +136,12 @@ static void on_closed(Stream *s, int error, void *userdata) {
                 report(l, *stream_error_text(s) ? stream_error_text(s) : strerror(-error));
         if (l->abandoned)
                 return;
-        if (error < 0 && !was_up)
-                on_not_there(l);
+        if (!was_up) {
+                note_refusal(l, error);
+                l->found_in_vain = l->found_in_vain || l->to_found;
+                if (error < 0 && !l->reached)
+                        on_not_there(l);
+        }
         if (!l->stream)
                 dial_later(l);
         l->config.ops->down(l, l->config.userdata);
@@ -155,6 +171,8 @@ void link_dial(Link *l) {
         MeshAddress at = finder_where(&l->finder);
         int r = -EDESTADDRREQ;
 
+        l->reached = false;
+        l->to_found = finder_has_found(&l->finder);
         if (*at.text)
                 r = stream_dial(l->config.loop, at.text, at.port, l->config.tls, ALPN_MESH, &l->peer.pin,
                                 &link_ops, l, &l->stream);
@@ -183,13 +201,18 @@ void link_report_pending(Link *l) {
         report(l, why);
 }
 
-void link_dial_anew(Link *l) {
-        l->failures = 0;
+static void dial_now(Link *l) {
         l->dial_now = true;
         if (l->stream)
                 stream_close(l->stream, 0, false);
         else
                 dial_later(l);
+}
+
+void link_dial_anew(Link *l) {
+        l->failures = 0;
+        l->found_in_vain = false;
+        dial_now(l);
 }
 
 static bool is_connected_to(const Link *l, const MeshPeer *peer) {
@@ -203,6 +226,8 @@ void link_set_peer(Link *l, const MeshPeer *peer) {
              anew = !hash_equal(&l->peer.pin, &peer->pin) || (!same && !is_connected_to(l, peer));
 
         l->hint = false;
+        if (!hash_equal(&l->peer.pin, &peer->pin))
+                l->refusal = MESH_NOT_REFUSED;
         l->peer = *peer;
         if (!same)
                 finder_forget(&l->finder);
@@ -236,7 +261,10 @@ void link_on_given(Link *l, const MeshAddress *addresses, size_t n) {
 }
 
 static void on_found(void *userdata) {
-        link_dial_anew(userdata);
+        Link *l = userdata;
+
+        if (!l->found_in_vain)
+                dial_now(l);
 }
 
 static void on_finder_closed(void *userdata) {

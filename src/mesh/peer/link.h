@@ -51,6 +51,10 @@ struct Link {
         bool leading; // as it says
         uint64_t term;
         bool abandoned;
+        MeshRefusal refusal;
+        bool reached;         // the stream's handshake is done: the voter is where we dialled
+        bool to_found;        // we dialled where the finder found it
+        bool found_in_vain;   // that was done, and it did not come up
         bool dial_now;        // when the stream is gone
         char reported_why[200]; // what `failed` said last
         char pending_why[96]; // for link_report_pending()

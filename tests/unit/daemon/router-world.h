@@ -73,6 +73,10 @@ AccessList socket_access_list(const Daemon *d) {
         return w.access;
 }
 
+PeersVerdict peers_verdict(const Daemon *d) {
+        return PEERS_SILENT;
+}
+
 char *peers_notice(const Daemon *d) {
         return NULL;
 }

@@ -130,13 +130,18 @@ static inline void on_host_drained(uint32_t to, void *userdata) {
         h->drained = to;
 }
 
+static inline void on_removed(void *userdata) {
+        record(userdata, "removed ");
+}
+
 static const MeshOps ops = {.leader_changed = on_leader_changed,
                             .to_host = on_to_host,
                             .to_leader = on_to_leader,
                             .host_link = on_host_link,
                             .voters_announced = on_voters_announced,
                             .host_drained = on_host_drained,
-                            .link_failed = on_link_failed};
+                            .link_failed = on_link_failed,
+                            .removed = on_removed};
 
 static inline void on_accepted(Listener *l, Stream *s, void *userdata) {
         Host *h = userdata;
@@ -242,6 +247,10 @@ static inline void new_story(uint32_t number) {
 
 static inline int setup(void **state) {
         memset(host, 0, sizeof(host));
+        for (size_t i = 0; i < MEMBERS_MAX; i++) {
+                member_trusted[i] = true;
+                member_removed[i] = false;
+        }
         return loop_setup(state);
 }
 

@@ -208,6 +208,112 @@ static void a_voter_that_was_found_is_not_left_when_the_log_learns_its_address(v
         assert_string_equal(host[0].story, "");
 }
 
+// ---- refused
+
+static void nothing(uv_timer_t *timer) {
+}
+
+// So long, whatever happens meanwhile.
+static void loop_for(unsigned ms) {
+        uv_timer_t timer;
+
+        assert_int_equal(uv_timer_init(&test_loop, &timer), 0);
+        assert_int_equal(uv_timer_start(&timer, nothing, ms, 0), 0);
+        while (uv_is_active((uv_handle_t *) &timer))
+                uv_run(&test_loop, UV_RUN_ONCE);
+        uv_close((uv_handle_t *) &timer, NULL);
+        uv_run(&test_loop, UV_RUN_NOWAIT);
+}
+
+// In TLS 1.3 whoever dials is done before it is refused. The voter is there, so nobody looks for it.
+static void who_is_refused_dials_at_the_pace_of_who_finds_nobody(void **state) {
+        MeshAddress other = {"127.0.0.1", 0};
+        MeshPeer peer;
+
+        start(1);
+        start(2);
+        member_trusted[1] = false; // nobody knows it
+        peer = lost_peer(1, "127.0.0.1");
+        strcpy(peer.host_name, "127.0.0.1"); // it could be found there, too
+        other.port = peer.port;
+        members_judged = 0;
+        assert_int_equal(mesh_set_voters(host[1].mesh, &peer, 1), 0);
+        mesh_try_addresses(host[1].mesh, &other, 1);
+        loop_for(500);
+        assert_string_equal(host[1].failed, "1: the peer refused us: Access was denied");
+        assert_in_range(members_judged, 2, 2 * 500 / 8); // 16 ms at most, less its jitter
+}
+
+static void what_is_found_in_vain_is_dialled_no_faster(void **state) {
+        MeshAddress other = {"127.0.0.1", 0};
+        MeshPeer peer;
+        unsigned before;
+
+        start(1);
+        start(2);
+        peer = lost_peer(1, "127.0.0.9"); // nobody is at that port
+        other.port = peer.port;
+        peer.port = 9;
+        member_trusted[1] = false;
+        assert_int_equal(mesh_set_voters(host[1].mesh, &peer, 1), 0);
+        mesh_try_addresses(host[1].mesh, &other, 1);
+        loop_until(strstr(host[1].failed, "refused us"));
+        before = members_judged;
+        loop_for(500);
+        assert_in_range(members_judged - before, 1, 3 * 500 / 8);
+        member_trusted[1] = true; // and it is still dialled there
+        loop_until(story_has(1, "2:up"));
+}
+
+static void most_voters_say_that_a_host_was_removed(void **state) {
+        MeshLinkInfo links[3];
+
+        start(1);
+        start(2);
+        start(3);
+        start(4);
+        member_trusted[3] = false;
+        VOTERS(4, 1, 2, 3);
+        loop_until(host[3].n_failed == 3);
+        loop_for(50);
+        assert_string_equal(host[3].story, ""); // they do not know it, which proves nothing
+        member_removed[3] = true;
+        loop_until(story_has(4, "removed "));
+        loop_for(100);
+        assert_string_equal(host[3].story, "removed "); // once
+        assert_int_equal(mesh_links(host[3].mesh, links, 3), 3);
+        for (size_t i = 0; i < 3; i++)
+                assert_int_equal(links[i].refusal, MESH_REFUSED_REMOVED);
+}
+
+static void one_voter_of_three_does_not_say_it_for_all(void **state) {
+        start(1);
+        start(4);
+        member_removed[3] = true;
+        VOTERS(4, 1, 2, 3); // the others are not there
+        loop_until(host[3].n_failed == 3);
+        loop_for(100);
+        assert_string_equal(host[3].story, "");
+        start(2);
+        VOTERS(4, 1, 2, 3);
+        loop_until(story_is(4, "removed "));
+}
+
+// Who was a voter when the host was there last, and is none any more, keeps no log that says who was removed.
+static void who_only_does_not_know_it_stands_by_who_does(void **state) {
+        start(1);
+        start(2);
+        start(4);
+        member_trusted[3] = false;
+        VOTERS(4, 1, 2);
+        loop_until(host[3].n_failed == 2);
+        stop(1);
+        loop_for(50);
+        assert_string_equal(host[3].story, "");
+        member_removed[3] = true; // says 2, and 1 cannot be reached: what it said holds
+        loop_until(story_is(4, "removed "));
+}
+
 static bool ours = true;
 static bool is_ours(const char *address, void *userdata) {
         assert_string_equal(address, "127.0.0.1");
@@ -259,6 +365,11 @@ int main(void) {
                 LOOP_TEST(a_voter_is_found_where_another_one_says),
                 LOOP_TEST(a_voter_is_found_where_somebody_says),
                 LOOP_TEST(a_voter_that_was_found_is_not_left_when_the_log_learns_its_address),
+                LOOP_TEST(who_is_refused_dials_at_the_pace_of_who_finds_nobody),
+                LOOP_TEST(what_is_found_in_vain_is_dialled_no_faster),
+                LOOP_TEST(most_voters_say_that_a_host_was_removed),
+                LOOP_TEST(one_voter_of_three_does_not_say_it_for_all),
+                LOOP_TEST(who_only_does_not_know_it_stands_by_who_does),
                 LOOP_TEST(a_link_from_an_address_that_is_no_longer_ours_is_made_anew),
                 LOOP_TEST(too_many_voters_are_refused_whole),
         };

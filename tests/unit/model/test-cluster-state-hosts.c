@@ -164,6 +164,33 @@ static void labels_set_at_run_time_outlive_a_host_until_it_joins_again(void **st
         batch_done(&b);
 }
 
+static void the_key_of_a_removed_host_is_known_as_such(void **state) {
+        ClusterState *s = *state;
+        Argosy__HostRecord *record;
+        _cleanup_buf_ Buf image = {0};
+        Hash pin, next;
+        Batch b = {0};
+
+        record = batch_host(&b, 0, "one", 1);
+        memcpy(pin.bytes, record->key_pin.data, HASH_SIZE);
+        apply(s, &b);
+        assert_null(cluster_state_find_former_by_pin(s, &pin));
+        batch_host_remove(&b, 1);
+        apply(s, &b);
+        assert_null(cluster_state_find_host_by_pin(s, &pin));
+        assert_non_null(cluster_state_find_former_by_pin(s, &pin));
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
+        assert_non_null(cluster_state_find_former_by_pin(s, &pin));
+        record = batch_host(&b, 0, "one", 1); // the same machine joins again, with a key of its own
+        memset(next.bytes, 0x5a, HASH_SIZE);
+        memcpy(record->key_pin.data, next.bytes, HASH_SIZE);
+        apply(s, &b);
+        assert_null(cluster_state_find_former_by_pin(s, &pin));
+        assert_non_null(cluster_state_find_host_by_pin(s, &next));
+        batch_done(&b);
+}
+
 static void only_so_many_former_hosts_are_remembered(void **state) {
         ClusterState *s = *state;
         Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
@@ -296,6 +323,7 @@ int main(void) {
                 TEST(a_key_pin_is_one_hosts),
                 TEST(removing_a_host_leaves_its_units_where_they_are),
                 TEST(labels_set_at_run_time_outlive_a_host_until_it_joins_again),
+                TEST(the_key_of_a_removed_host_is_known_as_such),
                 TEST(only_so_many_former_hosts_are_remembered),
                 TEST(hosts_are_found_by_what_people_type),
                 TEST(who_follows_hosts_compares_revisions),

@@ -1051,8 +1051,8 @@ FAULTS = [
 
     # ---- trust and wire: who gets in, and how much of them
     Fault("everyone-accepted", "src/trust/tls-context.c",
-          "if (c->judge && c->judge(&peer->pin, peer->alpn, c->userdata))",
-          "if (c->judge)",
+          "switch (c->judge ? c->judge(&peer->pin, peer->alpn, c->userdata) : TLS_STRANGER) {",
+          "switch (c->judge ? TLS_MEMBER : TLS_STRANGER) {",
           "trust/tls-context: a_certificate_of_our_ca_alone_opens_nothing"),
     Fault("any-voter-will-do", "src/trust/tls-context.c",
           "if (hash_equal(expect_pin, &peer->pin))",
@@ -3480,9 +3480,17 @@ FAULTS = [
           "return raft_id > 0;",
           "model/cluster-state-hosts: an_id_is_retired_when_its_record_gave_it_up"),
     Fault("removed-host-let-in", "src/daemon/daemon-listen.c",
-          "return host > 0 && (!streq(alpn, ALPN_RAFT) || raft_id > 0);",
-          "return true;",
+          "return d->state && cluster_state_find_former_by_pin(d->state, pin) ? TLS_REMOVED : TLS_STRANGER;",
+          "return TLS_MEMBER;",
           "integration/joining: a_running_host_is_removed_with_its_units_and_its_key"),
+    Fault("stranger-said-to-be-removed", "src/mesh/mesh-voters.c",
+          "is_removed |= l && l->refusal == MESH_REFUSED_REMOVED;",
+          "is_removed |= l && l->refusal != MESH_NOT_REFUSED;",
+          "mesh/mesh-voters: most_voters_say_that_a_host_was_removed"),
+    Fault("voter-that-refuses-looked-for", "src/mesh/peer/link.c",
+          "if (error < 0 && !l->reached)",
+          "if (error < 0)",
+          "mesh/mesh-voters: who_is_refused_dials_at_the_pace_of_who_finds_nobody"),
 
     # ---- one file at a time: sessions and tables of the leader, steps and calls of the agent, the daemon's log
     Fault("host-not-counted-when-it-changes", "src/leader/view/host-marks.c",

@@ -57,6 +57,7 @@
 #include "unit-event.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
+#include "unit-work.h"
 #include "voters.h"
 
 enum { PLANNED_UNITS = 500 }; // in one turn, by all who only ask; or one request of more
@@ -354,7 +355,7 @@ static void take_back(Leader *l) {
 // Whether they still have to go somewhere else is asked again, whatever became of the batch.
 static void land(Leader *l) {
         while (!list_is_empty(&l->moved)) {
-                Unit *u = CONTAINER_OF(l->moved.next, Unit, queue);
+                Unit *u = CONTAINER_OF(l->moved.next, UnitWork, queue)->unit;
 
                 unit_event(l, u, u->node ? LIFE_LANDED : LIFE_IS_UNPLACED);
         }

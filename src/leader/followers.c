@@ -70,6 +70,7 @@
 #include "unit-event.h"
 #include "unit-marks.h"
 #include "unit-record.h"
+#include "unit-work.h"
 #include "voters.h"
 #include "waiters.h"
 #include "watchers.h"
@@ -87,7 +88,7 @@ static void drop_unit(Leader *l, Unit *u) {
         unit_event(l, u, LIFE_IS_UNWANTED);
         retry_controller_forget(l, u);
         disruption_budget_leave(l, u);
-        pending_forget(u);
+        pending_forget(l, u);
         scheduler_on_unit_freed(l, u);
         event_stream_on_unit_gone(l, u);
         unit_free(l, u);
@@ -121,9 +122,9 @@ static void follow_touched(Leader *l, Unit *u) {
 
 static bool pull_touched(Leader *l) {
         for (unsigned n = 0; n < PULLED_UNITS && !list_is_empty(&l->touched); n++) {
-                Unit *u = CONTAINER_OF(l->touched.next, Unit, touched);
+                Unit *u = CONTAINER_OF(l->touched.next, UnitWork, touched)->unit;
 
-                list_unlink(&u->touched);
+                list_unlink(&unit_work(l, u)->touched);
                 l->n_pulled++;
                 follow_touched(l, u);
         }
@@ -147,16 +148,16 @@ bool followers_pull(Leader *l) {
                 event_mark_units_of(l, n);
         }
         while (!list_is_empty(&l->released)) { // it may be time for a placement round, too
-                Unit *u = CONTAINER_OF(l->released.next, Unit, released);
+                Unit *u = CONTAINER_OF(l->released.next, UnitWork, released)->unit;
 
-                list_unlink(&u->released);
+                list_unlink(&unit_work(l, u)->released);
                 orders_release(l, u);
         }
         all = pull_touched(l);
         while (!list_is_empty(&l->unused)) { // last: who has a mark now is asked about again when that is pulled
-                Unit *u = CONTAINER_OF(l->unused.next, Unit, unused);
+                Unit *u = CONTAINER_OF(l->unused.next, UnitWork, unused)->unit;
 
-                list_unlink(&u->unused);
+                list_unlink(&unit_work(l, u)->unused);
                 if (!unit_is_used(u))
                         drop_unit(l, u);
         }

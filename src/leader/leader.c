@@ -53,6 +53,7 @@
 #include "tickets.h"
 #include "tombstones.h"
 #include "turn.h"
+#include "unit-work.h"
 #include "voters.h"
 #include "waiters.h"
 #include "watchers.h"
@@ -435,9 +436,7 @@ static bool build(Leader *l) {
         return true;
 }
 
-static void on_drain(void *userdata) {
-        Leader *l = userdata;
-
+static void turn(Leader *l) {
         if (l->building) {
                 if (build(l))
                         l->ops.leads(l->userdata);
@@ -451,6 +450,14 @@ static void on_drain(void *userdata) {
         }
         if (followers_turn(l))
                 arm_timer(l);
+}
+
+static void on_drain(void *userdata) {
+        Leader *l = userdata;
+
+        turn(l);
+        if (!unit_works_settle(l))
+                leader_mark(l);
 }
 
 // ------------------------------------------------------------------------------------------------ life
@@ -529,6 +536,7 @@ static void finish_close(Leader *l) {
         deadline_heap_done(&l->move_deadlines);
         deadline_heap_done(&l->end_deadlines);
         deadline_heap_done(&l->retry_deadlines);
+        unit_works_done(l);
         l->closed(l->closed_data);
         voters_free(l->voters);
         free(l->trail);
@@ -608,6 +616,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         uv_timer_init(config->loop, &l->timer); // cannot fail
         l->timer.data = l;
         leader_time_on_applied(l);
+        list_init(&l->works_spare);
         list_init(&l->tickets);
         list_init(&l->dry_runs);
         list_init(&l->dry_runs_asking);

@@ -60,7 +60,6 @@ static void free_unit(void *value) {
 
         list_foreach_safe (i, &u->on_nodes)
                 unit_on_node_discard(CONTAINER_OF(i, UnitOnNode, by_unit));
-        free(u->retry); // owns nothing
         unit_discard(u);
 }
 

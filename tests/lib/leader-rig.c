@@ -20,6 +20,7 @@
 #include "test.h"
 #include "unit-state.h"
 #include "unit-wanted.h"
+#include "unit-work.h"
 
 static RigAnswer *answers[65536]; // of the running test
 static size_t n_answers;
@@ -387,6 +388,8 @@ static void assert_counts(const Rig *g) {
                 pending += unit_life_is_queued(u->life);
                 if (!unit_life_is_consistent(g->leader, u))
                         fail_msg("%s lives in no list of state %d, or in others", u->name, u->life);
+                if (!unit_work_is_consistent(u))
+                        fail_msg("%s has nothing under way, and memory for it", u->name);
         }
         assert_int_equal(g->leader->n_pending, pending);
         map_foreach (slot, &g->leader->nodes) {
@@ -452,7 +455,7 @@ static void assert_globals(const Leader *l) {
                 size_t wanted = 0;
 
                 list_foreach (i, &l->globals)
-                        assert_global_on(l, CONTAINER_OF(i, Unit, queue), n, &wanted);
+                        assert_global_on(l, CONTAINER_OF(i, UnitWork, queue)->unit, n, &wanted);
                 assert_int_equal(n->n_globals, wanted);
         }
 }

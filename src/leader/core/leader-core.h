@@ -178,6 +178,8 @@ struct Leader {
         ListNode lost_hosts;     // Host.lost
         ListNode globals, moving, moved; // Unit.queue: see unit-event.c
         ListNode excluded;
+        ListNode works, works_spare; // UnitWork.looked_at: view/unit-work.c alone
+        size_t n_works_spare;
         Tallies tallies;
         ListNode drain_deadlines; // Node.deadline
         uint64_t drain_due_us;    // boot time of the next of them; 0: none

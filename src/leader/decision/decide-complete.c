@@ -18,6 +18,7 @@
 #include "scheduler.h"
 #include "tables.h"
 #include "tombstones.h"
+#include "unit-work.h"
 
 const char *decide_node_name(uint32_t node, void *userdata) {
         const Node *n = node_find(userdata, node);
@@ -39,7 +40,7 @@ static void warn_of_those_who_give_way(Leader *l, Argosy__Response__UnitResult *
         if (!u || u->life != LIFE_EVERYWHERE || !scheduler_may_conflict(l, u) || *result->message)
                 return;
         list_foreach (i, &l->globals) {
-                const Unit *o = CONTAINER_OF(i, Unit, queue);
+                const Unit *o = CONTAINER_OF(i, UnitWork, queue)->unit;
 
                 if (o == u || strcmp(o->name, u->name) < 0 || !scheduler_conflict_between(l, u, o))
                         continue;

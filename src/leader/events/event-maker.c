@@ -23,6 +23,7 @@
 #include "tombstones.h"
 #include "unit-on-node.h"
 #include "unit-state.h"
+#include "unit-work.h"
 
 // ------------------------------------------------------------------------------------------------ values
 
@@ -170,7 +171,7 @@ int event_draft_unit(Leader *l, const Unit *u, EventDraft *d) {
         row = d->files.rows[0];
         return EVENT_DRAFT_SET(d, row->unit, row->desired, row->state, row->node, row->rev,
                                number(d, e->record->revision), row->description, row->set,
-                               unit_life_is_queued(u->life) ? number(d, u->pending_since_sec * (uint64_t) USEC_PER_SEC) : "");
+                               unit_life_is_queued(u->life) ? number(d, unit_work_seen(u)->pending_since_sec * (uint64_t) USEC_PER_SEC) : "");
 }
 
 int event_draft_content(Leader *l, const Unit *u, EventDraft *d) {

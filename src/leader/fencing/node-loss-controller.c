@@ -30,6 +30,7 @@
 #include "unit-file.h"
 #include "unit-marks.h"
 #include "unit-record.h"
+#include "unit-work.h"
 
 static uint64_t moves_at_by_itself(const Leader *l, const Unit *u, const UnitEntry *e) {
         const Node *n = u->node;
@@ -70,14 +71,14 @@ bool node_loss_stays(const Leader *l, const Unit *u, const UnitEntry *e) {
 int node_loss_delay(Leader *l, Unit *u, uint64_t at_us) {
         unit_event(l, u, LIFE_WAITS);
         unit_touch(l, u);
-        return at_us == NODE_LOSS_NEVER ? 0 : deadline_heap_set(&l->move_deadlines, &u->move_due, at_us);
+        return at_us == NODE_LOSS_NEVER ? 0 : deadline_heap_set(&l->move_deadlines, &unit_work(l, u)->move_due, at_us);
 }
 
 void node_loss_on_time(Leader *l) {
         Deadline *d;
 
         while ((d = deadline_heap_pop(&l->move_deadlines, leader_now(l))))
-                unit_event(l, CONTAINER_OF(d, Unit, move_due), LIFE_RECONSIDER);
+                unit_event(l, CONTAINER_OF(d, UnitWork, move_due)->unit, LIFE_RECONSIDER);
 }
 
 static const char *in_how_long(uint64_t us, char buf[static 32]) {

@@ -30,6 +30,7 @@
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-wanted.h"
+#include "unit-work.h"
 
 // `s`: the unit on that node; NULL: nothing is known of it there.
 static PreviousNode view_node(const Node *n, const UnitOnNode *s) {
@@ -145,9 +146,11 @@ void previous_node_on_lost(Leader *l, UnitOnNode *s) {
 }
 
 int previous_node_ends_at(Leader *l, Unit *u, uint64_t at_us) {
-        if (u->end_due.place && u->end_due.at_us <= at_us)
+        UnitWork *w = unit_work(l, u);
+
+        if (w->end_due.place && w->end_due.at_us <= at_us)
                 return 0;
-        return deadline_heap_set(&l->end_deadlines, &u->end_due, at_us);
+        return deadline_heap_set(&l->end_deadlines, &w->end_due, at_us);
 }
 
 void previous_nodes_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
@@ -169,7 +172,7 @@ void previous_nodes_on_time(Leader *l) {
         Deadline *d;
 
         while ((d = deadline_heap_pop(&l->end_deadlines, leader_now(l)))) {
-                Unit *u = CONTAINER_OF(d, Unit, end_due);
+                Unit *u = CONTAINER_OF(d, UnitWork, end_due)->unit;
                 const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
                 unit_touch(l, u);

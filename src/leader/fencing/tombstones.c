@@ -40,6 +40,7 @@
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-wanted.h"
+#include "unit-work.h"
 
 static const Tombstone *next_on(const ListNode *head, const Tombstone *t) {
         const ListNode *next = t ? t->on_node.next : head->next;
@@ -145,9 +146,9 @@ static bool is_forgotten(const Leader *l, const UnitOnNode *s, const UnitEntry *
 void tombstones_part(Leader *l, const UnitOnNode *s) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
-        if (!e || list_is_linked(&s->unit->parting) || !is_forgotten(l, s, e))
+        if (!e || list_is_linked(&unit_work_seen(s->unit)->parting) || !is_forgotten(l, s, e))
                 return;
-        list_append(&l->parting, &s->unit->parting);
+        list_append(&l->parting, &unit_work(l, s->unit)->parting);
         leader_mark(l);
 }
 
@@ -212,7 +213,7 @@ int tombstones_part_with_host(Leader *l, BatchBuilder *b, const Argosy__HostReco
         if (!h)
                 return 0;
         list_foreach (i, &l->globals) {
-                Unit *u = CONTAINER_OF(i, Unit, queue);
+                Unit *u = CONTAINER_OF(i, UnitWork, queue)->unit;
                 const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
                 if (!e || batch_builder_has_unit(b, u->name))
@@ -239,7 +240,7 @@ int tombstones_part_with_host(Leader *l, BatchBuilder *b, const Argosy__HostReco
 
 int tombstones_part_decide(Leader *l, BatchBuilder *b) {
         list_foreach_safe (i, &l->parting) {
-                Unit *u = CONTAINER_OF(i, Unit, parting);
+                Unit *u = CONTAINER_OF(i, UnitWork, parting)->unit;
                 const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
                 int r = 0;
 
@@ -253,7 +254,7 @@ int tombstones_part_decide(Leader *l, BatchBuilder *b) {
                         tell_forgotten(l, b, u->name);
                 else if (r < 0)
                         return r;
-                list_unlink(&u->parting);
+                list_unlink(&unit_work(l, u)->parting);
         }
         return 0;
 }

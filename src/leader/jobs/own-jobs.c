@@ -31,6 +31,7 @@
 #include "tables.h"
 #include "turn.h"
 #include "unit-on-node.h"
+#include "unit-work.h"
 
 enum {
         OWN_DELAY_MS = 1000,
@@ -59,7 +60,7 @@ struct OwnMoves {
 // ------------------------------------------------------------------------------------------------ moves
 
 static bool is_restart(const Unit *u, unsigned bump) {
-        return (bump & BATCH_BUMP_START) || (u && u->retry);
+        return (bump & BATCH_BUMP_START) || (u && unit_work_seen(u)->retry);
 }
 
 static Argosy__OwnCause cause_of(const Unit *u, const Node *from, unsigned bump) {

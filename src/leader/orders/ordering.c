@@ -38,6 +38,7 @@
 #include "unit-record.h"
 #include "unit-state.h"
 #include "unit-wanted.h"
+#include "unit-work.h"
 
 enum { DRAINED_UNITS = 512 };
 
@@ -117,7 +118,7 @@ static Standing standing_of_global(const Leader *l, const Unit *u, const UnitEnt
 
 // The next batch, or the next round, looks for another node.
 static bool is_on_its_way(const Unit *u) {
-        return unit_life_is_moving(u->life) || (u->life == LIFE_STRANDED && list_is_linked(&u->unscheduled));
+        return unit_life_is_moving(u->life) || (u->life == LIFE_STRANDED && list_is_linked(&unit_work_seen(u)->unscheduled));
 }
 
 Standing ordering_standing(const Leader *l, const char *name) {
@@ -193,7 +194,7 @@ static bool is_to_begin(const Leader *l, const UnitOnNode *s, const UnitEntry *e
 static bool is_coming(const Leader *l, const Unit *u) {
         Standing standing;
 
-        if (u->life == LIFE_MOVING || u->life == LIFE_FLYING || list_is_linked(&u->unscheduled) || u->move_due.place)
+        if (u->life == LIFE_MOVING || u->life == LIFE_FLYING || list_is_linked(&unit_work_seen(u)->unscheduled) || unit_work_seen(u)->move_due.place)
                 return true;
         standing = u->down ? ordering_standing(l, u->name) : STANDING_UP;
         return standing == STANDING_COMING || standing == STANDING_CHANGING || standing == STANDING_ENDING ||
@@ -339,10 +340,10 @@ void ordering_adjust(const UnitOnNode *s, Argosy__UnitOrder *o) {
 // ------------------------------------------------------------------------------------------------ changes
 
 void ordering_mark(Leader *l, Unit *u) {
-        if (l->dependencies.names.count == 0 || list_is_linked(&u->order_due) ||
+        if (l->dependencies.names.count == 0 || list_is_linked(&unit_work_seen(u)->order_due) ||
             !dependencies_knows(&l->dependencies, u->name))
                 return;
-        list_append(&l->ordering, &u->order_due);
+        list_append(&l->ordering, &unit_work(l, u)->order_due);
         leader_mark(l);
 }
 
@@ -395,10 +396,10 @@ void ordering_drain(Leader *l) {
         reconsider_replacers(l);
         list_splice(&due, &l->ordering);
         for (unsigned n = 0; n < DRAINED_UNITS && !list_is_empty(&due); n++) {
-                Unit *u = CONTAINER_OF(due.next, Unit, order_due);
+                Unit *u = CONTAINER_OF(due.next, UnitWork, order_due)->unit;
                 Standing before = u->standing;
 
-                list_unlink(&u->order_due);
+                list_unlink(&unit_work(l, u)->order_due);
                 u->standing = ordering_standing(l, u->name);
                 reconsider(l, u);
                 if (u->standing != before)

@@ -35,6 +35,7 @@
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-wanted.h"
+#include "unit-work.h"
 
 enum {
         ORDERS_PER_TURN = 512, // made or walked past, at about 4 us each
@@ -100,7 +101,7 @@ static size_t judge_globals_on(Leader *l, Host *h) {
         list_foreach (o, &h->nodes)
                 CONTAINER_OF(o, Node, of_host)->n_globals = 0;
         list_foreach (i, &l->globals) {
-                Unit *u = CONTAINER_OF(i, Unit, queue);
+                Unit *u = CONTAINER_OF(i, UnitWork, queue)->unit;
                 const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
                 list_foreach (o, &h->nodes) {
@@ -132,13 +133,13 @@ bool orders_globals(Leader *l) {
                 return false;
         }
         list_foreach (i, &l->globals)
-                unit_touch_itself(l, CONTAINER_OF(i, Unit, queue));
+                unit_touch_itself(l, CONTAINER_OF(i, UnitWork, queue)->unit);
         return true;
 }
 
 void orders_release(Leader *l, Unit *u) {
         UnitOnNode *s = u->node ? unit_on_node_find(u, u->node) : NULL;
-        Unit *preemptor = u->preemption ? u->preemption->by : NULL;
+        Unit *preemptor = unit_work_seen(u)->preemption ? unit_work_seen(u)->preemption->by : NULL;
 
         if (s && list_is_linked(&s->awaiting))
                 orders_mark(l, u, u->node);
@@ -419,7 +420,7 @@ static int welcome_globals(Leader *l, Node *n) {
         int r = 0;
 
         list_foreach (i, &l->globals)
-                if ((r = welcome_unit(l, CONTAINER_OF(i, Unit, queue), n)) < 0)
+                if ((r = welcome_unit(l, CONTAINER_OF(i, UnitWork, queue)->unit, n)) < 0)
                         return r;
         return 0;
 }

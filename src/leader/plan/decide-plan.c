@@ -49,6 +49,7 @@
 #include "turn.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
+#include "unit-work.h"
 
 enum {
         TURNS_MAX = 64,   // until somebody is refused, or all ends: each goes to fewer units, or to such of lower priority
@@ -97,8 +98,10 @@ static void remember(DryRunPlan *p) {
         for (size_t i = 0; i < p->n_forgotten; i++) {
                 const Forgotten *f = &p->forgotten[i];
 
-                f->unit->exclusions = f->exclusions;
-                f->unit->retry = f->retry;
+                UnitWork *w = unit_work(p->alone.leader, f->unit);
+
+                w->exclusions = f->exclusions;
+                w->retry = f->retry;
                 for (const Exclusion *x = f->exclusions; x; x = x->next)
                         scheduler_on_exclusion(p->alone.leader, f->unit, x->node, true);
         }
@@ -158,12 +161,14 @@ static int forget(DryRunPlan *p, const Argosy__Request__Change *change) {
 
         for (size_t i = 0; i < change->n_names; i++) {
                 Unit *u = unit_find(l, change->names[i]);
+                UnitWork *w;
 
-                if (!decide_forgets_refusals(change, u) || (!u->exclusions && !u->retry))
+                if (!decide_forgets_refusals(change, u) || (!unit_work_seen(u)->exclusions && !unit_work_seen(u)->retry))
                         continue;
                 if (ARRAY_GROW(p->forgotten, p->forgotten_allocated, p->n_forgotten + 1) < 0)
                         return -ENOMEM;
-                p->forgotten[p->n_forgotten++] = (Forgotten){u, TAKE_PTR(u->exclusions), TAKE_PTR(u->retry)};
+                w = unit_work(l, u);
+                p->forgotten[p->n_forgotten++] = (Forgotten){u, TAKE_PTR(w->exclusions), TAKE_PTR(w->retry)};
                 scheduler_on_exclusion(l, u, 0, false);
         }
         return 0;
@@ -185,7 +190,7 @@ static int join_budget(DryRunPlan *p, const char *name, BudgetShare *ret) {
         if (r != BUDGET_JOINED_FIRST)
                 return r < 0 ? r : 0;
         list_foreach (i, &ret->budget->waiting) {
-                const Unit *u = CONTAINER_OF(i, Unit, queue), *by = replacer_of(l, u);
+                const Unit *u = CONTAINER_OF(i, UnitWork, queue)->unit, *by = replacer_of(l, u);
 
                 r = add_held(p, u->name, by ? DRY_RUN_REPLACED : DRY_RUN_TURN, by ? by->name : NULL);
                 if (r < 0)

@@ -37,6 +37,7 @@
 #include "unit-file.h"
 #include "unit-marks.h"
 #include "unit-on-node.h"
+#include "unit-work.h"
 
 enum {
         NAMES_PER_CALL = 256,
@@ -456,14 +457,16 @@ int plan_names_ask(PlanNames *p, DryRunPlan *plan, bool *ret) {
 // Whether that is new.
 static bool exclude(PlanNames *p, PlanName *name) {
         Unit *u = unit_find(p->leader, name->name);
+        UnitWork *w;
 
         if (name->verdict != NAME_REFUSED || name->applied || (u && unit_exclusion(u, name->node)))
                 return false;
         name->made = !u;
         name->applied = true;
         u = u ?: oom_checked(unit_get(p->leader, name->name));
-        name->exclusion->next = u->exclusions;
-        u->exclusions = name->exclusion;
+        w = unit_work(p->leader, u);
+        name->exclusion->next = w->exclusions;
+        w->exclusions = name->exclusion;
         scheduler_on_exclusion(p->leader, u, name->node, true);
         p->n_applied++;
         return true;
@@ -502,7 +505,7 @@ void plan_names_take_back(PlanNames *p) {
         for (size_t i = 0; i < p->n && p->n_applied > 0; i++) {
                 PlanName *name = p->list[i];
                 Unit *u = name->applied ? unit_find(p->leader, name->name) : NULL;
-                Exclusion **x = u ? &u->exclusions : NULL;
+                Exclusion **x = u ? &unit_work(p->leader, u)->exclusions : NULL;
 
                 p->n_applied -= name->applied;
                 name->applied = false;

@@ -37,6 +37,7 @@
 #include "turn.h"
 #include "unit-marks.h"
 #include "unit-record.h"
+#include "unit-work.h"
 
 enum {
         BUILD_LOOKED = 4096, // jobs that are looked at in one turn, at about 0.1 us each
@@ -229,7 +230,7 @@ static void end_item(Leader *l, JobItem *item, UnitWord w) {
         w.name = u->name;
         note_end(job, &w);
         list_unlink(&item->reverting);
-        waiter_item_end(&item->wait);
+        waiter_item_end(l, &item->wait);
         if (item->wait.reverts)
                 judge_clients(l, u);
         unit_mark_unused(l, u);
@@ -245,7 +246,7 @@ static Argosy__Response__UnitResult *explain(Leader *l, const JobItem *item, con
 }
 
 Argosy__Verb open_job_awaits(const Leader *l, uint64_t number, const Unit *u) {
-        list_foreach (i, &u->waiters) {
+        list_foreach (i, &unit_work_seen(u)->waiters) {
                 WaiterItem *wait = CONTAINER_OF(i, WaiterItem, by_unit);
 
                 if (!wait->waiter && item_of(wait)->job->number == number)
@@ -268,7 +269,7 @@ static uint64_t changed_by(const Leader *l, const char *name) {
 // ------------------------------------------------------------------------------------------------ former contents
 
 JobItem *open_job_item(const OpenJob *job, const Unit *u) {
-        list_foreach (i, &u->waiters) {
+        list_foreach (i, &unit_work_seen(u)->waiters) {
                 WaiterItem *wait = CONTAINER_OF(i, WaiterItem, by_unit);
 
                 if (!wait->waiter && item_of(wait)->job == job)
@@ -365,7 +366,7 @@ static void overtake(Leader *l, const char *name, uint64_t revision, uint64_t by
 
         if (!u)
                 return;
-        list_foreach_safe (i, &u->waiters) {
+        list_foreach_safe (i, &unit_work_seen(u)->waiters) {
                 WaiterItem *wait = CONTAINER_OF(i, WaiterItem, by_unit);
 
                 if (!wait->waiter && wait->revision < revision && item_of(wait)->job->number != by)
@@ -465,7 +466,7 @@ static void begin_item(Leader *l, OpenJob *job, JobItem *item, const Map *remove
                 return;
         }
         item->wait.reverts = item->verb == ARGOSY__VERB__VERB_START;
-        list_append(&item->wait.unit->waiters, &item->wait.by_unit);
+        list_append(&unit_work(l, item->wait.unit)->waiters, &item->wait.by_unit);
         job->n_open++;
         waiters_on_unit(l, item->wait.unit);
 }

@@ -28,6 +28,7 @@
 #include "unit-record.h"
 #include "unit-state.h"
 #include "unit-wanted.h"
+#include "unit-work.h"
 #include "wait-condition.h"
 #include "waiters.h"
 
@@ -49,8 +50,9 @@ struct Waiter {
         WaiterItem items[];
 };
 
-void waiter_item_end(WaiterItem *item) {
+void waiter_item_end(Leader *l, WaiterItem *item) {
         list_unlink(&item->by_unit);
+        (void) unit_work_if_any(l, item->unit); // which may be all that was in it
         list_unlink(&item->probation);
         item->unit = NULL;
 }
@@ -61,7 +63,7 @@ void waiter_free(Leader *l, Waiter *w) {
 
                 if (!u)
                         continue;
-                waiter_item_end(&w->items[i]);
+                waiter_item_end(l, &w->items[i]);
                 unit_mark_unused(l, u);
         }
         l->n_wait_items -= w->n_items;
@@ -177,7 +179,7 @@ static void add_unattached(View *v) {
 static void count_left_out(const Leader *l, const Unit *u, const UnitEntry *e, WaitView *v) {
         char why[REASON_MAX];
 
-        if (!e || !e->record->global || (!u->exclusions && !scheduler_may_conflict(l, u)))
+        if (!e || !e->record->global || (!unit_work_seen(u)->exclusions && !scheduler_may_conflict(l, u)))
                 return;
         map_foreach (slot, &l->nodes) {
                 LeftOut left = unit_left_out(l, u, e, slot->value, why, sizeof(why));
@@ -252,7 +254,7 @@ static WaitVerdict judge_seen(const View *seen, const Awaited *awaited) {
                       .nodes = seen->nodes,
                       .n_nodes = seen->n,
                       .stranded = seen->stranded,
-                      .unscheduled = list_is_linked(&u->unscheduled) || unit_life_is_moving(u->life),
+                      .unscheduled = list_is_linked(&unit_work_seen(u)->unscheduled) || unit_life_is_moving(u->life),
                       .hosts_unattached = l->n_hosts.unattached > 0,
                       .was_known =
                               awaited->was_known ||
@@ -302,7 +304,7 @@ bool waiter_is_to_revert(const Leader *l, const Unit *u, const WaitVerdict *v) {
         e = cluster_state_find_unit(l->state, u->name);
         if (!e || !record_is_on_trial(e->record))
                 return false;
-        list_foreach (i, &u->waiters) {
+        list_foreach (i, &unit_work_seen(u)->waiters) {
                 const WaiterItem *item = CONTAINER_OF(i, WaiterItem, by_unit);
 
                 if (!item->waiter && item->reverts)
@@ -476,7 +478,7 @@ static int judge_item(Leader *l, WaiterItem *item, const View *seen) {
         result = waiter_result(l, w->verb, item->revision, u, &v);
         if (FIELD_APPEND(w->news->progress->done, w->news->progress->n_done, result) < 0)
                 return -ENOMEM;
-        waiter_item_end(item);
+        waiter_item_end(l, item);
         w->n_open--;
         unit_mark_unused(l, u);
         return 0;
@@ -518,7 +520,7 @@ static int begin_item(Leader *l, Waiter *w) {
         item->unit = unit_get(l, m->name);
         if (!item->unit)
                 return -ENOMEM;
-        list_append(&item->unit->waiters, &item->by_unit);
+        list_append(&unit_work(l, item->unit)->waiters, &item->by_unit);
         return judge_item(l, item, NULL);
 }
 
@@ -542,7 +544,7 @@ static void judge_unit(Leader *l, Unit *u) {
         View seen;
 
         seen_init(&seen, l, u);
-        list_foreach_safe (i, &u->waiters) {
+        list_foreach_safe (i, &unit_work_seen(u)->waiters) {
                 WaiterItem *item = CONTAINER_OF(i, WaiterItem, by_unit);
 
                 if (!item->waiter)
@@ -555,10 +557,10 @@ static void judge_unit(Leader *l, Unit *u) {
 
 static void judge_waited(Leader *l) {
         for (unsigned n = 0; n < JUDGED_PER_TURN && !list_is_empty(&l->waited); n++) {
-                Unit *u = CONTAINER_OF(l->waited.next, Unit, waited);
+                Unit *u = CONTAINER_OF(l->waited.next, UnitWork, waited)->unit;
 
-                list_unlink(&u->waited);
-                if (!list_is_empty(&u->waiters))
+                list_unlink(&unit_work(l, u)->waited);
+                if (!list_is_empty(&unit_work_seen(u)->waiters))
                         judge_unit(l, u);
         }
         if (!list_is_empty(&l->waited))
@@ -566,8 +568,8 @@ static void judge_waited(Leader *l) {
 }
 
 void waiters_on_unit(Leader *l, Unit *u) {
-        if (!list_is_empty(&u->waiters) && !list_is_linked(&u->waited))
-                list_append(&l->waited, &u->waited);
+        if (!list_is_empty(&unit_work_seen(u)->waiters) && !list_is_linked(&unit_work_seen(u)->waited))
+                list_append(&l->waited, &unit_work(l, u)->waited);
 }
 
 static void mark_all(Leader *l) {

@@ -41,7 +41,7 @@ bool waiter_is_to_revert(const Leader *l, const Unit *u, const WaitVerdict *v);
 // Whoever waits so is judged again then. -ENOMEM: nothing was kept.
 int waiter_item_judge_again(Leader *l, WaiterItem *item, const WaitDue *due);
 // It waits no more.
-void waiter_item_end(WaiterItem *item);
+void waiter_item_end(Leader *l, WaiterItem *item);
 // What a client would be told of this verdict; NULL: out of memory.
 Argosy__Response__UnitResult *waiter_result(Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
                                             const WaitVerdict *v);

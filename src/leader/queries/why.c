@@ -42,6 +42,7 @@
 #include "unit-record.h"
 #include "unit-state.h"
 #include "unit-wanted.h"
+#include "unit-work.h"
 #include "utc-time.h"
 #include "why.h"
 
@@ -102,7 +103,7 @@ static const char *under_way(const UnitOnNode *s, const Argosy__UnitRecord *r) {
 
 // It would leave a node that is emptied, or where somebody replaces it.
 static void reason_of_budget(Leader *l, const Unit *u, char ret[static REASON_SIZE]) {
-        const DisruptionBudget *g = u->held_by;
+        const DisruptionBudget *g = unit_work_seen(u)->held_by;
         const Unit *by = replacer_of(l, u),
                    *one = g == u->budget ? u : CONTAINER_OF(g->units.next, Unit, of_budget);
 

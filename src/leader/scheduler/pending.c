@@ -24,6 +24,7 @@
 #include "unit-event.h"
 #include "unit-marks.h"
 #include "unit-on-node.h"
+#include "unit-work.h"
 
 enum {
         PREEMPTED_MAX = 16, // units that are ending because they were preempted, and those of one round
@@ -37,8 +38,8 @@ static void forget_victim(Preemption *p) {
         p->by = NULL;
 }
 
-void pending_forget(Unit *u) {
-        Preemption *p = u->preemption;
+void pending_forget(Leader *l, Unit *u) {
+        Preemption *p = unit_work_seen(u)->preemption;
 
         if (!p)
                 return;
@@ -46,39 +47,43 @@ void pending_forget(Unit *u) {
         list_foreach_safe (i, &p->victims)
                 forget_victim(CONTAINER_OF(i, Preemption, victim));
         free(p);
-        u->preemption = NULL;
+        unit_work(l, u)->preemption = NULL;
 }
 
-static Preemption *preemption_get(Unit *u) {
-        Preemption *p = u->preemption ?: calloc(1, sizeof(*p));
+static Preemption *preemption_get(Leader *l, Unit *u) {
+        UnitWork *w = unit_work(l, u);
+        Preemption *p = w->preemption ?: calloc(1, sizeof(*p));
 
-        if (!p || u->preemption)
+        if (!p || w->preemption)
                 return p;
         p->unit = u;
         list_init(&p->victims);
-        u->preemption = p;
+        w->preemption = p;
         return p;
 }
 
 // It makes room as long as it has not ended, also when it has got another node or was destroyed meanwhile.
 int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         const char *by = e->removed ? "" : e->record->displaced_by;
+        Preemption *victim, *preemptor;
         Unit *other;
 
         if (!*by || !cluster_state_find_unit(l->state, by))
                 return 0;
-        if (u->preemption)
-                forget_victim(u->preemption);
+        if (unit_work_seen(u)->preemption)
+                forget_victim(unit_work_seen(u)->preemption);
         other = unit_get(l, by);
         if (!other)
                 return -ENOMEM;
         if (other == u)
                 return 0;
-        if (!preemption_get(u) || !preemption_get(other))
+        victim = preemption_get(l, u);
+        preemptor = preemption_get(l, other);
+        if (!victim || !preemptor)
                 return -ENOMEM;
-        u->preemption->by = other;
-        list_append(&other->preemption->victims, &u->preemption->victim);
-        list_append(&l->preempted, &u->preemption->preempted);
+        victim->by = other;
+        list_append(&preemptor->victims, &victim->victim);
+        list_append(&l->preempted, &victim->preempted);
         return 0;
 }
 
@@ -89,9 +94,11 @@ static bool is_ending(const UnitOnNode *s) {
 }
 
 const Unit *pending_awaited(const UnitOnNode *s) {
-        if (!s->unit->preemption)
+        const Preemption *p = unit_work_seen(s->unit)->preemption;
+
+        if (!p)
                 return NULL;
-        list_foreach (i, &s->unit->preemption->victims) {
+        list_foreach (i, &p->victims) {
                 const Unit *u = CONTAINER_OF(i, Preemption, victim)->unit;
 
                 list_foreach (k, &u->on_nodes) {
@@ -118,28 +125,28 @@ static bool has_activation_affinity(Leader *l, const Unit *u) {
 }
 
 void pending_mark(Leader *l, Unit *u) {
-        if (unit_life_is_queued(u->life) && !list_is_linked(&u->to_schedule))
-                list_append(&l->to_schedule, &u->to_schedule);
+        if (unit_life_is_queued(u->life) && !list_is_linked(&unit_work_seen(u)->to_schedule))
+                list_append(&l->to_schedule, &unit_work(l, u)->to_schedule);
 }
 
 void pending_mark_later(Leader *l, Unit *u) {
-        if (unit_life_is_queued(u->life) && !list_is_linked(&u->to_schedule))
-                list_append(&l->pending_later, &u->to_schedule);
+        if (unit_life_is_queued(u->life) && !list_is_linked(&unit_work_seen(u)->to_schedule))
+                list_append(&l->pending_later, &unit_work(l, u)->to_schedule);
 }
 
 bool pending_waits_by_itself(Leader *l, const Unit *u) {
-        if (list_is_linked(&u->enqueued))
+        if (list_is_linked(&unit_work_seen(u)->enqueued))
                 return !u->node || host_is_lost(u->node->host);
-        return !u->node && !u->retry && u->place && !has_activation_affinity(l, u);
+        return !u->node && !unit_work_seen(u)->retry && u->place && !has_activation_affinity(l, u);
 }
 
 bool pending_can_be_enqueued(Leader *l, const Unit *u) {
-        return u->node && host_is_lost(u->node->host) && !u->retry && u->place && !has_activation_affinity(l, u);
+        return u->node && host_is_lost(u->node->host) && !unit_work_seen(u)->retry && u->place && !has_activation_affinity(l, u);
 }
 
 bool pending_is_offered_still(const Unit *u) {
         return unit_life_is_queued(u->life) && u->node && u->leaves && node_is_emptying(u->node) &&
-               u->node->host->attached && !u->retry && u->place;
+               u->node->host->attached && !unit_work_seen(u)->retry && u->place;
 }
 
 bool pending_can_be_offered(Leader *l, const Unit *u) {
@@ -229,11 +236,11 @@ static int take_step(Leader *l, BatchBuilder *b, const SchedulerStep *step) {
 // batch is committed.
 static void all_were_tried(Leader *l, const BatchBuilder *b) {
         list_foreach_safe (i, &l->unscheduled) {
-                Unit *u = CONTAINER_OF(i, Unit, unscheduled);
+                Unit *u = CONTAINER_OF(i, UnitWork, unscheduled)->unit;
 
                 if (batch_builder_has_unit(b, u->name))
                         continue;
-                list_unlink(i);
+                list_unlink(&unit_work(l, u)->unscheduled);
                 unit_touch(l, u);
         }
 }

@@ -40,6 +40,6 @@ bool pending_is_offered_still(const Unit *u);
 // Whether the batch touches one of them.
 bool pending_is_touched(Leader *l, const BatchBuilder *b);
 int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record. 0 or -ENOMEM
-void pending_forget(Unit *u);
+void pending_forget(Leader *l, Unit *u);
 // A unit that was preempted and still ends on this node's host, which is to have its room; NULL: none.
 const Unit *pending_awaited(const UnitOnNode *s);

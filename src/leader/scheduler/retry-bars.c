@@ -13,29 +13,30 @@
 #include "scheduler.h"
 #include "turn.h"
 #include "unit-record.h"
+#include "unit-work.h"
 
 uint64_t retry_half_us(const UnitEntry *e) {
         return failing_options_of(e)->restart_decay_us;
 }
 
 unsigned retry_failures_on(const Leader *l, const Unit *u, const UnitEntry *e, uint32_t node) {
-        return retry_policy_failures(&u->retry->log, node, retry_half_us(e), leader_now(l));
+        return retry_policy_failures(&unit_work_seen(u)->retry->log, node, retry_half_us(e), leader_now(l));
 }
 
 RetryBar retry_bars_first(const Unit *u) {
-        return u && u->retry ? RETRY_BAR_ANY : RETRY_BAR_NONE;
+        return u && unit_work_seen(u)->retry ? RETRY_BAR_ANY : RETRY_BAR_NONE;
 }
 
 RetryBar retry_bars_last(const Unit *u) {
-        return u && u->retry && u->retry->asking ? RETRY_BAR_LIMIT : RETRY_BAR_NONE;
+        return u && unit_work_seen(u)->retry && unit_work_seen(u)->retry->asking ? RETRY_BAR_LIMIT : RETRY_BAR_NONE;
 }
 
 void retry_bars_set(Leader *l, const Unit *u, RetryBar bar) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u ? u->name : "");
         unsigned limit = bar == RETRY_BAR_ANY || !e ? 1 : failing_options_of(e)->restart_elsewhere;
 
-        for (size_t i = 0; u && u->retry && i < u->retry->log.n; i++) {
-                uint32_t node = u->retry->log.nodes[i].node;
+        for (size_t i = 0; u && unit_work_seen(u)->retry && i < unit_work_seen(u)->retry->log.n; i++) {
+                uint32_t node = unit_work_seen(u)->retry->log.nodes[i].node;
                 bool barred = e && bar != RETRY_BAR_NONE && retry_failures_on(l, u, e, node) >= limit;
 
                 if (!unit_exclusion(u, node) && node_find(l, node))
@@ -44,7 +45,7 @@ void retry_bars_set(Leader *l, const Unit *u, RetryBar bar) {
 }
 
 bool retry_bars_why(const Leader *l, const Unit *u, uint32_t node, char *ret, size_t size) {
-        const UnitEntry *e = u->retry ? cluster_state_find_unit(l->state, u->name) : NULL;
+        const UnitEntry *e = unit_work_seen(u)->retry ? cluster_state_find_unit(l->state, u->name) : NULL;
         unsigned n = e ? retry_failures_on(l, u, e, node) : 0;
 
         if (n)
@@ -53,5 +54,5 @@ bool retry_bars_why(const Leader *l, const Unit *u, uint32_t node, char *ret, si
 }
 
 bool retry_is_stuck(const Unit *u) {
-        return u && u->retry && u->retry->stuck;
+        return u && unit_work_seen(u)->retry && unit_work_seen(u)->retry->stuck;
 }

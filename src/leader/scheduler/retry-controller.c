@@ -42,6 +42,7 @@
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-state.h"
+#include "unit-work.h"
 
 enum {
         NODE_PENALTY = 16, // load of a node because a unit has left it for its failures: that of 8 units
@@ -63,19 +64,19 @@ static bool has_failed(const Unit *u, const UnitEntry *e, const UnitOnNode *s) {
 
 // systemd restarts it, and it has failed there as often as it may.
 static bool keeps_failing(const Leader *l, const Unit *u, const UnitEntry *e, const UnitOnNode *s) {
-        return is_launched_there(u, e, s) && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED && u->retry &&
-               u->retry->restarted_on == s->node->number &&
+        return is_launched_there(u, e, s) && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED && unit_work_seen(u)->retry &&
+               unit_work_seen(u)->retry->restarted_on == s->node->number &&
                retry_failures_on(l, u, e, s->node->number) >= failing_options_of(e)->restart_elsewhere;
 }
 
 // As it is reported now: systemd has restarted it, and that has helped.
 static bool has_recovered(const Leader *l, const Unit *u, const UnitOnNode *s) {
         return active_state_is_up(s->active) &&
-               leader_now(l) >= u->retry->failed_us + RETRY_RECOVERED_SEC * USEC_PER_SEC;
+               leader_now(l) >= unit_work_seen(u)->retry->failed_us + RETRY_RECOVERED_SEC * USEC_PER_SEC;
 }
 
 static Retry *retry_get(Leader *l, Unit *u, const UnitEntry *e) {
-        Retry *t = u->retry;
+        Retry *t = unit_work_seen(u)->retry;
 
         if (t)
                 return t;
@@ -86,18 +87,18 @@ static Retry *retry_get(Leader *l, Unit *u, const UnitEntry *e) {
         t->start_rev = e->record->start_rev;
         list_init(&t->queue);
         pending_mark(l, u);
-        return u->retry = t;
+        return unit_work(l, u)->retry = t;
 }
 
 void retry_controller_forget(Leader *l, Unit *u) {
-        Retry *t = u->retry;
+        Retry *t = unit_work_seen(u)->retry;
 
         if (!t)
                 return;
         retry_bars_set(l, u, RETRY_BAR_NONE);
         deadline_heap_clear(&l->retry_deadlines, &t->deadline);
         list_unlink(&t->queue);
-        u->retry = NULL;
+        unit_work(l, u)->retry = NULL;
         free(t);
 }
 
@@ -170,7 +171,7 @@ void retry_controller_on_report(Leader *l, Unit *u, const UnitOnNode *s) {
 
 void retry_controller_on_record(Leader *l, Unit *u, const UnitEntry *e) {
         const Argosy__UnitRecord *r = e->record;
-        Retry *t = u->retry;
+        Retry *t = unit_work_seen(u)->retry;
 
         if (!t)
                 return;
@@ -205,7 +206,7 @@ void retry_controller_on_rollout_end(Leader *l) {
 
 void retry_controller_take_back(Leader *l) {
         map_foreach (slot, &l->units) {
-                Retry *t = ((Unit *) slot->value)->retry;
+                Retry *t = unit_work_seen(slot->value)->retry;
 
                 if (!t || !t->flying)
                         continue;
@@ -217,9 +218,9 @@ void retry_controller_take_back(Leader *l) {
 // ------------------------------------------------------------------------------------------------ placing
 
 bool retry_controller_hold(const Leader *l, const Unit *u) {
-        const UnitEntry *e = u->retry ? cluster_state_find_unit(l->state, u->name) : NULL;
+        const UnitEntry *e = unit_work_seen(u)->retry ? cluster_state_find_unit(l->state, u->name) : NULL;
 
-        return e && retry_policy_total(&u->retry->log, retry_half_us(e), leader_now(l)) > 0;
+        return e && retry_policy_total(&unit_work_seen(u)->retry->log, retry_half_us(e), leader_now(l)) > 0;
 }
 
 // ------------------------------------------------------------------------------------------------ deciding
@@ -351,23 +352,23 @@ static void in_how_long(uint64_t us, char buf[static 32]) {
 }
 
 bool retry_controller_phrase(const Leader *l, const Unit *u, char *ret, size_t size) {
-        const UnitEntry *e = u->retry ? cluster_state_find_unit(l->state, u->name) : NULL;
+        const UnitEntry *e = unit_work_seen(u)->retry ? cluster_state_find_unit(l->state, u->name) : NULL;
         uint64_t now = leader_now(l), due;
         unsigned n, limit;
         char when[48] = "", span[32];
 
-        if (!e || !is_our_business(l, u, e) || u->retry->ripe)
+        if (!e || !is_our_business(l, u, e) || unit_work_seen(u)->retry->ripe)
                 return false;
         n = retry_failures_on(l, u, e, u->node->number);
         limit = failing_options_of(e)->restart_elsewhere;
-        due = u->retry->deadline.place ? u->retry->deadline.at_us : now;
+        due = unit_work_seen(u)->retry->deadline.place ? unit_work_seen(u)->retry->deadline.at_us : now;
         if (due > now) {
                 in_how_long(due - now, span);
                 snprintf(when, sizeof(when), " in %s", span);
         }
-        if (list_is_linked(&u->retry->queue) && is_a_rollouts(u))
+        if (list_is_linked(&unit_work_seen(u)->retry->queue) && is_a_rollouts(u))
                 snprintf(ret, size, "the update under way decides about it");
-        else if (u->retry->stuck)
+        else if (unit_work_seen(u)->retry->stuck)
                 snprintf(ret, size,
                          "no other node takes it (RestartElsewhere=%u), it is tried again%s; `start` does "
                          "at once",

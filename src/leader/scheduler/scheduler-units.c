@@ -15,6 +15,7 @@
 #include "unit-file.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
+#include "unit-work.h"
 
 void scheduler_forget_class(SchedulerTables *t) {
         if (!t->classed)
@@ -100,7 +101,7 @@ static uint32_t add_unit(Leader *l, Unit *u, uint32_t class, uint32_t role, int1
         placement_unit_add(l->places->placement, u->name, class, role, priority, &number);
         u->place = number + 1;
         l->places->n_renumbered++;
-        for (const Exclusion *x = u->exclusions; x; x = x->next)
+        for (const Exclusion *x = unit_work_seen(u)->exclusions; x; x = x->next)
                 scheduler_on_exclusion(l, u, x->node, true);
         bar_fleet_units(l, u->name, number);
         return number;
@@ -184,28 +185,28 @@ void scheduler_enqueue(Leader *l, Unit *u, ListNode *queue) {
         if (!u->place || !u->node)
                 return;
         placement_unit_release(l->places->placement, u->place - 1, true);
-        if (!list_is_linked(&u->enqueued))
-                list_append(queue, &u->enqueued);
+        if (!list_is_linked(&unit_work_seen(u)->enqueued))
+                list_append(queue, &unit_work(l, u)->enqueued);
 }
 
 void scheduler_dequeue(Leader *l, Unit *u) {
-        if (!list_is_linked(&u->enqueued))
+        if (!list_is_linked(&unit_work_seen(u)->enqueued))
                 return;
-        list_unlink(&u->enqueued);
+        list_unlink(&unit_work(l, u)->enqueued);
         if (u->place)
                 placement_unit_release(l->places->placement, u->place - 1, false);
 }
 
 // Its record, or the end of a Scheduler, puts it where it is: if it is still to go, that is asked anew.
 static void leave_queue(Leader *l, Unit *u) {
-        bool waited = list_is_linked(&u->enqueued);
+        bool waited = list_is_linked(&unit_work_seen(u)->enqueued);
 
         scheduler_dequeue(l, u);
         placement_unit_release(l->places->placement, u->place - 1, false); // offered
         if (!waited || !unit_life_is_queued(u->life))
                 return;
-        list_unlink(&u->to_schedule); // it may be one of those that were asked about
-        list_append(&l->to_schedule, &u->to_schedule);
+        list_unlink(&unit_work(l, u)->to_schedule); // it may be one of those that were asked about
+        list_append(&l->to_schedule, &unit_work(l, u)->to_schedule);
 }
 
 // A new one is at once what its options mean.
@@ -290,9 +291,9 @@ void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool exclud
 static size_t sync_refusals_of(Leader *l, Unit *u) {
         uint32_t unit = l->places ? number_in_placement(l, u->name, u) : PLACEMENT_NONE;
 
-        list_unlink(&u->refusals_due);
+        list_unlink(&unit_work(l, u)->refusals_due);
         scheduler_on_exclusion(l, u, 0, false);
-        for (const Exclusion *x = u->exclusions; x; x = x->next)
+        for (const Exclusion *x = unit_work_seen(u)->exclusions; x; x = x->next)
                 scheduler_on_exclusion(l, u, x->node, true);
         if (unit == PLACEMENT_NONE)
                 return 1;
@@ -302,12 +303,12 @@ static size_t sync_refusals_of(Leader *l, Unit *u) {
 
 void scheduler_sync_refusals(Leader *l) {
         while (!list_is_empty(&l->refusals_due))
-                (void) sync_refusals_of(l, CONTAINER_OF(l->refusals_due.next, Unit, refusals_due));
+                (void) sync_refusals_of(l, CONTAINER_OF(l->refusals_due.next, UnitWork, refusals_due)->unit);
 }
 
 bool scheduler_sync_refusals_step(Leader *l) {
         for (size_t n = 0; n < REFUSALS && !list_is_empty(&l->refusals_due);)
-                n += sync_refusals_of(l, CONTAINER_OF(l->refusals_due.next, Unit, refusals_due));
+                n += sync_refusals_of(l, CONTAINER_OF(l->refusals_due.next, UnitWork, refusals_due)->unit);
         if (list_is_empty(&l->refusals_due))
                 return true;
         leader_mark(l);

@@ -14,6 +14,7 @@
 #include "tables.h"
 #include "unit-file.h"
 #include "unit-record.h"
+#include "unit-work.h"
 
 // A global unit gives way to units that are placed, and of two global ones that conflict the one whose name
 // sorts first has the node.
@@ -23,7 +24,7 @@ static bool gives_way(const Leader *l, const Unit *u, const Node *n) {
         if (scheduler_conflict_on(l, u, n))
                 return true;
         list_foreach (i, &l->globals) {
-                const Unit *o = CONTAINER_OF(i, Unit, queue);
+                const Unit *o = CONTAINER_OF(i, UnitWork, queue)->unit;
 
                 if (o != u && strcmp(o->name, u->name) < 0 && scheduler_conflict_between(l, u, o) &&
                     unit_wanted_on(l, o, cluster_state_find_unit(l->state, o->name), n))
@@ -60,7 +61,7 @@ static const char *who_has_the_node(const Leader *l, const Unit *u, const Node *
                         return o->name;
         }
         list_foreach (i, &l->globals) {
-                const Unit *o = CONTAINER_OF(i, Unit, queue);
+                const Unit *o = CONTAINER_OF(i, UnitWork, queue)->unit;
 
                 if (o != u && strcmp(o->name, u->name) < 0 && scheduler_conflict_between(l, u, o) &&
                     unit_wanted_on(l, o, cluster_state_find_unit(l->state, o->name), n))

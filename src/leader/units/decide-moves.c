@@ -30,6 +30,7 @@
 #include "unit-file.h"
 #include "unit-marks.h"
 #include "unit-record.h"
+#include "unit-work.h"
 
 enum { CONSIDERED_UNITS = 1000 }; // in one turn, at about 3 us each
 
@@ -112,7 +113,7 @@ int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret) {
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
         place = (SchedulerAnswer){.node = node_by_affinity(d, u, options)};
-        if (!place.node && !u->retry && (!u->node || host_is_lost(u->node->host))) {
+        if (!place.node && !unit_work_seen(u)->retry && (!u->node || host_is_lost(u->node->host))) {
                 unit_options_unref(options); // in its turn, which may preempt others: decide_pending()
                 ret->verdict = MOVE_WAITS;
                 return 0;
@@ -161,7 +162,7 @@ bool move_is_held(const Decision *d, const Unit *u, const UnitEntry *e) {
 static bool waits_for_its_budget(Decision *d, Unit *u, const UnitEntry *e) {
         if (!move_is_held(d, u, e))
                 return false;
-        u->held_by = disruption_budget_in_the_way(d->leader, u, e);
+        unit_work(d->leader, u)->held_by = disruption_budget_in_the_way(d->leader, u, e);
         unit_event(d->leader, u, LIFE_IS_HELD);
         return true;
 }
@@ -173,7 +174,7 @@ int decide_moves(Decision *d) {
         for (unsigned n = 0; r >= 0 && n < CONSIDERED_UNITS && !list_is_empty(&l->moving) &&
                              batch_builder_takes_more(&d->batch);
              n++) {
-                Unit *u = CONTAINER_OF(l->moving.next, Unit, queue);
+                Unit *u = CONTAINER_OF(l->moving.next, UnitWork, queue)->unit;
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
                 l->n_considered++;
@@ -206,7 +207,7 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
         place.node = node_by_affinity(d, u, options);
         if (place.node)
                 scheduler_set_aside(d->scheduler, u);
-        else if (u->retry) // not where it has failed, if there is another one: it is asked for by itself
+        else if (unit_work_seen(u)->retry) // not where it has failed, if there is another one: it is asked for by itself
                 r = scheduler_place(d->scheduler, u->name, options, false, &place);
         unit_options_unref(options);
         if (r < 0)
@@ -240,7 +241,7 @@ static int judge(Decision *d, Unit *u) {
         Leader *l = d->leader;
         int r;
 
-        list_unlink(&u->to_schedule);
+        list_unlink(&unit_work(l, u)->to_schedule);
         r = judge_unit(d, u);
         if (r < 0 || !pending_waits_by_itself(l, u))
                 pending_mark_later(l, u);
@@ -250,7 +251,7 @@ static int judge(Decision *d, Unit *u) {
 // Nothing is asked of the Placement about it.
 static bool is_judged_without_scheduler(Leader *l, const Unit *u) {
         return pending_can_be_enqueued(l, u) || pending_can_be_offered(l, u) ||
-               (!list_is_linked(&u->enqueued) && pending_waits_by_itself(l, u));
+               (!list_is_linked(&unit_work_seen(u)->enqueued) && pending_waits_by_itself(l, u));
 }
 
 // Those that then wait in the Placement, some in each turn; the others are left for the last turn, whose Scheduler they
@@ -260,14 +261,14 @@ static int judge_some(Decision *d, bool *ret_all) {
         int r = 0;
 
         for (unsigned n = 0; r >= 0 && n < CONSIDERED_UNITS && !list_is_empty(&l->pending_due); n++) {
-                Unit *u = CONTAINER_OF(l->pending_due.next, Unit, to_schedule);
+                Unit *u = CONTAINER_OF(l->pending_due.next, UnitWork, to_schedule)->unit;
 
                 if (is_judged_without_scheduler(l, u)) {
                         r = judge(d, u);
                         continue;
                 }
-                list_unlink(&u->to_schedule);
-                list_append(&l->pending_due_last, &u->to_schedule);
+                list_unlink(l->pending_due.next);
+                list_append(&l->pending_due_last, &unit_work(l, u)->to_schedule);
         }
         *ret_all = list_is_empty(&l->pending_due);
         return r;
@@ -278,19 +279,19 @@ static int judge_last(Decision *d) {
         int r = 0;
 
         while (r >= 0 && !list_is_empty(&l->pending_due_last))
-                r = judge(d, CONTAINER_OF(l->pending_due_last.next, Unit, to_schedule));
+                r = judge(d, CONTAINER_OF(l->pending_due_last.next, UnitWork, to_schedule)->unit);
         return r;
 }
 
 // The host of one may have been cut off meanwhile, say: it is judged anew, and has no part in this round.
 static void take_back_offers(Leader *l) {
         list_foreach_safe (i, &l->offered) {
-                Unit *u = CONTAINER_OF(i, Unit, enqueued);
+                Unit *u = CONTAINER_OF(i, UnitWork, enqueued)->unit;
 
                 if (pending_is_offered_still(u))
                         continue;
                 scheduler_dequeue(l, u);
-                list_unlink(&u->to_schedule);
+                list_unlink(&unit_work(l, u)->to_schedule);
                 pending_mark(l, u);
                 l->retry_pending = true;
                 leader_mark(l);
@@ -299,7 +300,7 @@ static void take_back_offers(Leader *l) {
 
 static void end_offers(Leader *l) {
         while (!list_is_empty(&l->offered))
-                scheduler_dequeue(l, CONTAINER_OF(l->offered.next, Unit, enqueued));
+                scheduler_dequeue(l, CONTAINER_OF(l->offered.next, UnitWork, enqueued)->unit);
 }
 
 static bool is_judging(const Leader *l) {
@@ -311,7 +312,7 @@ void decide_pending_anew(Leader *l) {
                 return;
         l->enqueued_stale = false;
         while (!list_is_empty(&l->enqueued)) {
-                Unit *u = CONTAINER_OF(l->enqueued.next, Unit, enqueued);
+                Unit *u = CONTAINER_OF(l->enqueued.next, UnitWork, enqueued)->unit;
 
                 scheduler_dequeue(l, u);
                 pending_mark(l, u);

@@ -28,6 +28,7 @@
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-state.h"
+#include "unit-work.h"
 
 enum { WOKEN_UNITS = 256 };
 
@@ -75,7 +76,7 @@ void disruption_budget_drop_if_unused(Leader *l, DisruptionBudget *g) {
         if (!list_is_empty(&g->units) || g->rollout || g->survey)
                 return;
         while (!list_is_empty(&g->waiting)) // others, for what goes down with them
-                unit_event(l, CONTAINER_OF(g->waiting.next, Unit, queue), LIFE_RECONSIDER_ANYWAY);
+                unit_event(l, CONTAINER_OF(g->waiting.next, UnitWork, queue)->unit, LIFE_RECONSIDER_ANYWAY);
         map_take_str(&l->budgets, g->name);
         disruption_budget_discard(g);
 }
@@ -92,7 +93,7 @@ static void changed(Leader *l, DisruptionBudget *g) {
                 o->held = false;
         }
         for (unsigned n = 0; n < WOKEN_UNITS && !list_is_empty(&g->waiting); n++)
-                unit_event(l, CONTAINER_OF(g->waiting.next, Unit, queue), LIFE_RECONSIDER_ANYWAY);
+                unit_event(l, CONTAINER_OF(g->waiting.next, UnitWork, queue)->unit, LIFE_RECONSIDER_ANYWAY);
         leader_mark(l);
 }
 

@@ -26,6 +26,7 @@
 #include "unit-marks.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
+#include "unit-work.h"
 
 Host *host_find(const Leader *l, uint32_t number) {
         return map_find(&l->hosts, &number, sizeof(number));
@@ -206,7 +207,7 @@ static void mark_nodes_gone(Leader *l, const Host *h, const Argosy__HostRecord *
                 list_append(&l->nodes_gone, &n->gone);
                 l->enqueued_stale = true;
                 list_foreach (k, &l->globals)
-                        unit_touch_itself(l, CONTAINER_OF(k, Unit, queue));
+                        unit_touch_itself(l, CONTAINER_OF(k, UnitWork, queue)->unit);
         }
 }
 
@@ -268,7 +269,6 @@ Unit *unit_get(Leader *l, const char *name) {
         strcpy(u->name, name);
         u->event.kind = ARGOSY__EVENT_KIND__EVENT_UNIT;
         list_init(&u->on_nodes);
-        list_init(&u->waiters);
         if (map_add_str(&l->units, u->name, u) < 0) {
                 free(u);
                 return NULL;
@@ -277,15 +277,17 @@ Unit *unit_get(Leader *l, const char *name) {
 }
 
 const char *unit_exclusion(const Unit *u, uint32_t node) {
-        for (const Exclusion *e = u->exclusions; e; e = e->next)
+        for (const Exclusion *e = unit_work_seen(u)->exclusions; e; e = e->next)
                 if (e->node == node)
                         return e->reason;
         return NULL;
 }
 
 void unit_mark_refusals(Leader *l, Unit *u) {
-        if (!list_is_linked(&u->refusals_due))
-                list_append(&l->refusals_due, &u->refusals_due);
+        UnitWork *w = unit_work(l, u);
+
+        if (!list_is_linked(&w->refusals_due))
+                list_append(&l->refusals_due, &w->refusals_due);
         leader_mark(l);
 }
 
@@ -299,7 +301,11 @@ static void mark_refusal(Leader *l, Unit *u, uint32_t node) {
 }
 
 void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node) {
-        for (Exclusion **e = &u->exclusions; *e;) {
+        UnitWork *w = unit_work_if_any(l, u);
+
+        if (!w)
+                return;
+        for (Exclusion **e = &w->exclusions; *e;) {
                 Exclusion *gone = *e;
 
                 if (node && gone->node != node) {
@@ -310,29 +316,30 @@ void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node) {
                 mark_refusal(l, u, gone->node);
                 free(gone);
         }
-        if (!u->exclusions)
-                list_unlink(&u->excluded);
+        if (!w->exclusions)
+                list_unlink(&w->excluded);
 }
 
 void host_forget_exclusions(Leader *l, const Host *h) {
         list_foreach (k, &h->nodes)
                 list_foreach_safe (i, &l->excluded)
-                        unit_forget_exclusions(l, CONTAINER_OF(i, Unit, excluded),
+                        unit_forget_exclusions(l, CONTAINER_OF(i, UnitWork, excluded)->unit,
                                                CONTAINER_OF(k, Node, of_host)->number);
 }
 
 void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
         size_t len = str_cut(reason, REASON_MAX);
         Exclusion *e = oom_checked(malloc(sizeof(*e) + len + 1)); // its next orders would name the node again
+        UnitWork *w = unit_work(l, u);
 
         unit_forget_exclusions(l, u, node);
         e->node = node;
         memcpy(e->reason, reason, len);
         e->reason[len] = 0;
-        e->next = u->exclusions;
-        u->exclusions = e;
-        if (!list_is_linked(&u->excluded))
-                list_append(&l->excluded, &u->excluded);
+        e->next = w->exclusions;
+        w->exclusions = e;
+        if (!list_is_linked(&w->excluded))
+                list_append(&l->excluded, &w->excluded);
         mark_refusal(l, u, node);
 }
 
@@ -348,29 +355,16 @@ static void unit_unplace(Unit *u) {
 }
 
 void unit_discard(Unit *u) {
-        for (Exclusion *e = u->exclusions, *next; e; e = next) {
-                next = e->next;
-                free(e);
-        }
+        unit_work_discard(u->work);
         free(u->event.told);
         free(u->content_told);
-        free(u->preemption);
         free(u);
 }
 
 void unit_free(Leader *l, Unit *u) {
         unit_unplace(u);
         list_unlink(&u->event.due);
-        list_unlink(&u->touched);
-        list_unlink(&u->released);
-        list_unlink(&u->refusals_due);
-        list_unlink(&u->unused);
-        list_unlink(&u->waited);
-        list_unlink(&u->order_due);
-        list_unlink(&u->parting);
-        list_unlink(&u->enqueued);
-        list_unlink(&u->excluded);
-        deadline_heap_clear(&l->end_deadlines, &u->end_due);
+        unit_work_free(l, u);
         map_take_str(&l->units, u->name);
         unit_discard(u);
 }
@@ -471,6 +465,7 @@ void registry_clear(Leader *l) {
         list_init(&l->globals);
         list_init(&l->touched);
         list_init(&l->released);
+        list_init(&l->works);
         list_init(&l->refusals_due);
         list_init(&l->unused);
         list_init(&l->nodes_touched);

@@ -7,6 +7,7 @@
 //   Host    while the log has its record, or its link is up
 //   Node    while the log has its record; dies with its host
 //   Unit    while the log has its record, or a node is seen to hold it, or a client waits for it
+//   UnitWork   from the first that is under way about a unit until the end of a turn in which nothing is
 //   UnitOnNode    one unit on one node: from the first order or report until the agent reports it gone, its guard
 //           has certainly ended it on a lost host, or the host attaches anew or is removed
 //   DisruptionBudget   while it has units, or a rollout is under way
@@ -208,15 +209,13 @@ typedef struct Preemption {
         ListNode victims;   // Preemption.victim: units that it preempted
 } Preemption;
 
-// There may be a million. What few of them need is behind a pointer.
-struct Unit {
-        ListNode on_nodes; // UnitOnNode.by_unit
-        ListNode waiters;  // WaiterItem.by_unit
-        Node *node;        // by its record; NULL: none, global, or no such node
-        ListNode placed;   // in node->placed
-        UnitLife life;     // changed by unit_event() alone
-        uint32_t pending_since_sec; // while it waits for a node: since when, as far as this leader knows; by leader_wall()
-        ListNode queue;    // in the list that follows from it (unit-event.c)
+// What is under way about a unit: the lists of a Leader that it stands in for that, and what is kept until it is over. A unit
+// at rest has none. view/unit-work.h: who makes it, and when it goes.
+typedef struct UnitWork {
+        Unit *unit;
+        ListNode looked_at; // in Leader.works: whether it may go is judged at the end of the turn
+        ListNode waiters;   // WaiterItem.by_unit
+        ListNode queue;     // in the list that follows from its life (unit-event.c)
         DisruptionBudget
                 *held_by;     // while it is held: its own budget, or that of units which go down with it
         ListNode to_schedule; // in Leader.to_schedule while it is pending or stranded: more than room
@@ -226,21 +225,31 @@ struct Unit {
         ListNode touched, released, refusals_due, unused, waited; // in the lists of Leader of these names
         Deadline move_due; // in Leader.move_deadlines while it is delayed, unless it stays for good
         Deadline end_due;  // in Leader.end_deadlines: then it has ended on the first of the nodes that it has left
-        Retry *retry;     // NULL: it has not failed, or is not started again for it
-        Exclusion *exclusions;
-        ListNode excluded; // in Leader.excluded while there are any
-        uint32_t place;    // its number in the Placement + 1; 0: not there
-        bool followed;     // the options of another unit name it, so it stays in the tables without a record, too
-        bool counted, down;       // in its budget's numbers
-        DisruptionBudget *budget; // NULL: it stands alone
-        ListNode of_budget;
         ListNode parting;   // in Leader.parting: it has to leave nodes that its record does not name
         ListNode order_due; // in Leader.ordering
-        Standing standing;  // as those who depend on it were told last
-        bool recorded;
-        bool leaves;        // in its node's n_to_leave
-        bool rows_due;      // for the stream: whatever nodes say of it is to be looked at, not only what is marked
-        Preemption *preemption; // owned; NULL: none
+        ListNode excluded;  // in Leader.excluded while there are any:
+        Exclusion *exclusions;
+        Retry *retry;           // NULL: it has not failed, or is not started again for it
+        Preemption *preemption; // NULL: none
+        uint32_t pending_since_sec; // while it waits for a node: since when, as far as this leader knows; by leader_wall()
+} UnitWork;
+
+// There may be a million: what stands here each of them pays for. What few of them need at a time is in UnitWork.
+struct Unit {
+        ListNode on_nodes; // UnitOnNode.by_unit
+        UnitWork *work;    // owned; view/unit-work.h alone reads this. NULL: it is at rest
+        Node *node;        // by its record; NULL: none, global, or no such node
+        ListNode placed;   // in node->placed
+        DisruptionBudget *budget; // NULL: it stands alone
+        ListNode of_budget;
+        uint32_t place;         // its number in the Placement + 1; 0: not there
+        UnitLife life : 8;      // changed by unit_event() alone
+        Standing standing : 8;  // as those who depend on it were told last
+        bool followed : 1;      // the options of another unit name it, so it stays in the tables without a record, too
+        bool counted : 1, down : 1; // in its budget's numbers
+        bool recorded : 1;
+        bool leaves : 1;        // in its node's n_to_leave
+        bool rows_due : 1;      // for the stream: whatever nodes say of it is to be looked at, not only what is marked
         EventObject event;
         uint32_t *content_told; // as EventObject.told; owned
         char name[];

@@ -19,6 +19,7 @@
 #include "tables.h"
 #include "tallies.h"
 #include "turn.h"
+#include "unit-work.h"
 
 static ListNode *queue_of(Leader *l, const Unit *u) {
         switch (u->life) {
@@ -29,7 +30,7 @@ static ListNode *queue_of(Leader *l, const Unit *u) {
         case LIFE_FLYING:
                 return &l->moved;
         case LIFE_HELD:
-                return &u->held_by->waiting;
+                return &unit_work_seen(u)->held_by->waiting;
         default:
                 return NULL;
         }
@@ -41,20 +42,24 @@ static void count_stuck(const Unit *u, size_t n) {
 }
 
 static void leave(Leader *l, Unit *u) {
-        list_unlink(&u->queue);
-        deadline_heap_clear(&l->move_deadlines, &u->move_due);
+        UnitWork *w = unit_work_if_any(l, u);
+
         l->n_pending -= unit_life_is_queued(u->life);
         count_stuck(u, (size_t) -1);
         tally_unit(&l->tallies, u->life, -1);
-        list_unlink(&u->to_schedule);
-        list_unlink(&u->unscheduled);
+        if (!w)
+                return;
+        list_unlink(&w->queue);
+        deadline_heap_clear(&l->move_deadlines, &w->move_due);
+        list_unlink(&w->to_schedule);
+        list_unlink(&w->unscheduled);
 }
 
 static void enter(Leader *l, Unit *u) {
         ListNode *queue = queue_of(l, u);
 
         if (queue)
-                list_append(queue, &u->queue);
+                list_append(queue, &unit_work(l, u)->queue);
         l->n_pending += unit_life_is_queued(u->life);
         count_stuck(u, 1);
         tally_unit(&l->tallies, u->life, +1);
@@ -62,10 +67,12 @@ static void enter(Leader *l, Unit *u) {
 
 // It may be its turn before others, preempt somebody, or join one that has a node now.
 static void mark(Leader *l, Unit *u, LifeEvent event) {
-        if (!list_is_linked(&u->to_schedule))
-                list_append(&l->to_schedule, &u->to_schedule);
-        if (event != LIFE_RECONSIDER && event != LIFE_RECONSIDER_ANYWAY && !list_is_linked(&u->unscheduled))
-                list_append(&l->unscheduled, &u->unscheduled);
+        UnitWork *w = unit_work(l, u);
+
+        if (!list_is_linked(&w->to_schedule))
+                list_append(&l->to_schedule, &w->to_schedule);
+        if (event != LIFE_RECONSIDER && event != LIFE_RECONSIDER_ANYWAY && !list_is_linked(&w->unscheduled))
+                list_append(&l->unscheduled, &w->unscheduled);
         l->retry_pending = true;
 }
 
@@ -75,7 +82,7 @@ void unit_event(Leader *l, Unit *u, LifeEvent event) {
         assert(after != LIFE_NEVER);
         if (after != u->life) {
                 if (unit_life_is_queued(after) && !unit_life_is_queued(u->life))
-                        u->pending_since_sec = (uint32_t) (leader_wall(l) / USEC_PER_SEC);
+                        unit_work(l, u)->pending_since_sec = (uint32_t) (leader_wall(l) / USEC_PER_SEC);
                 leave(l, u);
                 u->life = after;
                 enter(l, u);
@@ -93,11 +100,12 @@ static bool is_in(const ListNode *list, const ListNode *member) {
 
 bool unit_life_is_consistent(const Leader *l, const Unit *u) {
         const ListNode *queue = queue_of((Leader *) l, u);
+        const UnitWork *w = unit_work_seen(u);
         bool placed = u->node, has_place = u->life != LIFE_ABSENT && u->life != LIFE_EVERYWHERE;
 
-        return (queue ? is_in(queue, &u->queue) : !list_is_linked(&u->queue)) &&
-               (u->life == LIFE_DELAYED || u->move_due.place == 0) &&
+        return (queue ? is_in(queue, &w->queue) : !list_is_linked(&w->queue)) &&
+               (u->life == LIFE_DELAYED || w->move_due.place == 0) &&
                (unit_life_is_queued(u->life) ||
-                (!list_is_linked(&u->to_schedule) && !list_is_linked(&u->unscheduled))) &&
+                (!list_is_linked(&w->to_schedule) && !list_is_linked(&w->unscheduled))) &&
                placed == (has_place && u->life != LIFE_PENDING) && (u->recorded || !has_place);
 }

@@ -7,10 +7,13 @@
 #include "event-marks.h"
 #include "tables.h"
 #include "turn.h"
+#include "unit-work.h"
 
 void unit_touch_itself(Leader *l, Unit *u) {
-        if (!list_is_linked(&u->touched))
-                list_append(&l->touched, &u->touched);
+        UnitWork *w = unit_work(l, u);
+
+        if (!list_is_linked(&w->touched))
+                list_append(&l->touched, &w->touched);
         leader_mark(l);
 }
 
@@ -25,19 +28,23 @@ void unit_touch_on_node(Leader *l, UnitOnNode *s) {
 }
 
 void unit_release(Leader *l, Unit *u) {
-        if (!list_is_linked(&u->released))
-                list_append(&l->released, &u->released);
+        UnitWork *w = unit_work(l, u);
+
+        if (!list_is_linked(&w->released))
+                list_append(&l->released, &w->released);
         leader_mark(l);
 }
 
 void unit_mark_unused(Leader *l, Unit *u) {
-        if (u->recorded || list_is_linked(&u->unused))
+        if (u->recorded || list_is_linked(&unit_work_seen(u)->unused))
                 return;
-        list_append(&l->unused, &u->unused);
+        list_append(&l->unused, &unit_work(l, u)->unused);
         leader_mark(l);
 }
 
 bool unit_is_used(const Unit *u) {
-        return u->recorded || u->followed || !list_is_empty(&u->on_nodes) || !list_is_empty(&u->waiters) ||
-               list_is_linked(&u->touched) || list_is_linked(&u->order_due);
+        const UnitWork *w = unit_work_seen(u);
+
+        return u->recorded || u->followed || !list_is_empty(&u->on_nodes) || !list_is_empty(&w->waiters) ||
+               list_is_linked(&w->touched) || list_is_linked(&w->order_due);
 }

@@ -5,6 +5,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "macro.h"
+#include "unit-work.h"
 
 #define UNIT(options) "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\n" options
 #define START ARGOSY__VERB__VERB_START
@@ -105,7 +106,7 @@ static void nobody_is_refused_for_good_by_a_plan(void **state) {
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, web[0], UNIT(""));
         rig_host(&g, 1)->others = web;
         assert_string_equal(plan_web(UNIT(""))->message, "would start on n2");
-        assert_null(unit_find(g.leader, web[0])->exclusions);
+        assert_null(unit_work_seen(unit_find(g.leader, web[0]))->exclusions);
 }
 
 static void where_no_node_has_the_name_free_it_waits(void **state) {
@@ -128,7 +129,7 @@ static void a_node_that_has_the_name_free_by_now_is_planned(void **state) {
         rig_host(&g, 1)->others = rig_host(&g, 2)->others = rig_host(&g, 3)->others = web;
         rig_change(&g, START, web[0], UNIT(""));
         assert_string_equal(plan_web(UNIT(""))->message, "would wait for a node");
-        assert_non_null(unit_find(g.leader, web[0])->exclusions); // these are the start's, and stay
+        assert_non_null(unit_work_seen(unit_find(g.leader, web[0]))->exclusions); // these are the start's, and stay
         rig_host(&g, 3)->others = NULL;
         assert_string_equal(plan_web(UNIT(""))->message, "would start on n3");
         rig_change(&g, START, web[0], UNIT(""));
@@ -436,7 +437,7 @@ static void who_waits_for_others_to_leave_is_not_refused_yet(void **state) {
         assert_string_equal(rig_node_name(&g, "new.service"), "n1");
         assert_string_equal(rig_node_name(&g, "old@1.service"), "");
         assert_string_equal(rig_node_name(&g, "old@2.service"), "n1");
-        assert_null(unit_find(g.leader, "new.service")->exclusions);
+        assert_null(unit_work_seen(unit_find(g.leader, "new.service"))->exclusions);
         rig_label(&g, "n2", "offers/slot", "2"); // there is room for them now
         rig_settle(&g);
         assert_string_equal(rig_node_name(&g, "old@2.service"), "n2");

@@ -8,6 +8,7 @@
 #include "registry.h"
 #include "sessions.h"
 #include "test.h"
+#include "unit-work.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
@@ -164,8 +165,8 @@ static void only_what_has_changed_is_looked_at(void **state) {
         m.units = names;
         m.n_units = 2;
         session_on_fleet_units(g.leader, host_find(g.leader, 2), &m);
-        assert_false(list_is_linked(&unit_find(g.leader, "a.service")->refusals_due));
-        assert_true(list_is_linked(&unit_find(g.leader, "b.service")->refusals_due));
+        assert_false(list_is_linked(&unit_work_seen(unit_find(g.leader, "a.service"))->refusals_due));
+        assert_true(list_is_linked(&unit_work_seen(unit_find(g.leader, "b.service"))->refusals_due));
         rig_settle(&g);
         assert_refused(rig_change(&g, START, "a.service", NULL), "set TakeOver=");
         assert_refused(rig_change(&g, START, "b.service", NULL), "set TakeOver=");

@@ -9,6 +9,7 @@
 #include "unit-marks.h"
 #include "unit-record.h"
 #include "unit-wanted.h"
+#include "unit-work.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define GLOBAL SERVICE "[X-Argosy]\nGlobal=yes\n"
@@ -225,13 +226,13 @@ static void a_refusal_is_remembered_for_one_node_or_for_all(void **state) {
         assert_string_equal(unit_exclusion(u, 2), "second");
         assert_string_equal(unit_exclusion(u, 3), "third");
         assert_null(unit_exclusion(u, 1));
-        assert_true(list_is_linked(&u->excluded));
+        assert_true(list_is_linked(&unit_work_seen(u)->excluded));
         unit_forget_exclusions(t.leader, u, 2);
         assert_null(unit_exclusion(u, 2));
         assert_non_null(unit_exclusion(u, 3));
         host_forget_exclusions(t.leader, tables_host(&t, 3));
         assert_null(unit_exclusion(u, 3));
-        assert_false(list_is_linked(&u->excluded));
+        assert_false(list_is_linked(&unit_work_seen(u)->excluded));
         memset(text, 'x', REASON_MAX + 50); // a peer's words have a limit
         unit_exclude(t.leader, u, 2, text);
         unit_exclude(t.leader, u, 3, "short");

@@ -139,7 +139,7 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 // it was applied, and nothing that follows may be: exit. Otherwise its content is no reason to fail:
 // what it has no effect for by what it means is skipped; what should not be in it is refused (cluster-state-limits.h), and told.
 //
-//      unit put     Refused: unknown spec, a name of 0 or more than 255 bytes, a set of more than
+//      unit put     Refused: unknown spec, a name of 0 or more than UNIT_NAME_MANAGED_MAX bytes, a set of more than
 //                   CLUSTER_SET_NAME_MAX, CLUSTER_UNITS_MAX. Skipped: if_revision given and different (or no such unit).
 //                   The applier fills in the revisions and keeps the outcomes; bump_start or a change of `global` drops
 //                   them. A global unit has no node.
@@ -161,7 +161,7 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //      unit remove  Leaves tombstones on its nodes, as a tombstone put does. Skipped: no such unit. Refused:
 //                   CLUSTER_TOMBSTONES_MAX.
 //      tombstone    One on each of these nodes that is a node of a host. Refused: a name of 0 or more than
-//                   255 bytes, CLUSTER_TOMBSTONES_MAX. Those of a host or node that is removed go with it.
+//                   UNIT_NAME_MANAGED_MAX bytes, CLUSTER_TOMBSTONES_MAX. Those of a host or node that is removed go with it.
 //      tombstone clear
 //                   Those of one host's nodes up to a revision: all, or those that a guard ends within a
 //                   time.

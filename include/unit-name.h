@@ -9,6 +9,9 @@
 
 enum {
         UNIT_NAME_MAX = 255,           // bytes without the NUL, systemd's limit (systemd.unit(5))
+        // Of a unit that argosy has: names that are made of it are as long as systemd takes (unit-pin.h), and as a directory does
+        // (NAME.d, .#NAME.new). One limit for all that keeps, sends or writes it.
+        UNIT_NAME_MANAGED_MAX = UNIT_NAME_MAX - 18,
         UNIT_NAME_ARGUMENT_MAX = 4096, // bytes of one argument with ranges
 };
 
@@ -27,10 +30,12 @@ typedef enum UnitNameKind {
 // automount, swap, slice. Only the first five have templates. Scopes and devices are made by programs and by
 // the kernel, not from files.
 UnitNameKind unit_name_kind(const char *name, const char **ret_why);
-// Names that argosy manages on no node, because the machine or argosy itself depends on them: argosyd*,
-// argosy.*, argosy-*, argosy@*, systemd-*, dbus*, user@*, user-*, and the root slice, root mount and the
-// slices user, system and machine.
-bool unit_name_is_reserved(const char *name);
+// Why argosy manages a unit of this valid name on no node, a clause; NULL: it does. The name belongs to the machine or to argosy
+// itself, means something to systemd by itself, stands for all names that begin so, or is longer than UNIT_NAME_MANAGED_MAX.
+const char *unit_name_reserved(const char *name);
+// Whether directories that are called after it (NAME.d, NAME.wants) count for all units whose names begin so: "probe-.service",
+// "probe-@.service".
+bool unit_name_is_of_many(const char *name);
 
 // "web@1.service" -> "web@.service". `name` must be an instance. NULL: out of memory.
 char *unit_name_template(const char *name);

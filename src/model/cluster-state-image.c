@@ -128,7 +128,7 @@ static int load_units(ClusterState *s, Argosy__StateImage *image) {
 
                 if (hash_from_bytes(record->spec.data, record->spec.len, &hash))
                         spec = cluster_state_find_spec(s, &hash);
-                if (!spec || len == 0 || len > UNIT_NAME_MAX || record->revision > s->revision ||
+                if (!spec || len == 0 || len > UNIT_NAME_MANAGED_MAX || record->revision > s->revision ||
                     (record->global && record->node > 0) || (!record->global && record->n_outcomes > 1))
                         return -EBADMSG;
                 r = state_add_unit(s, record, spec, &u);

@@ -39,7 +39,7 @@ static ClusterRefusal room(const ClusterState *s, const ClusterHeld *held, Clust
 static bool is_name(const char *name) {
         size_t len = strlen(name);
 
-        return len > 0 && len <= UNIT_NAME_MAX;
+        return len > 0 && len <= UNIT_NAME_MANAGED_MAX;
 }
 
 static bool has_content(const ClusterState *s, const ClusterHeld *held, const ProtobufCBinaryData *field) {

@@ -52,7 +52,7 @@ static Tombstone *find(const ClusterState *s, const char *name, uint32_t node) {
         size_t len = strlen(name);
         struct {
                 uint32_t node;
-                char name[UNIT_NAME_MAX];
+                char name[UNIT_NAME_MANAGED_MAX];
         } key = {.node = node};
 
         if (len > sizeof key.name)
@@ -173,7 +173,7 @@ int state_add_tombstone(ClusterState *s, const Argosy__TombstoneRecord *record) 
         };
         Tombstone *t;
 
-        if (!node || node->host == 0 || len == 0 || len > UNIT_NAME_MAX ||
+        if (!node || node->host == 0 || len == 0 || len > UNIT_NAME_MANAGED_MAX ||
             (record->fence_us == 0 && !record->unguarded))
                 return -EINVAL;
         if (find(s, record->name, record->node))

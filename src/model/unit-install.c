@@ -87,8 +87,8 @@ static Verdict judge_alias(const char *alias, const char *name, const char **ret
         *ret_why = "an instance is called by the name of an instance, as in Alias=NAME@%i.service, and only that";
         if ((kind == UNIT_NAME_PLAIN) != (of == UNIT_NAME_PLAIN))
                 return REFUSE;
-        *ret_why = "this name belongs to the system, argosy uses it on no node";
-        if (unit_name_is_reserved(alias))
+        *ret_why = unit_name_reserved(alias);
+        if (*ret_why)
                 return IGNORE;
         *ret_why = "it is an alias of another instance";
         return of != UNIT_NAME_INSTANCE || is_same_instance(alias, name) ? TAKE : IGNORE;
@@ -97,6 +97,9 @@ static Verdict judge_alias(const char *alias, const char *name, const char **ret
 static Verdict judge_pull(const char *name, const char **ret_why) {
         if (unit_name_kind(name, ret_why) == UNIT_NAME_INVALID && !is_name_for_systemd(name))
                 return REFUSE;
+        *ret_why = "the name ends in '-', and systemd takes links below it for all units whose names begin so";
+        if (unit_name_is_of_many(name))
+                return IGNORE;
         *ret_why = "the name is too long for a directory of links";
         return strlen(name) > UNIT_NAME_MAX - strlen(".requires") ? REFUSE : TAKE;
 }

@@ -35,6 +35,7 @@ static const struct {
         {".d", "a folder of drop-ins", WHOLE_FILES, NULL},
         {".wants", "a folder of links", "argosy makes them of WantedBy= in [Install]", NULL},
         {".requires", "a folder of links", "argosy makes them of RequiredBy= in [Install]", NULL},
+        {".upholds", "a folder of links", "Restart=always is what argosy's units have for it", NULL},
         {".yml", "YAML", ONE_EACH, NULL},
         {".yaml", "YAML", ONE_EACH, NULL},
         {".netdev", "a file of systemd-networkd", NOT_FROM_FILES, NULL},

@@ -79,23 +79,6 @@ UnitNameKind unit_name_kind(const char *name, const char **ret_why) {
         return streq(at + 1, type->suffix) ? UNIT_NAME_TEMPLATE : UNIT_NAME_INSTANCE;
 }
 
-bool unit_name_is_reserved(const char *name) {
-        static const char *const prefixes[] = {"argosyd",  "argosy.", "argosy-", "argosy@",
-                                               "systemd-", "dbus",    "user@",   "user-"};
-        static const char *const names[] = {"-.slice", "-.mount", "user.slice", "system.slice",
-                                            "machine.slice"};
-
-        if (!strchr("adsum-", name[0])) // as none of them begins
-                return false;
-        for (size_t i = 0; i < ELEMENTSOF(prefixes); i++)
-                if (str_has_prefix(name, prefixes[i]))
-                        return true;
-        for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (streq(name, names[i]))
-                        return true;
-        return false;
-}
-
 const char *unit_name_suffix(const char *name) {
         return type_of(name) ? strrchr(name, '.') : NULL;
 }

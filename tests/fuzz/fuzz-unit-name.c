@@ -42,7 +42,7 @@ static int on_name(void *userdata, const char *name) {
                 abort();
         if (kind != UNIT_NAME_INVALID)
                 check_parts(mangled, kind);
-        (void) unit_name_is_reserved(mangled);
+        (void) unit_name_reserved(mangled);
         return 0;
 }
 

@@ -7,6 +7,7 @@ import time
 
 from lib import SLEEPER, Cluster, eventually, main
 
+GUARD = "[X-Argosy]\nCutOff=stop\n"
 UNIT_DIR = "/run/systemd/system"
 
 
@@ -172,6 +173,41 @@ def test_files_are_found_whatever_the_directory_times(c: Cluster):
     c.ctl("start t10")
     assert fragment(n1, "t10") == f"{UNIT_DIR}/t10.service"
     assert "Reloading." not in n1.journal("init.scope", since=began), "it took a daemon-reload"
+
+
+def test_names_with_a_meaning_for_systemd_are_refused(c: Cluster):
+    """probe-.service.d would count for every unit probe-*.service of the host."""
+    n1 = c.node("n1")
+    n1.write("/etc/systemd/system/probe-1.service", SLEEPER)
+    n1.run("systemctl start probe-1")
+    for name, why in (("probe-.service", "all units whose names begin so"), ("probe-@.service", "all units whose names begin so"),
+                      ("default.target", "systemd.special(7)"), ("-.mount", "belongs to the system")):
+        n1.write(f"/root/units/{name}", "[Mount]\nWhat=/x\nWhere=/\n" if name == "-.mount" else "[Unit]\n" if name == "default.target" else SLEEPER + GUARD)
+        c.ctl_fails(f"submit /root/units/{name}", on=n1, saying=[name, why])
+        n1.run(f"rm -- /root/units/{name}")
+    n1.write("/root/units/linked.service", SLEEPER + "[Install]\nWantedBy=probe-.service\n")
+    linked = c.ctl_result("start --timeout=60s /root/units/linked.service", on=n1)
+    assert linked.status == 0 and "WantedBy=probe-.service is ignored" in linked.err, linked.err
+    for node in c.nodes:
+        assert not node.run(f"ls {UNIT_DIR} | grep ^probe- || true"), "a directory for names of others"
+    assert n1.run("systemctl show --property DropInPaths,Wants --value probe-1").split() == []
+    c.ctl("destroy linked")
+    n1.run("systemctl stop probe-1; rm /etc/systemd/system/probe-1.service")
+
+
+def test_the_longest_name_can_be_had_on_a_node(c: Cluster):
+    """Files, drop-ins, links and the pin of a one-shot have names that are made of it."""
+    for tail in (".service", "@i.service"):
+        name = "a" * (237 - len(tail)) + tail
+        c.start(name, SLEEPER + GUARD + "[Install]\nWantedBy=multi-user.target\n")
+        c.ctl(f"destroy {name}")
+    job = "j" * 229 + ".service"
+    c.start(job, "[Service]\nType=oneshot\nExecStart=/bin/true\n")
+    assert c.row(job)["active"] == "inactive", c.row(job)
+    c.ctl(f"destroy {job}")
+    n1 = c.node("n1")
+    n1.write(f"/root/units/{'k' * 230}.service", SLEEPER)
+    c.ctl_fails(f"start /root/units/{'k' * 230}.service", on=n1, saying=["longer than 237 bytes"])
 
 
 def test_no_file_of_argosy_outlives_its_unit(c: Cluster):

@@ -79,7 +79,7 @@ static PlanWanted decode(const Argosy__UnitOrder *o, const Hash *spec) {
 static bool is_runnable_name(const char *name) {
         UnitNameKind kind = unit_name_kind(name, NULL);
 
-        return (kind == UNIT_NAME_PLAIN || kind == UNIT_NAME_INSTANCE) && !unit_name_is_reserved(name);
+        return (kind == UNIT_NAME_PLAIN || kind == UNIT_NAME_INSTANCE) && !unit_name_reserved(name);
 }
 
 // 0; -ENOENT: its spec was never sent; -EINVAL: not an order that this host can carry out.

@@ -141,7 +141,7 @@ void agent_companions_obey(Agent *a, const Argosy__Companions *m) {
                 AgentNode *node = c->node ? agent_node_find(a, c->node) : a->system;
 
                 if (!node || !node->dir || unit_name_kind(c->name, NULL) != UNIT_NAME_TEMPLATE ||
-                    unit_name_is_reserved(c->name))
+                    unit_name_reserved(c->name))
                         continue;
                 if (want(node, c->name, c->content.data, c->content.len) < 0)
                         a->attach_wanted = true; // the Welcome has everything again

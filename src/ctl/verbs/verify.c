@@ -314,10 +314,11 @@ static int ask_argosy_about(Verify *v, const VerifyFile *f) {
 static int ask_argosy(Verify *v) {
         for (size_t i = 0; i < v->n_files; i++) {
                 const VerifyFile *f = &v->files[i];
+                const char *why = unit_name_reserved(f->name);
                 int r = ask_argosy_about(v, f);
 
-                if (r == 0 && unit_name_is_reserved(f->name))
-                        r = add_row(v, f->path, 0, SEVERITY_ERROR, false, "argosy manages no unit of this name", NULL);
+                if (r == 0 && why)
+                        r = add_row(v, f->path, 0, SEVERITY_ERROR, false, why, NULL);
                 if (r < 0)
                         return ctl_oom(v->ctl);
         }

@@ -324,9 +324,8 @@ static int check_name(const Planner *p, const char *name, Argosy__Response__Unit
 
         if (kind == UNIT_NAME_INVALID)
                 r = request_fail(result, EINVAL, why);
-        else if (unit_name_is_reserved(name))
-                r = request_fail(result, EPERM,
-                                 "this name belongs to the system: argosy manages it on no node");
+        else if ((why = unit_name_reserved(name)))
+                r = request_fail(result, EPERM, why);
         else if (kind == UNIT_NAME_TEMPLATE && verb != ARGOSY__VERB__VERB_SUBMIT &&
                  verb != ARGOSY__VERB__VERB_DESTROY) {
                 size_t len;

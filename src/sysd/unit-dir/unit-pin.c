@@ -14,6 +14,8 @@
 
 static const char prefix[] = "argosy-pin@", suffix[] = ".target", word[] = "oneshot";
 
+static_assert(UNIT_NAME_MANAGED_MAX + sizeof(prefix) - 1 + sizeof(suffix) - 1 <= UNIT_NAME_MAX);
+
 int unit_pin_name(const char *unit, char ret[static UNIT_NAME_MAX + 1]) {
         int n = snprintf(ret, UNIT_NAME_MAX + 1, "%s%s%s", prefix, unit, suffix);
 

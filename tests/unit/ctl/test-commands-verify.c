@@ -82,7 +82,7 @@ static void sections_and_names_are_looked_at(void **state) {
         assert_int_equal(section.code, EXIT_FAILED);
         assert_non_null(strstr(section.out, "a.service:3: error: [X-Argosi] means nothing"));
         assert_int_equal(name.code, EXIT_FAILED);
-        expect_line(name.out, "argosyd-x.service: error: argosy manages no unit of this name");
+        expect_line(name.out, "argosyd-x.service: error: this name belongs to the system: argosy manages it on no node");
 }
 
 static void a_folder_is_read_to_its_end(void **state) {

@@ -64,12 +64,12 @@ static void a_put_that_expects_another_revision_changes_nothing(void **state) {
 
 static void what_does_not_fit_is_skipped(void **state) {
         ClusterState *s = *state;
-        char long_name[UNIT_NAME_MAX + 2];
+        char long_name[UNIT_NAME_MANAGED_MAX + 2];
         Hash unknown = {{1}};
         Batch b = {0};
 
         memset(long_name, 'a', sizeof long_name);
-        long_name[UNIT_NAME_MAX + 1] = 0;
+        long_name[UNIT_NAME_MANAGED_MAX + 1] = 0;
         batch_unit_only(&b, "a.service", &unknown, (UnitPut){0});
         batch_unit_remove(&b, "none.service");
         batch_host_remove(&b, 7);
@@ -81,6 +81,13 @@ static void what_does_not_fit_is_skipped(void **state) {
 
         batch_unit(&b, long_name, WEB, (UnitPut){0});
         batch_unit(&b, "", WEB, (UnitPut){0});
+        apply(s, &b);
+        assert_int_equal(cluster_state_n_units(s), 0);
+        long_name[UNIT_NAME_MANAGED_MAX] = 0;
+        batch_unit(&b, long_name, WEB, (UnitPut){0});
+        apply(s, &b);
+        assert_int_equal(cluster_state_n_units(s), 1);
+        batch_unit_remove(&b, long_name);
         apply(s, &b);
         assert_int_equal(cluster_state_n_units(s), 0);
 

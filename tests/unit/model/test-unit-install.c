@@ -4,6 +4,9 @@
 #include "buf.h"
 #include "unit-install.h"
 
+#define BELOW(WORD, LINE) \
+        "/u/x:" #LINE ": " WORD " is ignored: the name ends in '-', and systemd takes links below it for all units whose names begin so"
+
 static UnitFile *parse(const char *text) {
         _cleanup_free_ char *why = NULL;
         UnitFile *f = NULL;
@@ -118,8 +121,17 @@ static void an_alias_in_a_directory_of_links_is_such_a_link(void **state) {
 static void what_systemctl_takes_and_argosy_cannot_do_is_ignored_and_said(void **state) {
         assert_ignored("[Install]\nAlias=dbus-org.example.service\nWantedBy=a.target\n", "web.service",
                        "a.target.wants/web.service",
-                       "/u/x:2: Alias=dbus-org.example.service is ignored: this name belongs to the system, argosy "
-                       "uses it on no node");
+                       "/u/x:2: Alias=dbus-org.example.service is ignored: this name belongs to the system: argosy "
+                       "manages it on no node");
+        assert_ignored("[Install]\nAlias=probe-.service display-manager.service\nWantedBy=a.target\n", "web.service",
+                       "a.target.wants/web.service",
+                       "/u/x:2: Alias=probe-.service is ignored: the name ends in '-', and systemd takes what is said of such a name for "
+                       "all units whose names begin so (systemd.unit(5)): argosy manages it on no node;\n"
+                       "/u/x:2: Alias=display-manager.service is ignored: systemd gives this name a meaning of its own "
+                       "(systemd.special(7)): argosy manages it on no node");
+        assert_ignored("[Install]\nWantedBy=dev-.device multi-user.target\nRequiredBy=probe-@.target\nAlias=x-.target.wants/web.service\n",
+                       "web.service", "multi-user.target.wants/web.service", BELOW("WantedBy=dev-.device", 2) ";\n"
+                       BELOW("RequiredBy=probe-@.target", 3) ";\n" BELOW("Alias=x-.target", 4));
         assert_ignored("[Install]\nAlias=data2.mount\n", "data.mount", "",
                        "/u/x:2: Alias=data2.mount is ignored: units of this type have one name only");
         assert_ignored("[Install]\nAlias=www@1.service\n", "web@2.service", "",

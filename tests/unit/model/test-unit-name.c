@@ -58,17 +58,78 @@ static void a_name_has_at_most_255_bytes(void **state) {
         assert_int_equal(unit_name_kind(name, NULL), UNIT_NAME_INVALID);
 }
 
+static void assert_reserved(const char *name, const char *words) {
+        const char *why = unit_name_reserved(name);
+
+        assert_int_not_equal(unit_name_kind(name, NULL), UNIT_NAME_INVALID);
+        if (!words) {
+                assert_null(why);
+                return;
+        }
+        assert_non_null(why);
+        assert_non_null(strstr(why, words));
+}
+
 static void names_that_machines_depend_on_are_reserved(void **state) {
         static const char *const reserved[] = {
                 "argosyd.service", "argosy.target",  "argosy-07.slice", "systemd-journald.service",
-                "dbus.socket",     "user@0.service", "-.slice",         "system.slice"};
+                "dbus.socket",     "user@0.service", "-.slice",         "system.slice", "-.mount"};
         static const char *const free_names[] = {"argo.service", "web.service", "user.service",
                                                  "my-systemd-x.service"};
 
         for (size_t i = 0; i < ELEMENTSOF(reserved); i++)
-                assert_true(unit_name_is_reserved(reserved[i]));
+                assert_reserved(reserved[i], "belongs to the system");
         for (size_t i = 0; i < ELEMENTSOF(free_names); i++)
-                assert_false(unit_name_is_reserved(free_names[i]));
+                assert_reserved(free_names[i], NULL);
+}
+
+static void names_that_systemd_starts_by_itself_are_reserved(void **state) {
+        static const char *const reserved[] = {"app.slice",      "default.target",  "ctrl-alt-del.target", "xdg-desktop-autostart.target",
+                                               "syslog.socket",  "autovt@1.service", "getty@tty1.service",  "blockdev@x.target",
+                                               "network.target", "soft-reboot.target"};
+        static const char *const free_names[] = {"app.target", "my-default.target", "syslog.service", "gettys.service", "networks.target"};
+
+        for (size_t i = 0; i < ELEMENTSOF(reserved); i++)
+                assert_reserved(reserved[i], "systemd.special(7)");
+        for (size_t i = 0; i < ELEMENTSOF(free_names); i++)
+                assert_reserved(free_names[i], NULL);
+}
+
+// NAME.d and the like are for others, too.
+static void names_that_stand_for_all_that_begin_so_are_reserved(void **state) {
+        static const char *const of_many[] = {"probe-.service", "probe--.service",  "--.service",    "probe-@.service", "probe-@1.service",
+                                              "a-b-.timer",     "srv-.mount",       "x-.slice",      "a-.socket",       "probe-@1-2.service"};
+        static const char *const of_one[] = {"probe.service", "-.service", "-probe.service", "probe@-.service", "probe@1-.service", "a-b.service"};
+
+        for (size_t i = 0; i < ELEMENTSOF(of_many); i++) {
+                assert_true(unit_name_is_of_many(of_many[i]));
+                assert_reserved(of_many[i], "all units whose names begin so");
+        }
+        for (size_t i = 0; i < ELEMENTSOF(of_one); i++) {
+                assert_false(unit_name_is_of_many(of_one[i]));
+                assert_reserved(of_one[i], NULL);
+        }
+        assert_true(unit_name_is_of_many("dev-.device")); // which has links below it
+        assert_false(unit_name_is_of_many("-.mount"));    // the root, and nothing else
+}
+
+// Directories of systemd that are of no unit: none of them can be had by a name.
+static void directories_of_systemd_are_no_names(void **state) {
+        static const char *const dirs[] = {"service.d", "target.d", "service", "multi-user.target.wants", "a.service.requires",
+                                           "a.service.upholds", "a.service.d", "probe-.service.d", "service.wants"};
+
+        for (size_t i = 0; i < ELEMENTSOF(dirs); i++)
+                assert_int_equal(unit_name_kind(dirs[i], NULL), UNIT_NAME_INVALID);
+}
+
+static void a_name_has_room_for_what_is_made_of_it(void **state) {
+        char name[UNIT_NAME_MAX + 1] = "";
+
+        for (size_t len = UNIT_NAME_MANAGED_MAX - 1; len <= UNIT_NAME_MAX; len++) {
+                memset(name, 'a', len);
+                strcpy(name + len - strlen(".service"), ".service");
+                assert_reserved(name, len > UNIT_NAME_MANAGED_MAX ? "longer than 237 bytes" : NULL);
+        }
 }
 
 static void assert_parts(const char *name, const char *prefix, const char *instance, const char *suffix) {
@@ -188,6 +249,10 @@ int main(void) {
                 cmocka_unit_test(what_is_not_a_name_says_why),
                 cmocka_unit_test(a_name_has_at_most_255_bytes),
                 cmocka_unit_test(names_that_machines_depend_on_are_reserved),
+                cmocka_unit_test(a_name_has_room_for_what_is_made_of_it),
+                cmocka_unit_test(directories_of_systemd_are_no_names),
+                cmocka_unit_test(names_that_stand_for_all_that_begin_so_are_reserved),
+                cmocka_unit_test(names_that_systemd_starts_by_itself_are_reserved),
                 cmocka_unit_test(names_have_parts),
                 cmocka_unit_test(a_bare_word_is_a_service),
                 cmocka_unit_test(ranges_expand_as_in_bash),

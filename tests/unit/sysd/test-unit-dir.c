@@ -116,6 +116,26 @@ static void a_unit_has_a_file_and_a_dropin(void **state) {
         assert_file("units/web.service.d/50-argosy.conf", "[Unit]\nAfter=argosy.target\n");
 }
 
+// All names that are made of it have room.
+static void the_longest_name_has_everything_beside_it(void **state) {
+        static const char job[] = "[Service]\nType=oneshot\nExecStart=/bin/true\n[X-Argosy]\nCutOff=stop\nCutOffSec=7\n"
+                                  "[Install]\nWantedBy=a.target\n";
+        char name[UNIT_NAME_MANAGED_MAX + 1], path[2 * UNIT_NAME_MAX];
+
+        memset(name, 'a', sizeof(name));
+        strcpy(name + UNIT_NAME_MANAGED_MAX - strlen(".service"), ".service");
+        assert_int_equal(write_one(name, job, false, "argosy-01.slice"), 0);
+        snprintf(path, sizeof(path), "units/%s", name);
+        assert_file(path, job);
+        snprintf(path, sizeof(path), "units/%s.d/50-argosy.conf", name);
+        assert_true(exists(path));
+        snprintf(path, sizeof(path), "units/a.target.wants/%s", name);
+        assert_true(exists(path));
+        assert_true(exists("units/argosy-pin@.target"));
+        assert_int_equal(remove_one(name), 0);
+        assert_int_equal(count_files("units"), 0);
+}
+
 static void removal_leaves_nothing(void **state) {
         assert_int_equal(write_one("web.service", "x", false, "argosy-01.slice"), 0);
         assert_int_equal(write_one("w@1.service", "y", true, "argosy-01.slice"), 0);
@@ -754,6 +774,7 @@ int main(void) {
                 T(what_is_refused_keeps_all_its_links),
                 T(what_did_not_become_ours_is_left_as_it_is),
                 T(a_unit_has_a_file_and_a_dropin),
+                T(the_longest_name_has_everything_beside_it),
                 T(removal_leaves_nothing),
                 T(the_file_that_pins_comes_with_the_first_one_shot),
                 T(the_file_that_pins_comes_with_the_first_one_shot),

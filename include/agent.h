@@ -59,9 +59,11 @@ typedef struct AgentOps {
         void (*fatal)(const char *why, void *userdata);
         // A Welcome was obeyed (true), or the session ended (false). May be NULL.
         void (*attached)(bool attached, void *userdata);
-        // A sign of life was sent or answered: when the oldest one without an answer was sent, by the boot clock; 0: all are answered.
+        // A sign of life was sent or answered: when the oldest one that lacks its answer was sent, by the boot clock; 0: none does.
         // May be NULL.
         void (*beat)(uint64_t unanswered_us, void *userdata);
+        // Somebody is to know soon if the leader falls silent, so each sign of life asks for an answer. NULL: nobody ever is.
+        bool (*leader_is_watched)(void *userdata);
         // The machine is shutting down; the leader was told. Once. May be NULL.
         void (*stopping)(void *userdata);
         void (*resumed)(void *userdata); // that was cancelled. May be NULL

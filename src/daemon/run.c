@@ -137,6 +137,12 @@ static void on_agent_beat(uint64_t unanswered_us, void *userdata) {
                 router_on_beat(d->router, unanswered_us);
 }
 
+static bool on_agent_leader_is_watched(void *userdata) {
+        const Daemon *d = userdata;
+
+        return d->router && router_leader_is_watched(d->router);
+}
+
 // Its units are stopped now: by then another voter is to lead, which moves them.
 static void on_agent_stopping(void *userdata) {
         Daemon *d = userdata;
@@ -160,6 +166,7 @@ static const AgentOps agent_ops = {
         .fatal = on_agent_fatal,
         .attached = on_agent_attached,
         .beat = on_agent_beat,
+        .leader_is_watched = on_agent_leader_is_watched,
         .stopping = on_agent_stopping,
         .resumed = on_agent_resumed,
         .rested = on_agent_rested,

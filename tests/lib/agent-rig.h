@@ -31,6 +31,7 @@ typedef struct World {
         SystemdConfig systemd;   // whom the agent is connected to
         Agent *agent;
         uint64_t unanswered_us; // AgentOps.beat
+        bool watched;           // AgentOps.leader_is_watched
         bool verifies;           // contents are looked at before they replace what runs
         bool closed, cut, attached, stopping, cleared;
         size_t frame_max; // bytes of a message to the leader; 0: any number
@@ -41,6 +42,8 @@ typedef struct World {
                 reports_gap_us; // boot time of the last message with reports; the shortest time between two
         unsigned n_attaches, n_beats, n_report_messages, n_node_reports;
         uint64_t last_beat, told_ms; // told_ms: of the last beat
+        bool quiet;                  // it was
+        unsigned n_quiet;            // beats that were
         uint64_t wall_ms;            // of the last beat that said one
         unsigned n_walls;            // beats that did
         uint64_t lived_ms;           // of the last reports that have it
@@ -105,6 +108,8 @@ static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
                 w.n_beats++;
                 w.last_beat = m->beat->seq;
                 w.told_ms = m->beat->told_ms;
+                w.quiet = m->beat->quiet;
+                w.n_quiet += m->beat->quiet;
                 w.n_walls += m->beat->wall_ms > 0;
                 w.wall_ms = m->beat->wall_ms ?: w.wall_ms;
                 break;
@@ -141,6 +146,10 @@ static inline void on_beat(uint64_t unanswered_us, void *userdata) {
         w.unanswered_us = unanswered_us;
 }
 
+static inline bool leader_is_watched(void *userdata) {
+        return w.watched;
+}
+
 static inline void on_stopping(void *userdata) {
         w.stopping = true;
 }
@@ -158,6 +167,7 @@ static const AgentOps ops = {.send = on_send,
                              .fatal = on_fatal,
                              .attached = on_attached,
                              .beat = on_beat,
+                             .leader_is_watched = leader_is_watched,
                              .stopping = on_stopping};
 
 // One order; what is not named is as for a unit that is launched once.

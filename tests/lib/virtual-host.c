@@ -41,7 +41,8 @@ void virtual_host_attach(VirtualHost *h) {
         h->attach_sent_us = now_of(h);
         h->attach_due_us = h->attach_sent_us + VIRTUAL_ATTACH_RETRY_MS * USEC_PER_MSEC;
         h->beat_due_us = 0;
-        h->welcomed = false;
+        h->n_quiet = 0;
+        h->welcomed = h->unanswered = false;
         h->parts = 0;
         (void) virtual_host_send(h, ARGOSY__TO_VOTER__MSG_ATTACH, &m); // without a link a leader will be there anew
         virtual_host_held_free(held);
@@ -136,11 +137,24 @@ static void on_orders(VirtualHost *h, const Argosy__ToHost__Orders *o) {
 
 // ---- beats
 
+static uint64_t lease_until_us(const VirtualHost *h) {
+        return h->lease_from_us + h->lease_ms * USEC_PER_MSEC;
+}
+
+// As an agent whom nobody asks whether somebody leads (src/agent/rules/beat-pace.h).
+static bool is_quiet(const VirtualHost *h, uint64_t now_us) {
+        return h->welcomed && !h->watches && !h->unanswered && h->n_quiet < VIRTUAL_QUIET_BEATS &&
+               now_us + (h->beat_ms + h->lease_ms / 3) * USEC_PER_MSEC <= lease_until_us(h);
+}
+
 void virtual_host_beat(VirtualHost *h, bool told) {
         Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
         uint64_t now_us = now_of(h);
 
         beat.seq = ++h->beat_seq;
+        beat.quiet = is_quiet(h, now_us);
+        h->n_quiet = beat.quiet ? h->n_quiet + 1 : 0;
+        h->unanswered = !beat.quiet;
         beat.told_ms = told ? h->ops->told_ms(now_us, h->userdata) : 0;
         if (h->ops->clock_us && beat.seq % VIRTUAL_WALL_BEATS == 0)
                 beat.wall_ms = h->ops->clock_us(h->userdata) / USEC_PER_MSEC;
@@ -152,13 +166,10 @@ void virtual_host_beat(VirtualHost *h, bool told) {
 static void on_beat_ack(VirtualHost *h, const Argosy__ToHost__BeatAck *ack) {
         h->acks++;
         h->last_ack = ack->seq;
+        h->unanswered &= ack->seq < h->beat_seq;
         if (ack->seq > h->beat_seq || h->beat_seq - ack->seq >= VIRTUAL_BEATS_KEPT)
                 return;
         h->lease_from_us = MAX_OF(h->lease_from_us, h->beats_sent_us[ack->seq % VIRTUAL_BEATS_KEPT]);
-}
-
-static uint64_t lease_until_us(const VirtualHost *h) {
-        return h->lease_from_us + h->lease_ms * USEC_PER_MSEC;
 }
 
 // ---- Goodbye

@@ -32,6 +32,7 @@
 enum {
         VIRTUAL_REPORTS_PER_MESSAGE = 256,
         VIRTUAL_BEATS_KEPT = 16,      // whose acknowledgement still counts
+        VIRTUAL_QUIET_BEATS = 2,      // that need no answer, in a row
         VIRTUAL_ATTACH_RETRY_MS = 2000, // without an answer
         VIRTUAL_WALL_BEATS = 16,        // of which one says what its wall clock is
 };
@@ -115,6 +116,9 @@ typedef struct VirtualHost {
         uint64_t beat_ms, lease_ms;                          // as the Welcome says
         uint64_t lease_from_us;                              // when it sent what the leader has acknowledged last
         uint64_t beat_seq, last_ack;
+        unsigned n_quiet; // beats in a row that needed no answer
+        bool unanswered;  // the last one needs one
+        bool watches;     // each needs one
         uint64_t beats_sent_us[VIRTUAL_BEATS_KEPT];
 
         // For whoever looks.

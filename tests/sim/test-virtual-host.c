@@ -264,6 +264,36 @@ static void it_beats_and_attaches_anew_when_nobody_has_acknowledged_for_a_lease(
         assert_false(w.host.welcomed);
 }
 
+// As an agent: of three beats one, and each from the first that lacks its answer on.
+static void most_of_its_beats_need_no_answer(void **state) {
+        unsigned asked = 0;
+
+        begin_session();
+        w.host.lease_ms = 5 * BEAT_MS;
+        for (unsigned i = 0; i < 30; i++) {
+                forget_sent();
+                pass_ms(BEAT_MS);
+                assert_int_equal(count(ARGOSY__TO_VOTER__MSG_BEAT), 1);
+                if (w.sent[0]->beat->quiet)
+                        continue;
+                asked++;
+                acknowledge();
+        }
+        assert_int_equal(asked, 10);
+        do {
+                forget_sent();
+                pass_ms(BEAT_MS);
+        } while (w.sent[0]->beat->quiet);
+        forget_sent();
+        pass_ms(BEAT_MS);
+        assert_false(w.sent[0]->beat->quiet);
+        acknowledge();
+        w.host.watches = true;
+        forget_sent();
+        pass_ms(BEAT_MS);
+        assert_false(w.sent[0]->beat->quiet);
+}
+
 static void it_says_nothing_without_a_leader(void **state) {
         begin_session();
         virtual_host_on_leader(&w.host, false);
@@ -457,6 +487,7 @@ int main(void) {
                 TEST(it_attaches_to_a_leader_and_asks_again_until_it_is_welcomed),
                 TEST(a_welcome_for_an_older_attach_is_none),
                 TEST(it_beats_and_attaches_anew_when_nobody_has_acknowledged_for_a_lease),
+                TEST(most_of_its_beats_need_no_answer),
                 TEST(it_says_nothing_without_a_leader),
                 TEST(the_attach_has_all_that_it_holds_and_the_welcome_removes_what_it_does_not_name),
                 TEST(an_order_is_answered_when_it_is_carried_out),

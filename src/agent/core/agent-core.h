@@ -150,6 +150,7 @@ typedef struct Agent {
         AgentNode *system;  // NULL while the agent begins or ends
         size_t n_nodes;
         Map specs;
+        size_t n_cut_off_specs; // of these, with AgentSpec.cut_off_stop
         Slab slab; // of AgentUnits
         void (*asked)(void *userdata); // NULL: nobody waits for what is asked before the Goodbye
         void *asked_data;
@@ -192,10 +193,12 @@ typedef struct Agent {
         unsigned n_unanswered; // Attaches that this leader has not answered, in a row
         uint32_t lease_ms, beat_ms;
         uint64_t beat_seq, beat_sent_us[AGENT_BEATS_KEPT];
+        uint64_t beat_asked;    // sequence of the last one that needs an answer
+        unsigned n_quiet;       // those behind it: beat-pace.h
         uint64_t beat_trip_us;  // from the last one that was answered until the answer; 0: none was
         int64_t wall_told_us;   // what the wall clock was ahead of the boot clock when the leader was told last
         unsigned beats_to_wall; // before it is told again
-        uint64_t unanswered_us; // boot time at which the oldest beat of this session without an answer was sent; 0: there is none
+        uint64_t unanswered_us; // boot time at which the oldest beat of this session that lacks its answer was sent; 0: there is none
         LeaseFile *lease;       // what guards look at; NULL: not opened
         uint64_t lease_from_us; // boot time at which the newest acknowledged beat was sent
         bool lease_deferred;    // it seems to be over, and the loop takes once more what has come

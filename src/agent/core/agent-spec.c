@@ -55,6 +55,7 @@ void agent_spec_unref(Agent *a, AgentSpec *s) {
         if (!s || --s->n_refs > 0)
                 return;
         map_take(&a->specs, s->hash.bytes, HASH_SIZE);
+        a->n_cut_off_specs -= s->cut_off_stop;
         free(s->content);
         free(s->bound_to);
         free(s->conflicts);
@@ -105,6 +106,7 @@ int agent_spec_get(Agent *a, const Hash *hash, const void *content, size_t len, 
         s->len = len;
         s->known = true;
         spec_inspect(s, name);
+        a->n_cut_off_specs += s->cut_off_stop;
         *ret = s;
         return 0;
 }

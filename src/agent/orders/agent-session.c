@@ -21,6 +21,7 @@
 #include "agent-report.h"
 #include "agent-session.h"
 #include "agent-unit.h"
+#include "beat-pace.h"
 #include "clock.h"
 #include "log.h"
 
@@ -219,6 +220,31 @@ static uint64_t wall_to_say_ms(Agent *a, uint64_t now_us) {
         return wall_on_arrival_us(a) / USEC_PER_MSEC;
 }
 
+// The next beat says what the wall clock is, and by then a round trip is to be known.
+static bool is_answer_needed(const Agent *a) {
+        return !a->attached || a->unanswered_us > 0 || a->beats_to_wall == 0 || a->n_cut_off_specs > 0 ||
+               (a->ops.leader_is_watched && a->ops.leader_is_watched(a->userdata));
+}
+
+static bool is_quiet(const Agent *a, uint64_t now_us) {
+        BeatPace p = {
+                .lease_us = a->lease_ms * USEC_PER_MSEC,
+                .lease_until_us = a->lease_from_us + a->lease_ms * USEC_PER_MSEC,
+                .beat_us = a->beat_ms * USEC_PER_MSEC,
+                .n_quiet = a->n_quiet,
+                .needed = is_answer_needed(a),
+        };
+
+        return beat_is_quiet(&p, now_us);
+}
+
+static void note_asked(Agent *a, uint64_t seq, uint64_t now_us) {
+        a->n_quiet = 0;
+        a->beat_asked = seq;
+        if (a->attached && a->unanswered_us == 0)
+                note_unanswered(a, now_us);
+}
+
 // told_us: as in Beat.told_ms; 0: nothing is said of that.
 static void send_beat(Agent *a, uint64_t now_us, uint64_t reported_us) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
@@ -227,12 +253,15 @@ static void send_beat(Agent *a, uint64_t now_us, uint64_t reported_us) {
         beat.seq = ++a->beat_seq;
         beat.told_ms = reported_us / USEC_PER_MSEC;
         beat.wall_ms = wall_to_say_ms(a, now_us);
+        beat.quiet = is_quiet(a, now_us);
         message.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
         message.beat = &beat;
         a->beat_sent_us[beat.seq % AGENT_BEATS_KEPT] = now_us;
         a->stats.beats++;
-        if (a->attached && a->unanswered_us == 0)
-                note_unanswered(a, now_us);
+        if (beat.quiet)
+                a->n_quiet++;
+        else
+                note_asked(a, beat.seq, now_us);
         (void) a->ops.send(&message,
                            a->userdata); // without a link the lease runs out, and that is the answer
 }
@@ -288,7 +317,8 @@ void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack) {
                 a->beat_answered = ack->seq;
                 a->beat_trip_us = clock_boot_us() - a->beat_sent_us[ack->seq % AGENT_BEATS_KEPT];
                 time_histogram_add(&a->beat_times, a->beat_trip_us);
-                note_unanswered(a, ack->seq < a->beat_seq ? a->beat_sent_us[(ack->seq + 1) % AGENT_BEATS_KEPT] : 0);
+                // From the first that has no answer on each one has asked for it.
+                note_unanswered(a, ack->seq < a->beat_asked ? a->beat_sent_us[(ack->seq + 1) % AGENT_BEATS_KEPT] : 0);
         }
         notify_guards(a);
 }
@@ -324,6 +354,7 @@ void agent_on_leader(Agent *a, uint32_t leader, uint64_t term) {
         a->welcome_parts = 0;
         a->refusal_logged = false;
         a->unanswered_us = 0;
+        a->n_quiet = 0;
         set_attached(a, false);
         agent_remote_calls_drop(a);
         agent_names_drop(a);

@@ -74,8 +74,19 @@ void router_lead_on_changed(Router *r) {
         judge(r);
 }
 
-bool router_leader_is_silent(const Router *r) {
+bool router_leader_is_silent(Router *r) {
+        r->silence_asked_us = clock_boot_us();
         return r->silent;
+}
+
+bool router_leader_is_watched(const Router *r) {
+        return r->n_followers > 0 ||
+               (r->silence_asked_us > 0 && clock_boot_us() - r->silence_asked_us < ROUTER_WATCH_MS * USEC_PER_MSEC);
+}
+
+void route_count_follower(Route *route) {
+        route->follows = is_of_events(route);
+        route->router->n_followers += route->follows;
 }
 
 void router_lead_init(Router *r) {

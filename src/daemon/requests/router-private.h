@@ -37,6 +37,7 @@ struct Route {
         bool checked;         // it has said so
         bool in_call;         // inside leader_request() or agent_call(): free after it returns
         bool done;
+        bool follows; // counted in n_followers
 };
 
 struct Router {
@@ -51,6 +52,8 @@ struct Router {
         uint64_t armed_us; // that it runs until; OVERDUE; 0: it does not run
         LeaderContact contact;
         TimeLimit silence; // until the leader is called silent
+        size_t n_followers;        // routes of events
+        uint64_t silence_asked_us; // boot time at which somebody asked whether it is; 0: nobody has
         bool silent;       // as it was said last
 };
 
@@ -66,6 +69,7 @@ bool router_has_leader(const Router *r); // somebody says that he leads
 // router-lead.c
 void router_lead_init(Router *r);
 void router_lead_on_changed(Router *r);
+void route_count_follower(Route *route); // a new one, if it is of events
 // What follows events is told what this host knows of the leader, if that is not what it was told last. True: the route is answered.
 bool route_answer_lead(Route *route);
 

@@ -52,6 +52,7 @@ static void route_free(Route *route) {
         list_unlink(&route->link);
         list_unlink(&route->queue);
         r->n_routes--;
+        r->n_followers -= route->follows;
         (void) map_take(&r->by_id, &route->id, sizeof(route->id));
         argosy__request__free_unpacked(route->request, NULL);
         message_free(route->author);
@@ -658,6 +659,8 @@ int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *aut
         route->request = request;
         route->age_ms = request && request->job ? request->job->age_ms : 0;
         route->window = request && request->what_case == ARGOSY__REQUEST__WHAT_JOURNAL ? request->journal->window : 0;
+        if (request)
+                route_count_follower(route);
         route->author = copy_author(r->daemon, author);
         k = route->request && route->author ? translate_leave(r->daemon, route) : -ENOMEM;
         if (k >= 0)

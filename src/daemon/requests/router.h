@@ -24,6 +24,7 @@ enum {
         ROUTER_ROUTES_MAX = 4096,
         ROUTER_ROUTES_OTHERS_MAX = 3072, // of all but root and whom argosyd runs as
         ROUTER_READ_MS = 2000,    // a read waits until there was no leader for so long
+        ROUTER_WATCH_MS = 60000,  // the leader is watched for whoever asked whether it is silent; he may ask again
         ROUTER_AGAIN_MS = 100,    // after "I do not lead any more" without news of another leader
         ROUTER_CHANGE_MS = 10000, // and a change so long, unless the client says otherwise
 };
@@ -52,8 +53,10 @@ void router_taken(Route *route);
 void router_on_leader_changed(Router *r);
 // AgentOps.beat.
 void router_on_beat(Router *r, uint64_t unanswered_us);
-// This host has had no sign of life of a leader for so long that it says so.
-bool router_leader_is_silent(const Router *r);
+// This host has had no sign of life of a leader for so long that it says so. Whoever asks may ask again: the leader is watched for him.
+bool router_leader_is_silent(Router *r);
+// AgentOps.leader_is_watched: somebody follows events here, or asked that a short while ago.
+bool router_leader_is_watched(const Router *r);
 // Who may do what is known anew: who follows something on this host, and may not any more, hears no more.
 void router_on_access_changed(Router *r);
 // This host was removed and its new identity is in place (or could not be written): the answer to those who

@@ -237,6 +237,8 @@ void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
         renew_lease(l, h);
         h->reported_ms = MAX_OF(h->reported_ms, beat->told_ms);
         host_clock_say(l, h, beat->wall_ms * USEC_PER_MSEC, false);
+        if (beat->quiet)
+                return;
         if (leader_has_authority(l)) {
                 acknowledge(l, h, beat->seq);
                 return;

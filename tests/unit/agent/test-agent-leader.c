@@ -167,6 +167,7 @@ static void it_is_told_since_when_a_beat_has_no_answer(void **state) {
         unsigned attaches = 0;
         uint64_t first, since_us;
 
+        w.watched = true;
         agent_on_leader(w.agent, 1, w.term);
         welcome_for(10000, &attaches);
         first = w.last_beat;
@@ -179,6 +180,59 @@ static void it_is_told_since_when_a_beat_has_no_answer(void **state) {
         assert_true(w.unanswered_us > since_us); // the next one's
         ack_beat(w.last_beat);
         assert_int_equal(w.unanswered_us, 0);
+}
+
+// How many of the next 30 beats are quiet, when those that ask are answered at once.
+static unsigned quiet_of_30(void) {
+        unsigned quiet = w.n_quiet, beats = w.n_beats;
+
+        for (unsigned seen = 0; w.n_beats < beats + 30;) {
+                loop_until(w.n_beats > seen);
+                seen = w.n_beats;
+                if (!w.quiet)
+                        ack_beat(w.last_beat);
+        }
+        return w.n_quiet - quiet;
+}
+
+static void most_beats_need_no_answer_unless_somebody_waits_for_it(void **state) {
+        const Order cut = {.name = "cut.service", .content = "[Service]\nExecStart=/bin/a\n[X-Argosy]\nCutOff=stop\n",
+                           .revision = 5, .start = 5};
+        unsigned attaches = 0;
+
+        agent_on_leader(w.agent, 1, w.term);
+        welcome_for(60000, &attaches);
+        assert_in_range(quiet_of_30(), 16, 20); // some are answered so that a round trip is known
+        w.watched = true;
+        assert_int_equal(quiet_of_30(), 0);
+        w.watched = false;
+        assert_in_range(quiet_of_30(), 16, 20);
+        send_order(cut);
+        loop_until(answered("cut.service", 5));
+        assert_int_equal(quiet_of_30(), 0);
+        send_order((Order){.name = "cut.service", .remove = true, .revision = 6});
+        loop_until(report_of("cut.service")->gone);
+        assert_in_range(quiet_of_30(), 16, 20);
+}
+
+// From the first that lacks its answer on, each asks, and silence is counted from that one.
+static void without_an_answer_each_beat_asks(void **state) {
+        unsigned attaches = 0, quiet;
+        uint64_t first;
+
+        agent_on_leader(w.agent, 1, w.term);
+        welcome_for(60000, &attaches);
+        loop_until(w.unanswered_us == 0 || (ack_beat(w.last_beat), true));
+        loop_until(w.unanswered_us > 0);
+        quiet = w.n_quiet;
+        first = w.last_beat;
+        loop_until(w.last_beat > first + 5);
+        assert_int_equal(w.n_quiet, quiet);
+        ack_beat(w.last_beat - 1);
+        assert_true(w.unanswered_us > 0);
+        ack_beat(w.last_beat);
+        assert_int_equal(w.unanswered_us, 0);
+        loop_until(w.n_quiet > quiet);
 }
 
 static uint64_t n_answered(void) {
@@ -611,6 +665,8 @@ int main(void) {
                 WORLD_TEST(the_same_leader_anew_is_attached_to_anew),
                 WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
                 WORLD_TEST(it_is_told_since_when_a_beat_has_no_answer),
+                WORLD_TEST(most_beats_need_no_answer_unless_somebody_waits_for_it),
+                WORLD_TEST(without_an_answer_each_beat_asks),
                 WORLD_TEST(an_answer_to_a_beat_is_timed_once_and_its_lease_is_told),
                 WORLD_TEST(what_the_wall_clock_is_is_said_now_and_then),
                 WORLD_TEST(what_arrived_while_we_stood_still_holds_the_lease_up),

@@ -161,6 +161,24 @@ static void a_leader_that_hangs_is_none(void **state) {
         assert_string_equal(w.here, "n2");
 }
 
+// Then each beat asks for an answer, or silence would be seen late.
+static void the_leader_is_watched_for_who_follows_and_for_who_has_asked(void **state) {
+        Route *route;
+
+        leader_is(2);
+        assert_false(router_leader_is_watched(w.daemon.router));
+        w.lead = ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY;
+        route = submit(ARGOSY__REQUEST__WHAT_EVENTS);
+        turn();
+        assert_true(router_leader_is_watched(w.daemon.router));
+        router_cancel(route);
+        assert_false(router_leader_is_watched(w.daemon.router));
+        assert_false(router_leader_is_silent(w.daemon.router));
+        assert_true(router_leader_is_watched(w.daemon.router));
+        w.now_us += ROUTER_WATCH_MS * USEC_PER_MSEC;
+        assert_false(router_leader_is_watched(w.daemon.router));
+}
+
 static void a_stream_does_not_begin_while_nobody_leads(void **state) {
         leader_is(2);
         leader_is(0);
@@ -598,6 +616,7 @@ int main(void) {
                 ROUTER_TEST(of_what_a_leader_had_nobody_says_that_it_did_not_begin),
                 ROUTER_TEST(who_follows_events_is_told_that_nobody_leads),
                 ROUTER_TEST(a_leader_that_hangs_is_none),
+                ROUTER_TEST(the_leader_is_watched_for_who_follows_and_for_who_has_asked),
                 ROUTER_TEST(a_stream_does_not_begin_while_nobody_leads),
                 ROUTER_TEST(a_journal_that_flowed_ends_with_the_leader),
                 ROUTER_TEST(what_the_client_took_of_a_journal_is_said_where_it_comes_from),

@@ -331,6 +331,7 @@ static void without_authority_nothing_is_said_that_lasts(void **state) {
         unsigned acks, welcomes;
         RigAnswer *a;
 
+        h->virtual.watches = true;
         store_memory_authority(g.store, g.now_us + 500 * USEC_PER_MSEC);
         rig_pass_ms(&g, 250);
         assert_int_equal(h->virtual.last_ack, h->virtual.beat_seq);

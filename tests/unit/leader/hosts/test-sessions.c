@@ -126,6 +126,28 @@ static void a_beat_is_acknowledged_in_a_session_with_authority(void **state) {
         assert_int_equal(leader_stats(t.leader).beats_acknowledged, 2);
 }
 
+// The host says which: the leader's lease of it runs on from each all the same.
+static void a_quiet_beat_holds_the_lease_up_and_is_not_answered(void **state) {
+        Argosy__ToVoter__Beat b = ARGOSY__TO_VOTER__BEAT__INIT;
+
+        attach(2);
+        b.quiet = true;
+        b.told_ms = 7;
+        for (b.seq = 1; b.seq < 10; b.seq++) {
+                pass_ms(TABLES_LEASE_MS / 3);
+                session_on_beat(t.leader, tables_host(&t, 2), &b);
+        }
+        assert_int_equal(tables_host(&t, 2)->lease.state, LEASE_ONLINE);
+        assert_int_equal(tables_host(&t, 2)->reported_ms, 7);
+        t.unsure = true;
+        session_on_beat(t.leader, tables_host(&t, 2), &b);
+        t.unsure = false;
+        sessions_acknowledge(t.leader);
+        assert_int_equal(acknowledged(2), 0);
+        beat(2, b.seq);
+        assert_int_equal(acknowledged(2), b.seq);
+}
+
 // What was kept for a session dies with it.
 static void no_beat_of_an_earlier_session_is_acknowledged(void **state) {
         attach(2);
@@ -240,6 +262,7 @@ int main(void) {
                 TEST(a_barrier_that_failed_is_proposed_again_as_long_as_we_lead),
                 TEST(who_has_not_attached_yet_is_counted),
                 TEST(a_beat_is_acknowledged_in_a_session_with_authority),
+                TEST(a_quiet_beat_holds_the_lease_up_and_is_not_answered),
                 TEST(no_beat_of_an_earlier_session_is_acknowledged),
                 TEST(silence_makes_a_host_suspect_and_then_lost),
                 TEST(units_of_a_lost_host_move_unless_they_are_done),

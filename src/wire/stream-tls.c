@@ -130,12 +130,16 @@ static bool receive(Stream *s) {
         return false;
 }
 
+// GnuTLS pulls no byte behind the record that it is at: to ask it once more for nothing costs a tenth of what a short record does.
+static bool has_input(const Stream *s) {
+        return s->wire_in_done < s->wire_in.len || gnutls_record_check_pending(tls_session_gnutls(s->tls)) > 0;
+}
+
 void stream_tls_step(Stream *s) {
         if (s->state == STREAM_HANDSHAKING)
                 handshake(s);
-        if (s->state == STREAM_OPEN)
-                while (receive(s) && s->state == STREAM_OPEN)
-                        ;
+        while (s->state == STREAM_OPEN && has_input(s) && receive(s))
+                ;
         buf_consume(&s->wire_in, s->wire_in_done);
         s->wire_in_done = 0;
         if (s->wire_in.len == 0)

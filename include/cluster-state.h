@@ -253,6 +253,11 @@ const HostEntry *cluster_state_hosts(const ClusterState *s, size_t *ret_n);
 const Argosy__HostRecord *cluster_state_find_host(const ClusterState *s, uint32_t host);
 const Argosy__HostRecord *cluster_state_find_host_by_pin(const ClusterState *s, const Hash *pin);
 const Argosy__HostRecord *cluster_state_find_host_by_node(const ClusterState *s, uint32_t node);
+// One with that name, or that host id, but for one of them (NULL: any). NULL: there is none.
+const Argosy__HostRecord *cluster_state_other_by_name(const ClusterState *s, const char *name,
+                                                      const Argosy__HostRecord *than);
+const Argosy__HostRecord *cluster_state_other_by_id(const ClusterState *s, const void *id, size_t len,
+                                                    const Argosy__HostRecord *than);
 // By name, host id (32 hex digits), machine id, or a prefix (>= 4 characters) of the ids. NULL and
 // *ret_ambiguous (may be NULL) false: none; true: several.
 const Argosy__HostRecord *cluster_state_resolve_host(const ClusterState *s, const char *word,

@@ -52,7 +52,84 @@ const Argosy__HostRecord *cluster_state_find_host_by_node(const ClusterState *s,
         return n && n->host > 0 ? cluster_state_find_host(s, n->host) : NULL;
 }
 
-static void unlink_host(ClusterState *s, Argosy__HostRecord *record) {
+// --------------------------------------------------------------------------------------------- names and ids
+
+static ProtobufCBinaryData key_of(const Argosy__HostRecord *h, HostKey by) {
+        return by == HOST_KEY_NAME ? (ProtobufCBinaryData){strlen(h->name), (uint8_t *) h->name} : h->host_id;
+}
+
+static bool has_key(const Argosy__HostRecord *h, HostKey by, const void *key, size_t len) {
+        ProtobufCBinaryData own = key_of(h, by);
+
+        return own.len == len && memcmp(own.data, key, len) == 0;
+}
+
+// Any but `except`; NULL: there is none.
+static Argosy__HostRecord *find_by_key(const ClusterState *s, HostKey by, const void *key, size_t len,
+                                       const Argosy__HostRecord *except) {
+        const HostIndex *x = &s->host_index[by];
+        Argosy__HostRecord *h = map_find(&x->first, key, len);
+
+        if (!h || h != except)
+                return h;
+        for (size_t i = 0; i < x->n_others; i++)
+                if (x->others[i] != except && has_key(x->others[i], by, key, len))
+                        return x->others[i];
+        return NULL;
+}
+
+static int index_add(ClusterState *s, HostKey by, Argosy__HostRecord *h) {
+        ProtobufCBinaryData key = key_of(h, by);
+        HostIndex *x = &s->host_index[by];
+        int r;
+
+        if (key.len == 0)
+                return 0;
+        r = map_add(&x->first, key.data, key.len, h);
+        if (r != -EEXIST)
+                return r;
+        if (ARRAY_GROW(x->others, x->others_allocated, x->n_others + 1) < 0)
+                return -ENOMEM;
+        x->others[x->n_others++] = h;
+        return 0;
+}
+
+static bool drop_other(HostIndex *x, const Argosy__HostRecord *h) {
+        for (size_t i = 0; i < x->n_others; i++)
+                if (x->others[i] == h) {
+                        x->others[i] = x->others[--x->n_others];
+                        return true;
+                }
+        return false;
+}
+
+static int index_drop(ClusterState *s, HostKey by, Argosy__HostRecord *h) {
+        ProtobufCBinaryData key = key_of(h, by);
+        HostIndex *x = &s->host_index[by];
+        Argosy__HostRecord *next;
+
+        if (key.len == 0 || drop_other(x, h))
+                return 0;
+        next = find_by_key(s, by, key.data, key.len, h);
+        map_take(&x->first, key.data, key.len);
+        return next && drop_other(x, next) ? index_add(s, by, next) : 0;
+}
+
+const Argosy__HostRecord *cluster_state_other_by_name(const ClusterState *s, const char *name,
+                                                      const Argosy__HostRecord *than) {
+        return find_by_key(s, HOST_KEY_NAME, name, strlen(name), than);
+}
+
+const Argosy__HostRecord *cluster_state_other_by_id(const ClusterState *s, const void *id, size_t len,
+                                                    const Argosy__HostRecord *than) {
+        return find_by_key(s, HOST_KEY_ID, id, len, than);
+}
+
+// --------------------------------------------------------------------------------------------- the table
+
+static int unlink_host(ClusterState *s, Argosy__HostRecord *record) {
+        int r = 0;
+
         if (record->key_pin.len == HASH_SIZE)
                 map_take(&s->pins, record->key_pin.data, HASH_SIZE);
         for (size_t i = 0; i < record->n_nodes; i++) {
@@ -63,6 +140,9 @@ static void unlink_host(ClusterState *s, Argosy__HostRecord *record) {
                         state_drop_unused_node(s, n);
                 }
         }
+        for (HostKey by = 0; r >= 0 && by < HOST_KEYS; by++)
+                r = index_drop(s, by, record);
+        return r;
 }
 
 static int link_host(ClusterState *s, Argosy__HostRecord *record) {
@@ -80,6 +160,12 @@ static int link_host(ClusterState *s, Argosy__HostRecord *record) {
                 if (n->host > 0)
                         return -EEXIST;
                 n->host = record->host;
+        }
+        for (HostKey by = 0; by < HOST_KEYS; by++) {
+                int r = index_add(s, by, record);
+
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
@@ -104,10 +190,10 @@ int state_replace_host(ClusterState *s, Argosy__HostRecord *record) {
                 message_free(record);
                 return r;
         }
-        unlink_host(s, h->record);
+        r = unlink_host(s, h->record);
         state_retire_message(s, h->record);
         h->record = record;
-        return link_host(s, record);
+        return r < 0 ? r : link_host(s, record);
 }
 
 int state_remove_host(ClusterState *s, uint32_t host) {
@@ -117,11 +203,11 @@ int state_remove_host(ClusterState *s, uint32_t host) {
 
         if (r < 0)
                 return r;
-        unlink_host(s, h->record);
+        r = unlink_host(s, h->record);
         state_retire_message(s, h->record);
         memmove(h, h + 1, behind * sizeof *h);
         s->n_hosts--;
-        return 0;
+        return r;
 }
 
 static int mark_host(ClusterState *s, HostEntry *h) {
@@ -171,25 +257,20 @@ static bool id_begins_with(const Argosy__HostRecord *h, const char *word, size_t
 
 const Argosy__HostRecord *cluster_state_resolve_host(const ClusterState *s, const char *word,
                                                      bool *ret_ambiguous) {
-        const Argosy__HostRecord *by_name = NULL, *by_id = NULL;
-        size_t n_names = 0, n_ids = 0, len = strlen(word);
+        const Argosy__HostRecord *found = cluster_state_other_by_name(s, word, NULL);
+        size_t len = strlen(word), n = 0;
 
-        for (size_t i = 0; i < s->n_hosts; i++) {
-                const Argosy__HostRecord *h = s->hosts[i].record;
-
-                if (streq(h->name, word)) {
-                        by_name = h;
-                        n_names++;
-                } else if (len >= HOST_PREFIX_MIN && id_begins_with(h, word, len)) {
-                        by_id = h;
-                        n_ids++;
-                }
-        }
+        if (found)
+                n = cluster_state_other_by_name(s, word, found) ? 2 : 1;
+        else if (len >= HOST_PREFIX_MIN) // what people have cut off is looked for everywhere
+                for (size_t i = 0; i < s->n_hosts; i++)
+                        if (id_begins_with(s->hosts[i].record, word, len)) {
+                                found = s->hosts[i].record;
+                                n++;
+                        }
         if (ret_ambiguous)
-                *ret_ambiguous = n_names > 1 || (n_names == 0 && n_ids > 1);
-        if (n_names > 0)
-                return n_names == 1 ? by_name : NULL;
-        return n_ids == 1 ? by_id : NULL;
+                *ret_ambiguous = n > 1;
+        return n == 1 ? found : NULL;
 }
 
 const Argosy__HostRecord *cluster_state_resolve_node(const ClusterState *s, const char *word,
@@ -262,5 +343,9 @@ void state_hosts_done(ClusterState *s) {
         free(s->former);
         free(s->dirty_hosts);
         map_done(&s->pins);
+        for (HostKey by = 0; by < HOST_KEYS; by++) {
+                map_done(&s->host_index[by].first);
+                free(s->host_index[by].others);
+        }
         paged_table_done(&s->host_records);
 }

@@ -227,6 +227,15 @@ typedef struct RefusedOps {
         ClusterRefused last[REFUSED_KEPT];
 } RefusedOps;
 
+// Hosts by what is hardly ever the same for two of them.
+typedef enum HostKey { HOST_KEY_NAME, HOST_KEY_ID, HOST_KEYS } HostKey;
+
+typedef struct HostIndex {
+        Map first;                   // key -> record
+        Argosy__HostRecord **others; // those whose key another has in `first`
+        size_t n_others, others_allocated;
+} HostIndex;
+
 struct ClusterState {
         SnapshotClock *clock;
         struct ClusterSnapshot *newest; // NULL: it has ended
@@ -240,6 +249,7 @@ struct ClusterState {
         size_t n_hosts;
         PagedTable host_records;
         Map pins;  // key pin -> record of hosts; those with a proper pin
+        HostIndex host_index[HOST_KEYS];
         Map nodes; // number -> NodeIndex
 
         Map units; // name -> UnitEntry

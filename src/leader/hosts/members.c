@@ -153,20 +153,10 @@ static const char *token_error(Leader *l, const Argosy__JoinRequest *j) {
 // machine id, for users of one machine also of their uids.
 static const Argosy__HostRecord *find_double(Leader *l, const Argosy__JoinRequest *j,
                                              const Argosy__HostRecord *same, bool *ret_machine) {
-        size_t n;
-        const HostEntry *hosts = cluster_state_hosts(l->state, &n);
+        const Argosy__HostRecord *other = cluster_state_other_by_id(l->state, j->host_id.data, j->host_id.len, same);
 
-        for (size_t i = 0; i < n; i++) {
-                const Argosy__HostRecord *h = hosts[i].record;
-
-                if (h == same)
-                        continue;
-                *ret_machine = h->host_id.len == j->host_id.len &&
-                               memcmp(h->host_id.data, j->host_id.data, h->host_id.len) == 0;
-                if (*ret_machine || streq(h->name, j->name))
-                        return h;
-        }
-        return NULL;
+        *ret_machine = other;
+        return other ?: cluster_state_other_by_name(l->state, j->name, same);
 }
 
 static int refuse_double(Leader *l, Ticket *t, const Argosy__HostRecord *other, bool machine) {

@@ -241,6 +241,51 @@ static void hosts_are_found_by_what_people_type(void **state) {
         assert_false(ambiguous);
 }
 
+// However names and ids come and go: each is found while one host has it, and a namesake is whoever else has it.
+static void namesakes_are_known_as_they_come_and_go(void **state) {
+        ClusterState *s = *state;
+        Batch b = {0};
+
+        for (int i = 0; i < 3; i++) {
+                Argosy__HostRecord *h = batch_host(&b, 0, i == 0 ? "one" : i == 1 ? "two" : "three", 1);
+
+                h->name = (char *) "same";
+        }
+        apply(s, &b);
+        assert_non_null(cluster_state_other_by_name(s, "same", NULL));
+        assert_null(cluster_state_resolve_host(s, "same", NULL));
+        for (uint32_t gone = 1; gone < 3; gone++) { // whoever was the first
+                Argosy__HostRecord *h = batch_host(&b, gone, gone == 1 ? "one" : "two", 0);
+
+                h->name = (char *) "other";
+                apply(s, &b);
+                assert_int_equal(cluster_state_other_by_name(s, "other", NULL) != NULL, true);
+                assert_int_equal(cluster_state_other_by_name(s, "same", cluster_state_find_host(s, 3)) != NULL, gone == 1);
+        }
+        assert_int_equal(cluster_state_resolve_host(s, "same", NULL)->host, 3);
+        assert_null(cluster_state_resolve_host(s, "other", NULL));
+        batch_host_remove(&b, 1);
+        apply(s, &b);
+        assert_int_equal(cluster_state_resolve_host(s, "other", NULL)->host, 2);
+        batch_host_remove(&b, 3);
+        apply(s, &b);
+        assert_null(cluster_state_other_by_name(s, "same", NULL));
+}
+
+static void a_host_id_is_found(void **state) {
+        ClusterState *s = *state;
+        const Argosy__HostRecord *one;
+        Batch b = {0};
+
+        batch_host(&b, 0, "one", 1);
+        batch_host(&b, 0, "two", 1);
+        apply(s, &b);
+        one = cluster_state_find_host(s, 1);
+        assert_ptr_equal(cluster_state_other_by_id(s, one->host_id.data, one->host_id.len, NULL), one);
+        assert_null(cluster_state_other_by_id(s, one->host_id.data, one->host_id.len, one));
+        assert_null(cluster_state_other_by_id(s, "0123456789abcdef", 16, NULL));
+}
+
 static void who_follows_hosts_compares_revisions(void **state) {
         ClusterState *s = *state;
         Batch b = {0};
@@ -326,6 +371,8 @@ int main(void) {
                 TEST(the_key_of_a_removed_host_is_known_as_such),
                 TEST(only_so_many_former_hosts_are_remembered),
                 TEST(hosts_are_found_by_what_people_type),
+                TEST(namesakes_are_known_as_they_come_and_go),
+                TEST(a_host_id_is_found),
                 TEST(who_follows_hosts_compares_revisions),
                 TEST(each_changed_host_is_handed_out_once),
                 TEST(expired_tokens_make_room),

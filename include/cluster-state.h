@@ -311,6 +311,8 @@ uint64_t token_record_end_counted_us(const Argosy__TokenRecord *token);
 bool token_record_is_over(const Argosy__TokenRecord *token, AccessTime now);
 // How many are not over by counted time alone: those that the next one leaves there.
 size_t cluster_state_n_tokens_kept(const ClusterState *s, uint64_t counted_us);
+// And how many hosts may still join with.
+size_t cluster_state_n_tokens_open(const ClusterState *s, AccessTime now);
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id);
 
 // Jobs: what was asked for and is in the log, by number and without a gap. The last number that was given, 0: none yet;

@@ -64,16 +64,3 @@ int identity_sign(const Identity *ca, const void *csr, size_t csr_len, const cha
                   Hash *ret_pin);
 // Whole days until our certificate expires at wall-clock time `wall_us`; negative: it has expired.
 int identity_days_left(const Identity *i, uint64_t wall_us);
-
-// Join tokens: "argosy1.<sha256 of the CA certificate, 64 hex>.<id, 8 hex>.<secret, 32 hex>".
-typedef struct JoinToken {
-        Hash ca_hash;
-        char id[9];
-        uint8_t secret[16];
-} JoinToken;
-
-int join_token_new(const void *ca_cert, size_t len, JoinToken *ret);
-// malloc'd; NULL: out of memory.
-char *join_token_format(const JoinToken *t);
-// Blanks around it are forgiven. -EINVAL and *ret_why (static).
-int join_token_parse(const char *text, JoinToken *ret, const char **ret_why);

@@ -34,6 +34,7 @@ typedef struct TlsContext TlsContext; // include/tls-context.h (room trust)
 
 enum {
         STREAM_ADDRESS_SIZE = INET6_ADDRSTRLEN + 1,
+        STREAM_CHANNEL_SIZE = 32,
         STREAM_NAME_MAX = 253, // of a host's name to dial
         // Bytes not yet taken by the kernel; beyond it the stream is closed with -ENOBUFS.
         STREAM_QUEUE_MAX = 64 * 1024 * 1024,
@@ -101,6 +102,9 @@ const StreamPeer *stream_peer(const Stream *s);
 // Of an open unix stream: the groups that its peer had besides its own when it connected (SO_PEERGROUPS), as an array that
 // the caller frees. -E2BIG: more than STREAM_PEER_GROUPS_MAX.
 int stream_peer_groups(const Stream *s, gid_t **ret, size_t *ret_n);
+// A secret that the two ends of this open TLS stream share with nobody else, not with who stands between them either: the
+// exporter of RFC 8446, section 7.5. -ENOTCONN: it has no TLS, or is not open.
+int stream_channel(const Stream *s, uint8_t ret[static STREAM_CHANNEL_SIZE]);
 // Our own end of an open TCP stream, numeric. False (and an empty text) for any other.
 bool stream_local_address(const Stream *s, char ret[STREAM_ADDRESS_SIZE]);
 // Numeric, IPv4 never in its IPv6 form; empty for other families. Returns the port.

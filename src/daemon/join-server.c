@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// accept -> one JoinRequest within the rate -> Request.Join through the router to the leader -> JoinReply ->
-// close
+// accept -> JoinRequest with a token's id, within the rate -> Request.Join through the router to the leader -> JoinReply ->
+// JoinRequest with all -> likewise -> JoinReply -> close
+//
+// What the two prove to each other is the leader's and the joiner's business (join-token.h); this host adds the secret of the
+// connection, so that it holds for this one.
 //
 // Whatever goes wrong on the way, the stream's `closed` or its deadline ends it; nothing here survives
 // JOIN_TIMEOUT_MS.
@@ -20,12 +23,14 @@
 #include "router.h"
 #include "stream.h"
 
+enum { JOIN_REQUESTS = 2 }; // of one joiner
+
 typedef struct Joiner {
         JoinServer *server;
         Stream *stream;
         ListNode link;
         Route *route;
-        bool asked;
+        unsigned n_asked; // of JOIN_REQUESTS
 } Joiner;
 
 struct JoinServer {
@@ -55,7 +60,8 @@ static bool within_rate(JoinServer *j, uint64_t now) {
 
 static void reply(Joiner *j, Argosy__JoinReply *message) {
         (void) stream_send(j->stream, &message->base);
-        stream_close(j->stream, 0, true);
+        if (*message->error || j->n_asked == JOIN_REQUESTS)
+                stream_close(j->stream, 0, true);
 }
 
 static void refuse(Joiner *j, const char *why) {
@@ -91,33 +97,43 @@ static void on_answer(const Argosy__Response *response, void *userdata) {
                 reply(j, response->join);
 }
 
-static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
-        Joiner *j = userdata;
+static int ask_leader(Joiner *j, Argosy__JoinRequest *q) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Join join = ARGOSY__REQUEST__JOIN__INIT;
-        const char *why;
-        int r;
+        uint8_t channel[STREAM_CHANNEL_SIZE];
+        int r = stream_channel(j->stream, channel);
 
-        if (j->asked)
+        if (r < 0)
+                return r;
+        join.join = q;
+        join.peer_address = (char *) stream_peer(j->stream)->address;
+        join.channel = (ProtobufCBinaryData){sizeof(channel), channel};
+        request.what_case = ARGOSY__REQUEST__WHAT_JOIN;
+        request.join = &join;
+        return router_submit(j->server->daemon->router, message_copy(&request), NULL, on_answer, j, &j->route);
+}
+
+static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
+        Joiner *j = userdata;
+        Argosy__JoinRequest *q;
+        const char *why;
+        int r = -EBADMSG;
+
+        if (j->route || j->n_asked == JOIN_REQUESTS)
                 return -EBADMSG;
-        j->asked = true;
         why = why_not(j->server->daemon);
+        if (!why && j->n_asked == 0 && !within_rate(j->server, clock_boot_us()))
+                why = "too many join requests at the moment; try again in some seconds";
         if (why) {
                 refuse(j, why);
                 return 0;
         }
-        if (!within_rate(j->server, clock_boot_us())) {
-                refuse(j, "too many join requests at the moment; try again in some seconds");
-                return 0;
+        q = (Argosy__JoinRequest *) frame_unpack(&argosy__join_request__descriptor, payload, len);
+        if (q && (q->body.len > 0) == (j->n_asked > 0)) { // the id alone, then all
+                j->n_asked++;
+                r = ask_leader(j, q);
         }
-        join.join = (Argosy__JoinRequest *) frame_unpack(&argosy__join_request__descriptor, payload, len);
-        if (!join.join)
-                return -EBADMSG;
-        join.peer_address = (char *) stream_peer(s)->address;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOIN;
-        request.join = &join;
-        r = router_submit(j->server->daemon->router, message_copy(&request), NULL, on_answer, j, &j->route);
-        argosy__join_request__free_unpacked(join.join, NULL);
+        message_free(q);
         return r;
 }
 

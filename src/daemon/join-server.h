@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A stranger asks to join: one JoinRequest frame, one JoinReply, close. The only thing that somebody without
+// A stranger asks to join: two JoinRequest frames, a JoinReply for each, close. The only thing that somebody without
 // a pinned key gets processed beyond the handshake, and therefore limited in every direction.
 
 typedef struct Daemon Daemon;
@@ -10,7 +10,7 @@ typedef struct Stream Stream;
 
 enum {
         JOIN_STREAMS_MAX = 16,  // at a time; more are closed
-        JOIN_RATE_PER_SEC = 10, // requests looked at, on average
+        JOIN_RATE_PER_SEC = 10, // joiners that are heard, on average
         JOIN_BURST = 30,
         JOIN_TIMEOUT_MS = 15000, // from accept to reply
 };

@@ -248,6 +248,8 @@ static int remove_host(ClusterState *s, uint32_t host) {
         if (!record)
                 return 0;
         r = remember_host(s, record);
+        while (s->n_tokens > 0) // whoever was there may have seen them
+                state_remove_token(s, s->n_tokens - 1);
         grants = state_drop_grants_of(s, host);
         if (r >= 0)
                 r = state_mark_host(s, host);
@@ -300,6 +302,7 @@ static int put_cluster(ClusterState *s, const Argosy__ClusterRecord *cluster) {
 }
 
 static int put_token(ClusterState *s, const Argosy__TokenRecord *token) {
+        const Argosy__TokenRecord *before;
         Argosy__TokenRecord *record;
         int r;
 
@@ -309,7 +312,8 @@ static int put_token(ClusterState *s, const Argosy__TokenRecord *token) {
         record = message_copy(token);
         if (!record)
                 return -ENOMEM;
-        record->counted_us = s->counted_us;
+        before = cluster_state_find_token(s, token->id);
+        record->counted_us = before ? before->counted_us : s->counted_us;
         r = state_put_token(s, record);
         if (r < 0) {
                 message_free(record);

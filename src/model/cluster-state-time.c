@@ -98,6 +98,14 @@ size_t cluster_state_n_tokens_kept(const ClusterState *s, uint64_t counted_us) {
         return n;
 }
 
+size_t cluster_state_n_tokens_open(const ClusterState *s, AccessTime now) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < s->n_tokens; i++)
+                n += !token_record_is_over(s->tokens[i], now) && s->tokens[i]->used_by.len == 0;
+        return n;
+}
+
 int state_correct_tokens(ClusterState *s, uint64_t to_us) {
         for (size_t i = 0; i < s->n_tokens; i++) {
                 uint64_t end_us = token_record_end_counted_us(s->tokens[i]),

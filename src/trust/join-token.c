@@ -9,7 +9,7 @@
 #include <gnutls/crypto.h>
 #include <stdio.h>
 
-#include "identity.h"
+#include "join-token.h"
 #include "str.h"
 
 #define PREFIX "argosy1."

@@ -113,6 +113,7 @@ static void handshake(Stream *s) {
 // much memory as it needs: most are a hundredth of what a record may be.
 static bool receive(Stream *s) {
         static _Thread_local uint8_t shared[RECORD_MAX];
+        size_t done = s->wire_in_done;
         ssize_t n = gnutls_record_recv(tls_session_gnutls(s->tls), shared, sizeof(shared));
 
         if (n > 0) {
@@ -123,6 +124,8 @@ static bool receive(Stream *s) {
         }
         if (n == GNUTLS_E_INTERRUPTED || n == GNUTLS_E_WARNING_ALERT_RECEIVED)
                 return true;
+        if (n == GNUTLS_E_AGAIN && s->wire_in_done > done && s->wire_in_done < s->wire_in.len)
+                return true; // a message of TLS itself, such as a ticket that a peer offers: behind it stands what came with it
         if (n == 0)
                 s->eof = true;
         else if (n != GNUTLS_E_AGAIN)
@@ -163,6 +166,15 @@ int stream_tls_encrypt(Stream *s) {
                         return n == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EPROTO;
                 s->queue_done += (size_t) n;
         }
+        return 0;
+}
+
+int stream_channel(const Stream *s, uint8_t ret[static STREAM_CHANNEL_SIZE]) {
+        static const char label[] = "EXPORTER-argosy-channel";
+
+        if (!s->tls || s->state != STREAM_OPEN ||
+            gnutls_prf_rfc5705(tls_session_gnutls(s->tls), strlen(label), label, 0, NULL, STREAM_CHANNEL_SIZE, (char *) ret) < 0)
+                return -ENOTCONN;
         return 0;
 }
 

@@ -22,10 +22,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const ProtobufCMessageDescriptor *const kinds[] = {
         &argosy__to_voter__descriptor,   &argosy__to_host__descriptor, &argosy__join_request__descriptor,
-        &argosy__join_reply__descriptor, &argosy__request__descriptor, &argosy__response__descriptor,
+        &argosy__join_reply__descriptor, &argosy__join_body__descriptor, &argosy__join_answer__descriptor, &argosy__request__descriptor, &argosy__response__descriptor,
 };
 static const size_t limits[] = {FRAME_MAX,      FRAME_MAX,       FRAME_MAX_JOIN,
-                                FRAME_MAX_JOIN, FRAME_MAX_LOCAL, FRAME_MAX_LOCAL};
+                                FRAME_MAX_JOIN, FRAME_MAX_JOIN,  FRAME_MAX_JOIN, FRAME_MAX_LOCAL, FRAME_MAX_LOCAL};
 
 static void unpack_and_pack(const ProtobufCMessageDescriptor *kind, const uint8_t *payload, size_t len) {
         ProtobufCMessage *message = frame_unpack(kind, payload, len), *again;

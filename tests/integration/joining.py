@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Who may join and who may not, and every way in which hosts come, go and change their roles."""
 
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 
 from lib import QUICK, SLEEPER, WAITS, Cluster, eventually, main, stays
 
@@ -221,7 +225,77 @@ def test_a_removed_host_answers_no_joiner(c: Cluster):
     c.ctl_fails(f"cluster join {n2.address} {token}", on=n3, saying="ask another one")
     c.let_go(n2)
     eventually(lambda: list(c.members(n2)) == ["n2"])
+    c.ctl_fails(f"cluster join {n1.address} {token}", on=n3, saying="dropped when a host was removed")
+    c.join(n3, to=n1)
+
+
+def test_a_removal_drops_tokens_and_says_so(c: Cluster):
+    n1, n2, n3 = c.nodes
+    c.join(n2, to=n1)
+    eventually(lambda: c.members(n1).get("n2") == "spare online")
+    c.ctl("cluster token --quiet", on=n1)
+    assert "join token" in c.ctl("cluster remove n2", on=n1)
+
+
+def test_a_token_for_one_host_and_one_use(c: Cluster):
+    n1, n2, n3 = c.nodes
+    token = c.ctl("cluster token --quiet --for=n3 --once", on=n1).strip()
+    c.ctl_fails(f"cluster join {n1.address} {token}", on=n2, saying="for a host of another name")
     c.ctl(f"cluster join {n1.address} {token}", on=n3)
+    token = c.ctl("cluster token --quiet --once", on=n1).strip()
+    c.ctl(f"cluster join {n1.address} {token}", on=n2)
+    eventually(lambda: list(c.members(n1).values()).count("voter online") == 3)
+    c.ctl("cluster leave", on=n2)
+    eventually(lambda: list(c.members(n2)) == ["n2"])
+    c.ctl_fails(f"cluster join {n1.address} {token}", on=n2, saying="make a new one")
+    c.ctl_fails("cluster token --for='no name'", on=n1, saying="name")
+
+
+# Who has a certificate of the cluster, and is no member: answers whoever wants to join, and writes down what it was told.
+FALSE_MEMBER = """
+import socket, ssl, sys
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(sys.argv[1])
+context.set_alpn_protocols(["argosy-join/1"])
+listening = socket.create_server(("", 7867))
+print("listens", flush=True)
+with open(sys.argv[2], "wb") as told:
+    stream = context.wrap_socket(listening.accept()[0], server_side=True)
+    told.write(stream.recv(65536))
+    proof = b"\x1a\x20" + bytes(range(32))
+    stream.sendall(len(proof).to_bytes(4, "big") + proof)
+    while more := stream.recv(65536):
+        told.write(more)
+"""
+
+
+def test_who_only_has_a_certificate_learns_no_token(c: Cluster):
+    n1, n2, n3 = c.nodes
+    c.join(n2, to=n1)
+    eventually(lambda: c.members(n1).get("n2") == "spare online")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(f"{folder}/identity.pem").write_text(n2.run("cat /var/lib/argosy/identity.pem"))
+        n2.partition()
+        eventually(lambda: c.members(n1)["n2"].endswith(" lost"))
+        c.ctl("cluster remove n2", on=n1)
+        token = c.ctl("cluster token --quiet", on=n1).strip()
+        n2.run("systemctl stop argosyd.socket argosyd.service")
+        n2.heal()
+        server = subprocess.Popen(n2.from_network([sys.executable, "-c", FALSE_MEMBER, f"{folder}/identity.pem", f"{folder}/told"]),
+                                  stdout=subprocess.PIPE, text=True)
+        try:
+            assert server.stdout.readline() == "listens\n"
+            c.ctl_fails(f"cluster join {n2.address} {token}", on=n3, saying=("does not prove that it is a member", "ask another one"))
+            server.wait(timeout=10)
+        finally:
+            server.kill()
+            server.wait()
+        told = Path(f"{folder}/told").read_bytes()
+    identifier, secret = token.split(".")[2:]
+    assert identifier.encode() in told and len(told) < 64, told
+    assert secret.encode() not in told and bytes.fromhex(secret) not in told
+    c.ctl(f"cluster join {n1.address} {token}", on=n3)
+    n2.run("systemctl start argosyd.socket argosyd.service")
 
 
 def test_a_host_that_leaves_by_force_is_a_cluster_of_its_own(c: Cluster):

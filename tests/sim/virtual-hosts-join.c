@@ -50,10 +50,14 @@ static void invent_ids(const Member *m, uint8_t host_id[static 16], char machine
 
 static void ask_to_join(Member *m) {
         VirtualHosts *v = m->all;
+        static const uint8_t channel[JOIN_CHANNEL_SIZE] = "there is no connection but this";
         Argosy__JoinRequest join = ARGOSY__JOIN_REQUEST__INIT;
+        Argosy__JoinBody body = ARGOSY__JOIN_BODY__INIT;
         Argosy__Request__Join passed_on = ARGOSY__REQUEST__JOIN__INIT;
         Argosy__Request q = ARGOSY__REQUEST__INIT;
+        _cleanup_free_ uint8_t *bytes = NULL;
         _cleanup_buf_ Buf csr = {};
+        Hash hash, proof;
         char machine_id[33];
         uint8_t host_id[16];
         int r = identity_request(m->name, &m->identity, &csr);
@@ -61,17 +65,26 @@ static void ask_to_join(Member *m) {
         if (r < 0)
                 virtual_hosts_fail("%s: cannot make a key: %s", m->name, strerror(-r));
         invent_ids(m, host_id, machine_id);
+        body.csr = (ProtobufCBinaryData){csr.len, csr.data};
+        body.host_id = (ProtobufCBinaryData){sizeof(host_id), host_id};
+        body.machine_id = machine_id;
+        body.name = m->name;
+        body.port = MEMBER_PORT;
+        body.feature_level = FEATURE_LEVEL;
+        body.user = v->options.user;
+        body.labels = v->labels;
+        body.n_labels = v->n_labels;
         join.token_id = v->token.id;
-        join.secret = (ProtobufCBinaryData){sizeof(v->token.secret), v->token.secret};
-        join.csr = (ProtobufCBinaryData){csr.len, csr.data};
-        join.host_id = (ProtobufCBinaryData){sizeof(host_id), host_id};
-        join.machine_id = machine_id;
-        join.name = m->name;
-        join.port = MEMBER_PORT;
-        join.feature_level = FEATURE_LEVEL;
-        join.user = v->options.user;
-        join.labels = v->labels;
-        join.n_labels = v->n_labels;
+        join.body.len = argosy__join_body__get_packed_size(&body);
+        join.body.data = bytes = malloc(join.body.len);
+        if (!bytes)
+                virtual_hosts_fail("%s: %s", m->name, strerror(ENOMEM));
+        argosy__join_body__pack(&body, bytes);
+        hash = join_secret_hash(&v->token);
+        if (join_proof_make(&hash, JOIN_BY_HOST, channel, sizeof(channel), bytes, join.body.len, &proof) < 0)
+                virtual_hosts_fail("%s: cannot prove that it knows the token", m->name);
+        join.proof = (ProtobufCBinaryData){HASH_SIZE, proof.bytes};
+        passed_on.channel = (ProtobufCBinaryData){sizeof(channel), (uint8_t *) channel};
         passed_on.join = &join;
         q.what_case = ARGOSY__REQUEST__WHAT_JOIN;
         q.join = &passed_on;
@@ -99,14 +112,17 @@ static void on_token(VirtualHosts *v, const Argosy__Response *r) {
 
 static void on_join(VirtualHosts *v, Argosy__Response *r) {
         size_t i = (size_t) (r->id - ID_JOIN);
+        Argosy__JoinAnswer *answer;
 
         if (i >= v->n_asked || v->members[i].host)
                 virtual_hosts_fail("an answer to nothing that was asked");
         if (r->status != 0 || r->what_case != ARGOSY__RESPONSE__WHAT_JOIN || *r->join->error)
                 virtual_hosts_fail("%s cannot join: %s", v->members[i].name, r->message);
-        r->what_case = ARGOSY__RESPONSE__WHAT__NOT_SET;
         v->n_joined++;
-        member_on_joined(&v->members[i], TAKE_PTR(r->join));
+        answer = argosy__join_answer__unpack(NULL, r->join->answer.len, r->join->answer.data);
+        if (!answer)
+                virtual_hosts_fail("%s cannot read the answer", v->members[i].name);
+        member_on_joined(&v->members[i], answer);
         ask_for_more(v);
 }
 

@@ -255,7 +255,7 @@ static TlsVerdict judge(const Hash *pin, const char *alpn, void *userdata) {
         return TLS_STRANGER;
 }
 
-void member_on_joined(Member *m, Argosy__JoinReply *reply) {
+void member_on_joined(Member *m, Argosy__JoinAnswer *reply) {
         int r = identity_install(&m->identity, reply->cert.data, reply->cert.len, reply->ca_cert.data,
                                  reply->ca_cert.len);
 

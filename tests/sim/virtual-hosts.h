@@ -13,6 +13,7 @@
 #include <uv.h>
 
 #include "identity.h"
+#include "join-token.h"
 #include "uvx.h"
 #include "virtual-host.h"
 
@@ -40,7 +41,7 @@ typedef struct Member {
         Mesh *mesh;
         uint8_t cluster_id[16];
         uint64_t generation;
-        Argosy__JoinReply *joined; // who votes, as far as it was told
+        Argosy__JoinAnswer *joined; // who votes, as far as it was told
         Deadline due;              // in VirtualHosts.due
         ListNode marked;              // in VirtualHosts.marked
         bool ready;                // it was welcomed once
@@ -90,7 +91,7 @@ void virtual_hosts_join(VirtualHosts *v);
 
 // virtual-hosts-mesh.c
 void member_init(Member *m, VirtualHosts *all, size_t number);
-void member_on_joined(Member *m, Argosy__JoinReply *reply); // takes the reply
+void member_on_joined(Member *m, Argosy__JoinAnswer *reply); // takes the reply
 void member_lose(Member *m);                                // no power
 void member_return(Member *m);                              // it has power again, and has forgotten everything
 void member_leave(Member *m);                               // it is shut down in order

@@ -47,10 +47,6 @@ static bool read_share(CtlOptions *o, const char *value) {
         return unit_share_parse(value, &o->max_unavailable);
 }
 
-static bool read_goal(CtlOptions *o, const char *value) {
-        return unit_goal_from_string(value, &o->goal);
-}
-
 static bool read_order(CtlOptions *o, const char *value) {
         return top_order_from_string(value, &o->order);
 }
@@ -96,6 +92,7 @@ static const ValueRow values[] = {
         TEXT(OPT_SOCKET, socket, is_word, "a path"),
         TEXT(OPT_RIGHT, right, NULL, NULL),
         TEXT(OPT_NAME, name, NULL, NULL),
+        TEXT(OPT_FOR, for_what, is_word, "a word"),
         TEXT(OPT_REASON, reason, NULL, NULL),
         TEXT(OPT_KEY, key, request_key_is_valid, "a text of 1 to 64 characters"),
         TEXT(OPT_SET, set, set_name_is_valid, "1 to 63 letters, digits and -_., beginning with one of the first two"),
@@ -124,7 +121,6 @@ static const ValueRow values[] = {
         NUMBER(OPT_ITERATIONS, iterations, 1, ITERATIONS_MAX, "a number from 1 on"),
         OTHER(OPT_MAX_UNAVAILABLE, read_share, "a number from 1 on, or a percentage"),
         OTHER(OPT_AFTER, read_after, "numbers of up to 100 jobs, separated by commas"),
-        OTHER(OPT_FOR, read_goal, "one of active, inactive, failed and gone"),
         OTHER(OPT_JSON, read_json, "one of short, pretty and off"),
         OTHER(OPT_ORDER, read_order, "one of path, cpu, memory, tasks and io"),
 };

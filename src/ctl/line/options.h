@@ -55,7 +55,7 @@ typedef struct CtlOptions {
         uint16_t port; // 0: any that is free
         const char *unit, *author; // NULL: all
         const char *set;           // NULL: not given
-        Argosy__UnitGoal goal; // NONE: not given
+        const char *for_what;  // --for: of wait a state, of cluster token a host
         const char *since, *kinds, *cursor_file, *exec; // NULL: not given. What `since` means is the verb's
         UnitShare max_unavailable;
         uint64_t health_us;

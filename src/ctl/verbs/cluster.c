@@ -307,6 +307,8 @@ int verb_cluster_token(Ctl *ctl, char **args, size_t n) {
         if (ctl->opt.ttl_sec > TOKEN_TTL_SEC_MAX)
                 return ctl_usage(ctl, "a token with which hosts join can be used for 30 days at most");
         token.ttl_sec = ctl->opt.ttl_sec;
+        token.for_host = (char *) (ctl->opt.given & OPT_FOR ? ctl->opt.for_what : "");
+        token.once = ctl->opt.given & OPT_ONCE;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
         request.cluster_token = &token;
         return ctl_ask(ctl, &request, 0, on_token, NULL);

@@ -144,7 +144,7 @@ VERB("queue limit", NULL, "NUMBER", GROUP_ROLES, OPT_CHANGES | OPT_KEY, 1, 1, ve
 
 VERB("cluster status", NULL, "", GROUP_CLUSTER, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_cluster_status,
      "Show members, leader and log")
-VERB("cluster token", NULL, "", GROUP_CLUSTER, OPT_TTL | OPT_CHANGES | OPT_JSON, 0, 0, verb_cluster_token,
+VERB("cluster token", NULL, "", GROUP_CLUSTER, OPT_TTL | OPT_FOR | OPT_ONCE | OPT_CHANGES | OPT_JSON, 0, 0, verb_cluster_token,
      "Print a token with which hosts can join")
 VERB("cluster join", NULL, "ADDRESS[:PORT] TOKEN|-", GROUP_CLUSTER, OPT_DISCARD, 2, 2, verb_cluster_join,
      "Make this host a member of another cluster")

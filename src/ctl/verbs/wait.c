@@ -17,6 +17,7 @@
 typedef struct Wait {
         Ctl *ctl;
         WaitSet units;
+        Argosy__UnitGoal goal;
         Argosy__Request__Wait wait; // for those that are open
         Argosy__Request__Wait__Item **items;
         Json json;
@@ -25,7 +26,7 @@ typedef struct Wait {
 } Wait;
 
 static const char *goal_word(const Wait *w) {
-        return unit_goal_to_string(w->ctl->opt.goal);
+        return unit_goal_to_string(w->goal);
 }
 
 // ---- results
@@ -144,7 +145,7 @@ static int wait_all(Wait *w) {
         int code;
 
         argosy__request__wait__init(&w->wait);
-        w->wait.goal = ctl->opt.goal;
+        w->wait.goal = w->goal;
         request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
         request.wait = &w->wait;
         ctl_catch_interrupt(ctl);
@@ -167,6 +168,8 @@ int verb_wait(Ctl *ctl, char **args, size_t n) {
 
         if (!(ctl->opt.given & OPT_FOR))
                 return ctl_usage(ctl, "wait: --for= says for what: active, inactive, failed or gone");
+        if (!unit_goal_from_string(ctl->opt.for_what, &w.goal))
+                return ctl_usage(ctl, "--for: '%s' is not one of active, inactive, failed and gone", ctl->opt.for_what);
         code = ctl_names(ctl, args, n, NAMES_NO_TEMPLATES, &names, &n_names);
         if (code != EXIT_OK)
                 return code;

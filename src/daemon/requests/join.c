@@ -3,8 +3,11 @@
 // Joining, on the joiner's side:
 //
 //   check (not yet a member of anything bigger, token well formed) -> new key and signing request -> look up
-//   ADDRESS -> TLS to a member whose CA the token names -> JoinRequest -> JoinReply -> [--discard: stop and
-//   remove our units] -> state_dir_replace() -> answer -> restart
+//   ADDRESS -> TLS to the first of its addresses that answers, whose CA the token names -> the token's id -> it proves that it
+//   is a member (join-token.h) -> the request and our proof -> the answer and its proof -> [--discard: stop and remove our
+//   units] -> state_dir_replace() -> answer -> restart
+//
+// A host that was removed has a certificate of the CA, too. It cannot prove anything, and is told nothing but the token's id.
 //
 // Nothing of the old identity is touched before state_dir_replace(), so any failure before leaves a working
 // one-node cluster.
@@ -23,13 +26,19 @@
 #include "feature-level.h"
 #include "frame.h"
 #include "join.h"
+#include "join-token.h"
 #include "log.h"
+#include "message.h"
 #include "paths.h"
 #include "peers.h"
 #include "state-dir.h"
 #include "str.h"
 #include "stream.h"
 #include "tls-context.h"
+
+enum { JOIN_PATIENCE_MS = 20000 }; // with who answers, from the handshake on; a member gives it up before that
+
+_Static_assert((int) JOIN_CHANNEL_SIZE == (int) STREAM_CHANNEL_SIZE, "what proofs are made over");
 
 struct Join {
         Daemon *daemon;
@@ -41,10 +50,16 @@ struct Join {
         char host[256];
         uint16_t port;
         uv_getaddrinfo_t lookup;
+        struct addrinfo *found, *next; // all of ADDRESS; those that were not tried yet
         TlsContext *tls;
         Stream *stream;
-        Argosy__JoinReply *reply;
+        uint8_t channel[STREAM_CHANNEL_SIZE]; // of the stream
+        Hash secret_hash;                     // of the token
+        Argosy__JoinAnswer *reply;
+        char *refusal; // what the member said instead, or what is wrong with it
         char *reset_why;
+        bool opened;  // the stream was
+        bool proven;  // whoever is there is a member
         bool answered;
         bool looking_up;
         bool asked;  // with this key, and neither refused nor done
@@ -82,9 +97,10 @@ static void drop_key(Join *j) {
 static void join_free(Join *j) {
         drop_key(j);
         tls_context_unref(j->tls);
+        uv_freeaddrinfo(j->found);
         free(j->reset_why);
-        if (j->reply)
-                argosy__join_reply__free_unpacked(j->reply, NULL);
+        free(j->refusal);
+        message_free(j->reply);
         if (j->daemon->joining == j)
                 j->daemon->joining = NULL;
         free(j);
@@ -167,70 +183,146 @@ void join_reset(Daemon *d, const char *why, JoinDone done, void *userdata) {
 
 // ---- the exchange
 
-static void on_opened(Stream *s, void *userdata) {
-        Join *j = userdata;
+static int send_body(Join *j, Stream *s) {
         Daemon *d = j->daemon;
+        Argosy__JoinBody body = ARGOSY__JOIN_BODY__INIT;
         Argosy__JoinRequest q = ARGOSY__JOIN_REQUEST__INIT;
+        _cleanup_free_ uint8_t *bytes = NULL;
         AddressText local;
         OwnAddress own = address_find(d, stream_local_address(s, local) ? local : NULL);
+        Hash proof;
+        int r;
 
+        body.csr = (ProtobufCBinaryData){j->csr.len, j->csr.data};
+        body.host_id = (ProtobufCBinaryData){sizeof(d->host_id), d->host_id};
+        body.machine_id = d->machine_id_hex;
+        body.name = d->config.name;
+        body.address = own.text;
+        body.address_configured = own.configured;
+        body.address_name = own.name;
+        body.port = d->port;
+        body.n_labels = d->config.n_labels;
+        body.labels = d->config.labels;
+        body.feature_level = FEATURE_LEVEL;
+        body.user = d->paths->user;
         q.token_id = j->token.id;
-        q.secret = (ProtobufCBinaryData){sizeof(j->token.secret), j->token.secret};
-        q.csr = (ProtobufCBinaryData){j->csr.len, j->csr.data};
-        q.host_id = (ProtobufCBinaryData){sizeof(d->host_id), d->host_id};
-        q.machine_id = d->machine_id_hex;
-        q.name = d->config.name;
-        q.address = own.text;
-        q.address_configured = own.configured;
-        q.address_name = own.name;
-        q.port = d->port;
-        q.n_labels = d->config.n_labels;
-        q.labels = d->config.labels;
-        q.feature_level = FEATURE_LEVEL;
-        q.user = d->paths->user;
-        j->asked = stream_send(s, &q.base) >= 0;
+        q.body.len = argosy__join_body__get_packed_size(&body);
+        q.body.data = bytes = malloc(q.body.len + 1);
+        if (!bytes)
+                return -ENOMEM;
+        argosy__join_body__pack(&body, bytes);
+        r = join_proof_make(&j->secret_hash, JOIN_BY_HOST, j->channel, sizeof(j->channel), q.body.data, q.body.len, &proof);
+        if (r < 0)
+                return r;
+        q.proof = (ProtobufCBinaryData){HASH_SIZE, proof.bytes};
+        r = stream_send(s, &q.base);
+        j->asked = r >= 0;
+        return r;
+}
+
+static void on_opened(Stream *s, void *userdata) {
+        Join *j = userdata;
+        Argosy__JoinRequest q = ARGOSY__JOIN_REQUEST__INIT;
+        int r = stream_channel(s, j->channel);
+
+        j->opened = true;
+        stream_set_deadline(s, JOIN_PATIENCE_MS);
+        q.token_id = j->token.id;
+        if (r == 0)
+                r = stream_send(s, &q.base);
+        if (r < 0)
+                stream_close(s, r, false);
+}
+
+static int refuse(Join *j, const char *why) {
+        j->refusal = strdup(why);
+        return j->refusal ? 0 : -ENOMEM;
+}
+
+static bool holds(const Join *j, JoinProof kind, const Argosy__JoinReply *r) {
+        return join_proof_holds(&j->secret_hash, kind, j->channel, sizeof(j->channel), r->answer.data, r->answer.len, r->proof.data,
+                                r->proof.len);
+}
+
+static bool answer_is_whole(const Join *j, const Argosy__JoinAnswer *a) {
+        Hash ca_hash = hash_of(a->ca_cert.data, a->ca_cert.len);
+
+        return a->host > 0 && a->cert.len > 0 && a->cluster_id.len == 16 && a->n_voters > 0 && hash_equal(&ca_hash, &j->token.ca_hash);
+}
+
+// What is to be installed. Only what the proof covers counts.
+static int take_answer(Join *j, const Argosy__JoinReply *r) {
+        if (!holds(j, JOIN_ANSWER, r))
+                return refuse(j, "it does not prove that its answer is the cluster's");
+        j->reply = (Argosy__JoinAnswer *) frame_unpack(&argosy__join_answer__descriptor, r->answer.data, r->answer.len);
+        if (j->reply && answer_is_whole(j, j->reply))
+                return 0;
+        message_free(j->reply);
+        j->reply = NULL;
+        return refuse(j, "its answer is incomplete");
+}
+
+static int on_reply(Join *j, Stream *s, const Argosy__JoinReply *r) {
+        if (*r->error)
+                return refuse(j, r->error);
+        if (j->proven)
+                return take_answer(j, r);
+        if (r->answer.len > 0 || !holds(j, JOIN_BY_MEMBER, r))
+                return refuse(j, "it does not prove that it is a member (was it removed?), and was told nothing of the token: "
+                                              "ask another one");
+        j->proven = true;
+        return send_body(j, s);
 }
 
 static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
         Join *j = userdata;
+        Argosy__JoinReply *r;
+        int k;
 
-        if (j->reply)
+        if (j->reply || j->refusal)
                 return -EBADMSG;
-        j->reply = argosy__join_reply__unpack(NULL, len, payload);
-        if (!j->reply)
+        r = (Argosy__JoinReply *) frame_unpack(&argosy__join_reply__descriptor, payload, len);
+        if (!r)
                 return -EBADMSG;
-        stream_close(s, 0, false);
-        return 0;
+        k = on_reply(j, s, r);
+        message_free(r);
+        if (k >= 0 && (j->reply || j->refusal))
+                stream_close(s, 0, false);
+        return k;
 }
 
-static bool reply_is_whole(const Argosy__JoinReply *r) {
-        return r->host > 0 && r->cert.len > 0 && r->ca_cert.len > 0 && r->cluster_id.len == 16 &&
-               r->n_voters > 0;
+static void dial_next(Join *j, const char *why, int error);
+
+// Nothing was told to whoever does not answer, so another address is as good.
+static void on_unanswered(Join *j, Stream *s, int error) {
+        const char *why = stream_error_text(s);
+
+        if (!why || !*why)
+                why = error ? strerror(-error) : "the connection was closed without an answer";
+        if (!j->opened && j->done && j->next) {
+                dial_next(j, why, error);
+                return;
+        }
+        fail(j, error ? -error : ECONNRESET, "%s port %u: %s", j->host, j->port, why);
+        join_free(j);
 }
 
 static void on_closed(Stream *s, int error, void *userdata) {
         Join *j = userdata;
 
         j->stream = NULL;
-        if (!j->reply) {
-                const char *why = stream_error_text(s);
-
-                fail(j, error ? -error : ECONNRESET, "%s port %u: %s", j->host, j->port,
-                     why && *why ? why
-                     : error     ? strerror(-error)
-                                 : "the connection was closed without an answer");
+        if (j->refusal) {
+                j->asked = false;
+                fail(j, EACCES, "%s refused: %s", j->host, j->refusal);
                 join_free(j);
+                return;
+        }
+        if (!j->reply) {
+                on_unanswered(j, s, error);
                 return;
         }
         if (j->daemon->end != DAEMON_RUNNING) {
                 fail(j, ECANCELED, "argosyd is ending");
-                join_free(j);
-                return;
-        }
-        if (*j->reply->error || !reply_is_whole(j->reply)) {
-                j->asked = false;
-                fail(j, EACCES, "%s refused: %s", j->host,
-                     *j->reply->error ? j->reply->error : "its answer is incomplete");
                 join_free(j);
                 return;
         }
@@ -246,34 +338,47 @@ static void on_closed(Stream *s, int error, void *userdata) {
 
 static const StreamOps join_ops = {.opened = on_opened, .frame = on_frame, .closed = on_closed};
 
+static int dial(Join *j, const struct addrinfo *a) {
+        char address[STREAM_ADDRESS_SIZE];
+        int r;
+
+        (void) stream_address_text(a->ai_addr, address);
+        r = stream_dial(j->daemon->loop, address, j->port, j->tls, ALPN_JOIN, NULL, &join_ops, j, &j->stream);
+        if (r == 0)
+                stream_set_frames(j->stream, FRAME_MAX_JOIN);
+        return r;
+}
+
+// The one before, if any, failed for that reason.
+static void dial_next(Join *j, const char *why, int error) {
+        while (j->next) {
+                const struct addrinfo *a = j->next;
+
+                j->next = a->ai_next;
+                error = dial(j, a);
+                if (error == 0)
+                        return;
+                why = strerror(-error);
+        }
+        fail(j, -error, "%s port %u: %s", j->host, j->port, why);
+        join_free(j);
+}
+
 static void on_lookup(uv_getaddrinfo_t *lookup, int status, struct addrinfo *found) {
         Join *j = lookup->data;
-        char address[INET6_ADDRSTRLEN] = "";
-        int r = uvx_errno(status);
 
         j->looking_up = false;
-        if (r == 0 && found->ai_family == AF_INET)
-                uv_ip4_name((struct sockaddr_in *) found->ai_addr, address, sizeof(address));
-        else if (r == 0)
-                uv_ip6_name((struct sockaddr_in6 *) found->ai_addr, address, sizeof(address));
-        uv_freeaddrinfo(found);
+        j->found = j->next = found;
         if (!j->done) { // abandoned
                 join_free(j);
                 return;
         }
-        if (r < 0) {
+        if (status < 0) {
                 fail(j, EADDRNOTAVAIL, "cannot find the address of %s: %s", j->host, uv_strerror(status));
                 join_free(j);
                 return;
         }
-        r = stream_dial(j->daemon->loop, address, j->port, j->tls, ALPN_JOIN, NULL, &join_ops, j,
-                        &j->stream);
-        if (r < 0) {
-                fail(j, -r, "%s port %u: %s", j->host, j->port, strerror(-r));
-                join_free(j);
-                return;
-        }
-        stream_set_frames(j->stream, FRAME_MAX_JOIN);
+        dial_next(j, "it has no address", -EADDRNOTAVAIL);
 }
 
 // Whether this host may give up what it is. NULL: yes; else why not.
@@ -331,6 +436,7 @@ void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone
         else if ((r = take_key(j)) < 0 ||
                  (r = tls_context_new_joiner(&j->token.ca_hash, &j->tls)) < 0)
                 fail(j, -r, "cannot make a key: %s", strerror(-r));
+        j->secret_hash = join_secret_hash(&j->token);
         if (j->answered) {
                 join_free(j);
                 return;

@@ -97,6 +97,7 @@ struct Ticket {
         ListNode rebalance;  // in Leader.rebalance_waiters, once it is under way
         size_t n_reported;   // of its moves
         Hash pin;            // of a joining host
+        Hash secret_hash;    // of its token
         Buf cert;            // of a joining host
 };
 

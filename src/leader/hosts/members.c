@@ -18,11 +18,13 @@
 #include "batch-builder.h"
 #include "clock.h"
 #include "feature-controller.h"
+#include "frame.h"
 #include "host-address.h"
 #include "host-link.h"
 #include "host-marks.h"
 #include "host-record.h"
 #include "identity.h"
+#include "join-token.h"
 #include "log.h"
 #include "members.h"
 #include "message.h"
@@ -63,12 +65,18 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
                 ticket_settle(t, response_error(EINVAL, "a token may be valid for 30 days at most"));
                 return 0;
         }
+        if (*t->request->cluster_token->for_host && !host_name_is_valid(t->request->cluster_token->for_host)) {
+                ticket_settle(t, response_error(EINVAL, "no host can have the name that the token is to be for"));
+                return 0;
+        }
         if (join_token_new(cluster->ca_cert.data, cluster->ca_cert.len, &token) < 0)
                 return -ENOMEM;
-        hash = hash_of(token.secret, sizeof(token.secret));
+        hash = join_secret_hash(&token);
         text = join_token_format(&token);
         record.id = token.id;
         record.secret_hash = (ProtobufCBinaryData){.data = hash.bytes, .len = HASH_SIZE};
+        record.for_host = t->request->cluster_token->for_host;
+        record.once = t->request->cluster_token->once;
         record.ttl_us = ttl * USEC_PER_SEC;
         record.expires_us = leader_wall(l) + record.ttl_us;
         r->token->expires_us = record.expires_us;
@@ -112,7 +120,7 @@ static bool is_machine_id(const char *s) {
         return hex_decode(s, bytes, sizeof(bytes));
 }
 
-static bool labels_are_valid(const Argosy__JoinRequest *j) {
+static bool labels_are_valid(const Argosy__JoinBody *j) {
         for (size_t i = 0; i < j->n_labels; i++)
                 if (!label_is_valid(j->labels[i]->key) || !label_is_valid(j->labels[i]->value))
                         return false;
@@ -120,7 +128,7 @@ static bool labels_are_valid(const Argosy__JoinRequest *j) {
 }
 
 // NULL: it may go on.
-static const char *join_form_error(const Argosy__JoinRequest *j) {
+static const char *join_form_error(const Argosy__JoinBody *j) {
         if (j->host_id.len != 16 || !is_machine_id(j->machine_id))
                 return "the machine id is not one";
         if (!host_name_is_valid(j->name))
@@ -134,24 +142,59 @@ static const char *join_form_error(const Argosy__JoinRequest *j) {
         return NULL;
 }
 
-static const char *token_error(Leader *l, const Argosy__JoinRequest *j) {
-        const Argosy__TokenRecord *token = cluster_state_find_token(l->state, j->token_id);
-        Hash hash;
+static int bytes_set(ProtobufCBinaryData *field, const void *data, size_t len) {
+        free(field->data);
+        field->data = malloc(len + 1);
+        if (!field->data) {
+                field->len = 0;
+                return -ENOMEM;
+        }
+        if (len)
+                memcpy(field->data, data, len);
+        field->len = len;
+        return 0;
+}
 
+// NULL, and *ret_why: it opens nothing.
+static const Argosy__TokenRecord *find_token(Leader *l, const char *id, const char **ret_why) {
+        const Argosy__TokenRecord *token = cluster_state_find_token(l->state, id);
+
+        *ret_why = "the token has expired: make a new one with `argosyctl cluster token`";
         if (!token || token->secret_hash.len != HASH_SIZE)
-                return "the token is not known here (mistyped, or expired long ago): make a new one with "
-                       "`argosyctl cluster token`";
-        hash = hash_of(j->secret.data, j->secret.len);
-        if (gnutls_memcmp(hash.bytes, token->secret_hash.data, HASH_SIZE) != 0)
-                return "the token is wrong";
-        if (token_record_is_over(token, (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)}))
-                return "the token has expired: make a new one with `argosyctl cluster token`";
+                *ret_why = "the token is not known here (mistyped, used up, expired long ago, or dropped when a host was removed): make a "
+                           "new one with `argosyctl cluster token`";
+        else if (!token_record_is_over(token, (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)}))
+                return token;
         return NULL;
+}
+
+// The first of its two requests: whoever serves it shows that it can ask us. This changes nothing, and holds on that one
+// connection only.
+static int show_membership(Ticket *t, const Hash *secret_hash) {
+        const Argosy__Request__Join *q = t->request->join;
+        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_JOIN);
+        Hash proof;
+
+        if (!r)
+                return -ENOMEM;
+        if (join_proof_make(secret_hash, JOIN_BY_MEMBER, q->channel.data, q->channel.len, NULL, 0, &proof) < 0)
+                return refuse_join(t, EBADMSG, "the member that it asked sent nothing of their connection");
+        if (bytes_set(&r->join->proof, proof.bytes, HASH_SIZE) < 0)
+                return -ENOMEM;
+        ticket_settle(t, TAKE_PTR(r));
+        return 0;
+}
+
+// Takes the body apart, once. NULL: it is none.
+static Argosy__JoinBody *take_body(Argosy__Request__Join *q) {
+        message_free(q->host);
+        q->host = (Argosy__JoinBody *) frame_unpack(&argosy__join_body__descriptor, q->join->body.data, q->join->body.len);
+        return q->host;
 }
 
 // A member with the same host id or name, other than the one with this key. The host id is made of the
 // machine id, for users of one machine also of their uids.
-static const Argosy__HostRecord *find_double(Leader *l, const Argosy__JoinRequest *j,
+static const Argosy__HostRecord *find_double(Leader *l, const Argosy__JoinBody *j,
                                              const Argosy__HostRecord *same, bool *ret_machine) {
         const Argosy__HostRecord *other = cluster_state_other_by_id(l->state, j->host_id.data, j->host_id.len, same);
 
@@ -187,14 +230,14 @@ static int refuse_double(Leader *l, Ticket *t, const Argosy__HostRecord *other, 
 
 // As it says, else whence it came: what others could not use is not written down, and found out when it
 // attaches.
-static const char *joiners_address(const Argosy__JoinRequest *j, const char *seen) {
+static const char *joiners_address(const Argosy__JoinBody *j, const char *seen) {
         if (host_address_may_be_announced(j->address, j->address_configured))
                 return j->address;
         return host_address_may_be_announced(seen, false) ? seen : "";
 }
 
 // A host that was a member before has the labels that were set then.
-static int put_joiner(const Leader *l, BatchBuilder *b, Argosy__JoinRequest *j, const Hash *pin,
+static int put_joiner(const Leader *l, BatchBuilder *b, Argosy__JoinBody *j, const Hash *pin,
                       const char *address) {
         const Argosy__FormerHost *former =
                 cluster_state_find_former(l->state, j->host_id.data, j->host_id.len);
@@ -226,6 +269,14 @@ static int put_joiner(const Leader *l, BatchBuilder *b, Argosy__JoinRequest *j, 
         return r;
 }
 
+// By whoever comes with this key, who may have to ask again.
+static int use_up(BatchBuilder *b, const Argosy__TokenRecord *token, const Hash *pin) {
+        Argosy__TokenRecord used = *token;
+
+        used.used_by = (ProtobufCBinaryData){.data = (uint8_t *) pin->bytes, .len = HASH_SIZE};
+        return batch_builder_put_token(b, &used);
+}
+
 static Argosy__Voter *voter_new(const Argosy__HostRecord *h) {
         Argosy__Voter *v = calloc(1, sizeof(*v));
 
@@ -246,20 +297,7 @@ static Argosy__Voter *voter_new(const Argosy__HostRecord *h) {
         return v;
 }
 
-static int bytes_set(ProtobufCBinaryData *field, const void *data, size_t len) {
-        free(field->data);
-        field->data = malloc(len + 1);
-        if (!field->data) {
-                field->len = 0;
-                return -ENOMEM;
-        }
-        if (len)
-                memcpy(field->data, data, len);
-        field->len = len;
-        return 0;
-}
-
-static int fill_join_reply(Leader *l, Ticket *t, Argosy__JoinReply *reply) {
+static int fill_answer(Leader *l, Ticket *t, Argosy__JoinAnswer *reply) {
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
         const Argosy__HostRecord *host = cluster_state_find_host_by_pin(l->state, &t->pin);
         const HostEntry *hosts;
@@ -285,30 +323,82 @@ static int fill_join_reply(Leader *l, Ticket *t, Argosy__JoinReply *reply) {
         return 0;
 }
 
+// The answer as bytes, and the proof of it.
+static int answer_joiner(Leader *l, Ticket *t, Argosy__JoinReply *reply) {
+        Argosy__JoinAnswer *answer = malloc(sizeof(*answer));
+        const Argosy__Request__Join *q = t->request->join;
+        _cleanup_free_ uint8_t *bytes = NULL;
+        Hash proof;
+        size_t len;
+        int r;
+
+        if (!answer)
+                return -ENOMEM;
+        argosy__join_answer__init(answer);
+        r = fill_answer(l, t, answer);
+        len = argosy__join_answer__get_packed_size(answer);
+        bytes = malloc(len + 1);
+        if (r >= 0 && !bytes)
+                r = -ENOMEM;
+        if (r >= 0) {
+                argosy__join_answer__pack(answer, bytes);
+                r = join_proof_make(&t->secret_hash, JOIN_ANSWER, q->channel.data, q->channel.len, bytes, len, &proof);
+        }
+        message_free(answer);
+        if (r >= 0)
+                r = bytes_set(&reply->answer, bytes, len);
+        return r < 0 ? r : bytes_set(&reply->proof, proof.bytes, HASH_SIZE);
+}
+
 static void on_joined(Leader *l, Ticket *t) {
-        int r = fill_join_reply(l, t, t->response->join);
+        int r = answer_joiner(l, t, t->response->join);
 
         if (r >= 0) {
-                log_notice("Host %s joined from %s.", t->request->join->join->name,
-                           t->request->join->peer_address);
+                log_notice("Host %s joined from %s.", t->request->join->host->name, t->request->join->peer_address);
                 return;
         }
         t->response->status = -r;
         (void) field_set(&t->response->join->error, "the host could not be made a member");
 }
 
+// NULL: it may be a member, as far as its token and its form say; t->secret_hash is set then.
+static const char *judge_joiner(Ticket *t, const Argosy__TokenRecord *token) {
+        Argosy__Request__Join *q = t->request->join;
+        const Argosy__JoinRequest *j = q->join;
+        const Argosy__JoinBody *body;
+
+        memcpy(t->secret_hash.bytes, token->secret_hash.data, HASH_SIZE);
+        if (!join_proof_holds(&t->secret_hash, JOIN_BY_HOST, q->channel.data, q->channel.len, j->body.data, j->body.len, j->proof.data,
+                              j->proof.len))
+                return "the token is wrong";
+        body = take_body(q);
+        if (!body)
+                return "the request cannot be read";
+        if (*token->for_host && !streq(token->for_host, body->name))
+                return "the token is for a host of another name";
+        return join_form_error(body);
+}
+
 int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
-        Argosy__JoinRequest *j = t->request->join->join;
+        const Argosy__JoinRequest *asked = t->request->join->join;
+        const Argosy__TokenRecord *token = NULL;
         const Argosy__HostRecord *same, *other;
-        const char *why;
+        const char *why = "the request is empty";
+        Argosy__JoinBody *j;
         bool machine;
         int r;
 
-        why = j ? join_form_error(j) : "the request is empty";
-        if (!why)
-                why = token_error(l, j);
+        if (asked)
+                token = find_token(l, asked->token_id, &why);
+        if (token && asked->body.len == 0) {
+                memcpy(t->secret_hash.bytes, token->secret_hash.data, HASH_SIZE);
+                return show_membership(t, &t->secret_hash);
+        }
+        if (token)
+                why = judge_joiner(t, token);
         if (why)
                 return refuse_join(t, EACCES, "%s", why);
+        j = t->request->join->host;
         if (batch_builder_has_cluster(b))
                 return -EBUSY; // its level may rise in this batch
         if (j->feature_level < cluster_state_cluster(l->state)->feature_level)
@@ -328,6 +418,8 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
                 return r;
         if (r < 0)
                 return refuse_join(t, EBADMSG, "its certificate request cannot be signed");
+        if (token->used_by.len == HASH_SIZE && memcmp(token->used_by.data, t->pin.bytes, HASH_SIZE) != 0)
+                return refuse_join(t, EACCES, "the token was for one host, which has joined with it: make a new one with `argosyctl cluster token`");
         same = cluster_state_find_host_by_pin(l->state, &t->pin);
         other = find_double(l, j, same, &machine);
         if (other)
@@ -343,6 +435,8 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
                 return 0;
         }
         r = batch_builder_claim(b, t->pin.bytes, HASH_SIZE);
+        if (r >= 0 && token->once)
+                r = batch_builder_claim(b, token->id, strlen(token->id));
         if (r >= 0)
                 r = batch_builder_claim(b, j->host_id.data, j->host_id.len);
         if (r >= 0)
@@ -351,6 +445,8 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
                 return r; // another joiner of this batch looks too much like it: it is judged when that one
                           // is a member
         r = put_joiner(l, b, j, &t->pin, joiners_address(j, t->request->join->peer_address));
+        if (r >= 0 && token->once)
+                r = use_up(b, token, &t->pin);
         if (r == -EDQUOT) {
                 char words[CLUSTER_REFUSAL_SIZE];
 
@@ -502,6 +598,17 @@ static int end_removal(Ticket *t) {
         return t->response ? PLAN_IN_BATCH : -ENOMEM;
 }
 
+// They go with the host, whose people may have seen them.
+static int tell_dropped_tokens(Leader *l, Argosy__Response *r) {
+        size_t n = cluster_state_n_tokens_open(l->state, (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)});
+        _cleanup_free_ char *words = NULL;
+
+        if (n == 0)
+                return 0;
+        words = n == 1 ? str_printf("the open join token was dropped") : str_printf("the %zu open join tokens were dropped", n);
+        return words ? field_set(&r->message, words) : -ENOMEM;
+}
+
 int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
         const char *word = t->request->cluster_remove->host;
         const Argosy__HostRecord *record;
@@ -550,7 +657,7 @@ int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
                 return r;
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
         t->committed = on_removed;
-        return t->response ? PLAN_IN_BATCH : -ENOMEM;
+        return t->response && tell_dropped_tokens(l, t->response) >= 0 ? PLAN_IN_BATCH : -ENOMEM;
 }
 
 // ------------------------------------------------------------------------------------------------ role

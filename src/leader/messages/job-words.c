@@ -146,7 +146,7 @@ static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
                         return add_mib(w, q->queue_change->history_mib);
                 return q->queue_change->remove > 0 ? add_number(w, q->queue_change->remove) : 0;
         case ARGOSY__REQUEST__WHAT_JOIN:
-                return q->join->join ? add(w, q->join->join->name) : 0;
+                return q->join->host ? add(w, q->join->host->name) : 0;
         default:
                 return 0;
         }

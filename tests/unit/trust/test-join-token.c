@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
-#include "identity.h"
+#include "join-token.h"
 #include "str.h"
 
 #define HASH64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

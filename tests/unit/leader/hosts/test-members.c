@@ -6,6 +6,7 @@
 #include "feature-level.h"
 #include "host-record.h"
 #include "identity.h"
+#include "join-token.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
@@ -17,7 +18,9 @@
 static Rig g;
 static Identity ca, joiner;
 static Buf csr;
-static Argosy__JoinRequest ask;
+static Argosy__JoinBody ask;
+static Argosy__JoinAnswer *answer; // that join_with() was given last
+static uint8_t channel[JOIN_CHANNEL_SIZE] = "the connection";
 
 static int setup(void **state) {
         static const uint8_t host_id[16] = "another machine";
@@ -26,7 +29,7 @@ static int setup(void **state) {
         if (identity_create("n1", &ca) < 0 || identity_request("n4", &joiner, &csr) < 0)
                 return -1;
         g.identity = &ca;
-        argosy__join_request__init(&ask);
+        argosy__join_body__init(&ask);
         ask.csr = (ProtobufCBinaryData){.data = csr.data, .len = csr.len};
         ask.host_id = (ProtobufCBinaryData){.data = (uint8_t *) host_id, .len = sizeof(host_id)};
         ask.machine_id = "00112233445566778899aabbccddeeff";
@@ -38,21 +41,21 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
         rig_stop(&g);
+        message_free(answer);
+        answer = NULL;
         identity_done(&ca);
         identity_done(&joiner);
         buf_done(&csr);
         return 0;
 }
 
-static void new_token(uint32_t ttl_sec, JoinToken *ret) {
+static void token_as(Argosy__Request__ClusterToken *m, JoinToken *ret) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ClusterToken m = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
         const char *why;
         RigAnswer *a;
 
-        m.ttl_sec = ttl_sec;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
-        request.cluster_token = &m;
+        request.cluster_token = m;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         assert_true(a->final);
@@ -60,15 +63,21 @@ static void new_token(uint32_t ttl_sec, JoinToken *ret) {
         assert_int_equal(join_token_parse(a->responses[0]->token->token, ret, &why), 0);
 }
 
-static const Argosy__Response *join_with(const JoinToken *token) {
+static void new_token(uint32_t ttl_sec, JoinToken *ret) {
+        Argosy__Request__ClusterToken m = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
+
+        m.ttl_sec = ttl_sec;
+        token_as(&m, ret);
+}
+
+static const Argosy__Response *ask_leader(Argosy__JoinRequest *join) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Join m = ARGOSY__REQUEST__JOIN__INIT;
         RigAnswer *a;
 
-        ask.token_id = (char *) token->id;
-        ask.secret = (ProtobufCBinaryData){.data = (uint8_t *) token->secret, .len = sizeof(token->secret)};
-        m.join = &ask;
+        m.join = join;
         m.peer_address = "192.0.2.44";
+        m.channel = (ProtobufCBinaryData){.data = channel, .len = sizeof(channel)};
         request.what_case = ARGOSY__REQUEST__WHAT_JOIN;
         request.join = &m;
         a = rig_ask(&g, &request);
@@ -76,6 +85,29 @@ static const Argosy__Response *join_with(const JoinToken *token) {
         assert_true(a->final);
         assert_int_equal(a->responses[0]->what_case, ARGOSY__RESPONSE__WHAT_JOIN);
         return a->responses[0];
+}
+
+static const Argosy__Response *join_with(const JoinToken *token) {
+        Argosy__JoinRequest join = ARGOSY__JOIN_REQUEST__INIT;
+        Hash hash = join_secret_hash(token), proof;
+        const Argosy__Response *r;
+        uint8_t bytes[4096];
+
+        join.token_id = (char *) token->id;
+        assert_true(argosy__join_body__get_packed_size(&ask) <= sizeof(bytes));
+        join.body = (ProtobufCBinaryData){.data = bytes, .len = argosy__join_body__pack(&ask, bytes)};
+        assert_int_equal(join_proof_make(&hash, JOIN_BY_HOST, channel, sizeof(channel), bytes, join.body.len, &proof), 0);
+        join.proof = (ProtobufCBinaryData){.data = proof.bytes, .len = HASH_SIZE};
+        r = ask_leader(&join);
+        message_free(answer);
+        answer = NULL;
+        if (r->status == 0) {
+                assert_true(join_proof_holds(&hash, JOIN_ANSWER, channel, sizeof(channel), r->join->answer.data, r->join->answer.len,
+                                             r->join->proof.data, r->join->proof.len));
+                answer = argosy__join_answer__unpack(NULL, r->join->answer.len, r->join->answer.data);
+                assert_non_null(answer);
+        }
+        return r;
 }
 
 static void assert_refused(const Argosy__Response *r, const char *word) {
@@ -117,14 +149,14 @@ static void a_token_makes_a_stranger_a_member(void **state) {
         r = join_with(&token);
         assert_int_equal(r->status, 0);
         assert_string_equal(r->join->error, "");
-        assert_int_equal(r->join->host, 4);
-        assert_int_equal(r->join->n_voters, 3);
-        assert_int_equal(r->join->n_nodes, 1);
+        assert_int_equal(answer->host, 4);
+        assert_int_equal(answer->n_voters, 3);
+        assert_int_equal(answer->n_nodes, 1);
         record = cluster_state_find_host(g.state, 4);
         assert_string_equal(record->address, "192.0.2.44"); // it named none itself
         assert_memory_equal(record->key_pin.data, joiner.pin.bytes, HASH_SIZE);
         assert_int_equal(record->role, ARGOSY__HOST_ROLE__ROLE_SPARE);
-        assert_int_equal(identity_install(&joiner, r->join->cert.data, r->join->cert.len, ca.ca_cert.data,
+        assert_int_equal(identity_install(&joiner, answer->cert.data, answer->cert.len, ca.ca_cert.data,
                                           ca.ca_cert.len),
                          0);
 }
@@ -135,10 +167,111 @@ static void a_joiner_whose_answer_got_lost_gets_it_again(void **state) {
         size_t n;
 
         new_token(3600, &token);
-        host = join_with(&token)->join->host;
-        assert_int_equal(join_with(&token)->join->host, host);
+        assert_int_equal(join_with(&token)->status, 0);
+        host = answer->host;
+        assert_int_equal(join_with(&token)->status, 0);
+        assert_int_equal(answer->host, host);
         (void) cluster_state_hosts(g.state, &n);
         assert_int_equal(n, 4);
+}
+
+static void who_asks_first_hears_whether_it_talks_to_a_member(void **state) {
+        Argosy__JoinRequest join = ARGOSY__JOIN_REQUEST__INIT;
+        const Argosy__Response *r;
+        JoinToken token;
+        Hash hash;
+        size_t n;
+
+        new_token(3600, &token);
+        hash = join_secret_hash(&token);
+        join.token_id = token.id;
+        r = ask_leader(&join);
+        assert_int_equal(r->status, 0);
+        assert_true(join_proof_holds(&hash, JOIN_BY_MEMBER, channel, sizeof(channel), NULL, 0, r->join->proof.data, r->join->proof.len));
+        assert_int_equal(r->join->answer.len, 0);
+        channel[0] ^= 1; // it is worth nothing on another connection
+        assert_false(join_proof_holds(&hash, JOIN_BY_MEMBER, channel, sizeof(channel), NULL, 0, r->join->proof.data, r->join->proof.len));
+        channel[0] ^= 1;
+        (void) cluster_state_hosts(g.state, &n);
+        assert_int_equal(n, 3);
+        join.token_id = (char *) "00000000";
+        assert_refused(ask_leader(&join), "not known here");
+}
+
+static void the_proof_is_of_what_is_asked_on_this_connection(void **state) {
+        Argosy__JoinRequest join = ARGOSY__JOIN_REQUEST__INIT;
+        JoinToken token;
+        uint8_t bytes[4096];
+        Hash hash, proof;
+
+        new_token(3600, &token);
+        hash = join_secret_hash(&token);
+        join.token_id = token.id;
+        join.body = (ProtobufCBinaryData){.data = bytes, .len = argosy__join_body__pack(&ask, bytes)};
+        join.proof = (ProtobufCBinaryData){.data = proof.bytes, .len = HASH_SIZE};
+        assert_int_equal(join_proof_make(&hash, JOIN_BY_HOST, channel, sizeof(channel), bytes, join.body.len, &proof), 0);
+        ask.name = "n5"; // somebody else's name instead
+        argosy__join_body__pack(&ask, bytes);
+        assert_refused(ask_leader(&join), "the token is wrong");
+        ask.name = "n4";
+        argosy__join_body__pack(&ask, bytes);
+        channel[0] ^= 1;
+        assert_refused(ask_leader(&join), "the token is wrong");
+        channel[0] ^= 1;
+        assert_int_equal(join_proof_make(&hash, JOIN_ANSWER, channel, sizeof(channel), bytes, join.body.len, &proof), 0);
+        assert_refused(ask_leader(&join), "the token is wrong"); // what a member would answer
+        assert_int_equal(join_proof_make(&hash, JOIN_BY_HOST, channel, sizeof(channel), "x", 1, &proof), 0);
+        join.body = (ProtobufCBinaryData){.data = (uint8_t *) "x", .len = 1};
+        assert_refused(ask_leader(&join), "cannot be read");
+}
+
+static void a_token_may_be_for_one_host_and_for_one_use(void **state) {
+        Argosy__Request__ClusterToken m = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
+        JoinToken token;
+
+        m.for_host = (char *) "n9";
+        token_as(&m, &token);
+        assert_refused(join_with(&token), "for a host of another name");
+        m.for_host = (char *) "n4";
+        m.once = true;
+        token_as(&m, &token);
+        assert_int_equal(join_with(&token)->status, 0);
+        assert_int_equal(join_with(&token)->status, 0); // its answer did not come
+        assert_int_equal(answer->host, 4);
+        identity_done(&joiner);
+        buf_done(&csr);
+        assert_int_equal(identity_request("n5", &joiner, &csr), 0);
+        ask.csr = (ProtobufCBinaryData){.data = csr.data, .len = csr.len};
+        ask.host_id.data = (uint8_t *) "a third machine ";
+        assert_string_equal(join_with(&token)->join->error, "the token was for one host, which has joined with it: make a new one with "
+                                                            "`argosyctl cluster token`");
+        m.for_host = (char *) "";
+        token_as(&m, &token);
+        ask.name = "n5";
+        assert_int_equal(join_with(&token)->status, 0);
+        assert_int_equal(answer->host, 5);
+        identity_done(&joiner);
+        buf_done(&csr);
+        assert_int_equal(identity_request("n6", &joiner, &csr), 0);
+        ask.csr = (ProtobufCBinaryData){.data = csr.data, .len = csr.len};
+        ask.name = "n6";
+        ask.host_id.data = (uint8_t *) "a fourth machine";
+        assert_string_equal(join_with(&token)->join->error, "the token was for one host, which has joined with it: make a new one with "
+                                                            "`argosyctl cluster token`");
+}
+
+static void a_removal_drops_the_open_tokens_and_says_so(void **state) {
+        JoinToken one, two;
+        RigAnswer *a;
+
+        new_token(3600, &one);
+        new_token(3600, &two);
+        a = cluster_remove("n3");
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_string_equal(a->responses[a->n - 1]->message, "the 2 open join tokens were dropped");
+        assert_non_null(strstr(join_with(&one)->join->error, "not known here"));
+        assert_non_null(strstr(join_with(&two)->join->error, "not known here"));
 }
 
 static void a_wrong_or_expired_token_opens_nothing(void **state) {
@@ -188,6 +321,7 @@ static void who_joined_and_does_not_know_it_hears_the_way_out(void **state) {
         (void) cluster_state_hosts(g.state, &n);
         assert_int_equal(n, 4);
         assert_int_equal(cluster_remove("n4")->responses[0]->status, 0);
+        new_token(3600, &token);
         assert_string_equal(join_with(&token)->join->error, "");
         identity_done(&again);
         buf_done(&other);
@@ -749,6 +883,10 @@ static void a_removal_overtakes_nobody(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_token_makes_a_stranger_a_member, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_asks_first_hears_whether_it_talks_to_a_member, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_proof_is_of_what_is_asked_on_this_connection, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_token_may_be_for_one_host_and_for_one_use, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_drops_the_open_tokens_and_says_so, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_joiner_whose_answer_got_lost_gets_it_again, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_wrong_or_expired_token_opens_nothing, setup, teardown),

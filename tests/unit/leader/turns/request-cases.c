@@ -695,7 +695,6 @@ static void join(void) {
         Argosy__JoinRequest join_request = ARGOSY__JOIN_REQUEST__INIT;
 
         join_request.token_id = (char *) "0123456789abcdef";
-        join_request.name = (char *) "n7";
         m.join = &join_request;
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_JOIN, &m);
 }

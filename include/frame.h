@@ -37,3 +37,7 @@ int frame_peek(const void *data, size_t len, size_t max, const uint8_t **ret_pay
 // and what they then pack again can no longer be read. A request that is forwarded must not break the next
 // one's link.
 ProtobufCMessage *frame_unpack(const ProtobufCMessageDescriptor *kind, const uint8_t *payload, size_t len);
+
+// How many bytes of memory unpacking such a message takes at most, what it needs for a while included. SIZE_MAX: more than `most`, or it is no
+// message; it costs no more time than `most` allows.
+size_t frame_cost(const ProtobufCMessageDescriptor *kind, const uint8_t *payload, size_t len, size_t most);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The local socket: clients on this machine, frames of Request in and Response out. It knows connections,
-// limits and who asks for what; it does not know what a request means. Who it is that asks is found out before anything
+// The local socket: clients on this machine, frames of Request in and Response out. It knows connections
+// and who asks for what, and whose account has it (accounts.h); it does not know what a request means. Who it is that asks is found out before anything
 // is read of a connection (message Author). One client's mistake ends that
 // client's connection and nothing else.
 
@@ -11,22 +11,27 @@
 #include "argosy.pb-c.h"
 
 typedef struct LocalApi LocalApi;
+typedef struct Accounts Accounts;
 typedef struct AuthorNames AuthorNames;
 typedef struct ApiCall ApiCall; // one request of one client, until its final response or its end
 
 enum {
-        // Connections, and those of one user. Beyond either, the one that has been idle for longest goes for
-        // a new one; if none is idle (each waits for an answer, or reads one), the new one is told so and closed. While
-        // it is not known who a user is, his clients are not idle to himself; to others they are, and are told so.
-        API_CLIENTS_MAX = 256,
-        API_CLIENTS_PER_USER = 64,
-        API_CLIENTS_OTHERS_MAX = API_CLIENTS_MAX - API_CLIENTS_PER_USER, // of all but root and whom this process runs as
-        API_CALLS_MAX = 64,    // unanswered requests per connection; more are answered with EBUSY
-        API_CALLS_PER_USER = 1024, // and those of one user, but for root and whom this process runs as
+        API_CALLS_MAX = 64,   // unanswered requests per connection; more are answered with EBUSY
+        API_FRAME_MS = 10000, // from a frame's first byte to its last
+        // Of a client that may not bring content: a frame; the frame and the message that it becomes; and all of its user's.
+        API_SMALL_FRAME_MAX = 1024 * 1024,
+        API_SMALL_COST_MAX = 4 * 1024 * 1024,
+        API_SMALL_HELD_MAX = 16 * 1024 * 1024,
         // Bytes a client may leave unread; beyond it it is cut off. More than any question is answered with at
         // once: whoever prints what it gets reads no faster than its own reader.
         API_QUEUE_MAX = 32 * 1024 * 1024,
 };
+
+typedef enum LocalApiAdmission {
+        LOCAL_API_MAY_NOTHING,
+        LOCAL_API_MAY_ASK,
+        LOCAL_API_MAY_SUBMIT, // content: his frames may be long
+} LocalApiAdmission;
 
 typedef struct LocalApiOps {
         // A new request. The receiver answers with api_call_respond(), now or later, until a response with
@@ -35,14 +40,14 @@ typedef struct LocalApiOps {
         // The client has gone or cancelled: the call is dead after this returns and must not be touched
         // again.
         void (*cancelled)(ApiCall *call, void *userdata);
-        // Whether he may ask for anything; else he is told so, and his connection ends. May be NULL: everybody may.
-        bool (*admits)(const Argosy__Author *author, void *userdata);
+        // If he may do nothing he is told so, and his connection ends. May be NULL: everybody may do everything.
+        LocalApiAdmission (*admits)(const Argosy__Author *author, void *userdata);
         // The client has read what it was sent, after api_call_is_full() was true. May be NULL.
         void (*drained)(ApiCall *call, void *userdata);
 } LocalApiOps;
 
-// fd: a listening unix socket, taken over.
-int local_api_new(uv_loop_t *loop, int fd, const LocalApiOps *ops, void *userdata, LocalApi **ret);
+// fd: a listening unix socket, taken over. `accounts` live longer.
+int local_api_new(uv_loop_t *loop, int fd, Accounts *accounts, const LocalApiOps *ops, void *userdata, LocalApi **ret);
 // Ends all connections (flushing what is queued). Calls are dropped without `cancelled`.
 void local_api_close(LocalApi *a, void (*closed)(void *userdata), void *userdata);
 

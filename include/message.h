@@ -6,12 +6,15 @@
 #include <stdbool.h>
 
 #include <protobuf-c/protobuf-c.h>
+#include <uv.h>
 
 #include "arena.h"
 
 // A deep copy, to be freed like an unpacked message. NULL: out of memory.
 void *message_copy(const void *message);
 void message_free(void *message); // NULL is fine
+// The same, by the pool if it has so many parts that the loop would notice.
+void message_retire(uv_loop_t *loop, void *message);
 // One of its own that has all that `message`, an unpacked one, had: that is empty then. NULL: out of memory.
 void *message_take(void *message);
 

@@ -71,6 +71,11 @@ typedef struct StreamOps {
         int (*message)(Stream *s, ProtobufCMessage *message, void *userdata);
         // Raw bytes when frames are not set. Same.
         int (*data)(Stream *s, const uint8_t *data, size_t len, void *userdata);
+        // So many bytes lie here that make no whole frame yet: before there are more of them, and when there are fewer. Same.
+        int (*holds)(Stream *s, size_t bytes, void *userdata);
+        // A whole frame has come, and the message that it is takes so many bytes of memory (frame_cost()). Same; `message` follows,
+        // or `closed`. SIZE_MAX: one begins that is too long, and the stream is about to be closed.
+        int (*unpacks)(Stream *s, size_t bytes, void *userdata);
         // The write queue has become empty after stream_queued() was over STREAM_LOW_WATER.
         void (*drained)(Stream *s, void *userdata);
         // A peer that ends the connection in order, too, is an error: -ECONNRESET.
@@ -95,6 +100,11 @@ void stream_set_owner(Stream *s, const StreamOps *ops, void *userdata);
 void stream_set_frames(Stream *s, size_t max);
 // Likewise, and each is a message of that kind; one that is none closes the stream with -EBADMSG.
 void stream_set_messages(Stream *s, const ProtobufCMessageDescriptor *kind, size_t max);
+// A frame that has begun comes whole in so many milliseconds, or the stream is closed with -ETIMEDOUT. Uses the deadline below.
+void stream_set_frame_deadline(Stream *s, unsigned ms);
+// Who sends: a long frame of his waits for those of others while another one of his is being unpacked (PoolWork.of). A message that takes no more
+// than `untold` is unpacked before `unpacks` is told of it, which spares a way to the pool: for whoever has a reason not to send too many.
+void stream_set_sender(Stream *s, const void *of, size_t untold);
 // Closes the stream with -ETIMEDOUT in so many milliseconds, e.g. for a first frame that does not come. 0
 // takes it back.
 void stream_set_deadline(Stream *s, unsigned ms);

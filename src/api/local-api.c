@@ -10,16 +10,22 @@
 // ApiCall       a frame with a request       final response, cancel, or with its Client
 //
 // Whoever may connect is decided by the socket's mode and group; who it is, by what the kernel says of the other end when
-// it connected. Nothing is read before the accounts have told the names of that (author-names.h); root has no need of
+// it connected. Nothing is read before the accounts of this host have told the names of that (author-names.h); root has no need of
 // them, and never waits for somebody's directory. Then ops->admits() has the word: the socket may be open to users of this
-// machine who may do nothing at all, and these take nobody's place. Of those who may do something, root's is kept free.
+// machine who may do nothing at all, and these take nobody's place.
+//
+// Of those who may do something each has an account (accounts.h), of which all is taken before it is there: a place, the bytes of a frame
+// as they come, what its message takes, and the request until its last answer. A frame that has begun has API_FRAME_MS. Whoever may not bring
+// content has no use for long frames.
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include <unistd.h>
 
+#include "accounts.h"
 #include "author-names.h"
 #include "author.h"
 #include "error-response.h"
@@ -28,15 +34,24 @@
 #include "local-api.h"
 #include "log.h"
 #include "message.h"
+#include "pool.h"
 #include "str.h"
 #include "stream.h"
+
+enum { API_RETIRED_MIN = 64 * 1024 }; // bytes of a message with so many parts that the pool frees it, at the least
 
 typedef struct Client {
         LocalApi *api;
         Stream *stream;
-        ListNode link; // in LocalApi.clients
+        Account *account;
+        AccountHolding holding;
+        ListNode link;    // in LocalApi.clients
+        ListNode evicted; // in LocalApi.evicted
         ListNode calls;
         size_t n_calls;
+        size_t held;     // bytes of a frame that has begun
+        size_t coming;   // and that the message takes which comes next
+        bool may_submit;
         bool leaving; // made room for another one
         Argosy__Author *author; // NULL: not known yet
         AuthorQuestion question;
@@ -46,38 +61,79 @@ struct ApiCall {
         Client *client;
         ListNode link;
         uint64_t id;
+        size_t bytes; // of its request
         void *data;
 };
 
 struct LocalApi {
+        uv_loop_t *loop;
         const LocalApiOps *ops;
         void *userdata;
+        Accounts *accounts;
         Listener *listener;
         AuthorNames *names;
-        ListNode clients; // who asked or was answered last stands at the end
+        ListNode clients;
         size_t n_clients;
-        bool closing, listener_closed;
+        uv_async_t eviction;
+        pthread_mutex_t lock; // of `evicted`: others than the loop may want a place
+        ListNode evicted;
+        bool closing;
+        unsigned n_handles; // listener and eviction, not closed yet
         void (*closed)(void *userdata);
         void *closed_data;
 };
 
-static void touch(Client *c) {
-        list_unlink(&c->link);
-        list_append(&c->api->clients, &c->link);
+// Who has not taken a long answer yet is waited for, too.
+static void judge_idle(Client *c) {
+        if (c->n_calls > 0 || c->coming > 0 || stream_queued(c->stream) > STREAM_LOW_WATER)
+                account_holding_busy(c->api->accounts, &c->holding);
+        else
+                account_holding_idle(c->api->accounts, &c->holding);
+}
+
+// Of a long request: the pool frees what it was (message_retire()), and until then that is there.
+typedef struct Returned {
+        PoolWork work;
+        Account *account;
+        size_t bytes;
+} Returned;
+
+static void on_returned(PoolWork *w) {
+        Returned *r = CONTAINER_OF(w, Returned, work);
+
+        account_give(r->account, ACCOUNT_BYTES, r->bytes);
+        free(r);
+}
+
+static void give_bytes(Client *c, size_t bytes) {
+        Returned *r = bytes > API_RETIRED_MIN ? calloc(1, sizeof(*r)) : NULL;
+
+        if (!r) {
+                account_give(c->account, ACCOUNT_BYTES, bytes);
+                return;
+        }
+        r->account = c->account; // which is there as long as it has these bytes
+        r->bytes = bytes;
+        pool_after_releases(c->api->loop, &r->work, on_returned);
 }
 
 static void call_free(ApiCall *call) {
+        Client *c = call->client;
+
         list_unlink(&call->link);
-        call->client->n_calls--;
-        touch(call->client);
+        c->n_calls--;
+        account_give(c->account, ACCOUNT_REQUESTS, 1);
+        give_bytes(c, call->bytes);
+        judge_idle(c);
         free(call);
 }
 
 static void maybe_closed(LocalApi *a) {
-        if (!a->closing || !a->listener_closed || a->n_clients > 0)
+        if (!a->closing || a->n_handles > 0 || a->n_clients > 0)
                 return;
         if (a->closed)
                 a->closed(a->closed_data);
+        pthread_mutex_destroy(&a->lock);
         free(a);
 }
 
@@ -162,21 +218,6 @@ static bool is_owner(uid_t uid) {
         return uid == 0 || uid == geteuid();
 }
 
-// Whether the user has as many requests under way as one may have.
-static bool has_enough(const Client *c) {
-        uid_t uid = stream_peer(c->stream)->uid;
-        size_t n = 0;
-
-        if (is_owner(uid))
-                return false;
-        list_foreach (i, &c->api->clients) {
-                const Client *other = CONTAINER_OF(i, const Client, link);
-
-                n += stream_peer(other->stream)->uid == uid ? other->n_calls : 0;
-        }
-        return n >= API_CALLS_PER_USER;
-}
-
 static int on_request(Client *c, Argosy__Request *request) {
         LocalApi *a = c->api;
         ApiCall *call;
@@ -190,32 +231,100 @@ static int on_request(Client *c, Argosy__Request *request) {
         }
         if (c->n_calls >= API_CALLS_MAX)
                 return refuse(c, request->id, EBUSY, "too many unanswered requests on this connection");
-        if (has_enough(c))
+        if (!account_take(c->account, ACCOUNT_REQUESTS, 1))
                 return refuse(c, request->id, EBUSY, "too many unanswered requests of this user");
         call = calloc(1, sizeof(*call));
-        if (!call)
+        if (!call) {
+                account_give(c->account, ACCOUNT_REQUESTS, 1);
                 return -ENOMEM;
+        }
         call->client = c;
         call->id = request->id;
+        call->bytes = c->coming;
+        c->coming = 0;
         list_append(&c->calls, &call->link);
         c->n_calls++;
-        touch(c);
+        account_holding_busy(a->accounts, &c->holding);
         a->ops->request(call, request, a->userdata);
         return 0;
 }
 
 static int on_message(Stream *s, ProtobufCMessage *message, void *userdata) {
-        return on_request(userdata, (Argosy__Request *) message);
+        Client *c = userdata;
+        int r = on_request(c, (Argosy__Request *) message);
+
+        give_bytes(c, c->coming); // it became no request
+        c->coming = 0;
+        judge_idle(c);
+        return r;
+}
+
+// ---- bytes, before they are there
+
+static void turn_away(Stream *s, int status, const char *why);
+
+static bool take_bytes(Client *c, size_t n) {
+        return account_take_within(c->account, ACCOUNT_BYTES, n, c->may_submit ? SIZE_MAX : API_SMALL_HELD_MAX);
+}
+
+static int refuse_bytes(Client *c) {
+        turn_away(c->stream, EBUSY, "the requests of this user take as much memory as one user may have");
+        return -EBUSY;
+}
+
+static int on_holds(Stream *s, size_t bytes, void *userdata) {
+        Client *c = userdata;
+
+        if (bytes < c->held)
+                account_give(c->account, ACCOUNT_BYTES, c->held - bytes);
+        else if (!take_bytes(c, bytes - c->held))
+                return refuse_bytes(c);
+        c->held = bytes;
+        return 0;
+}
+
+static int on_unpacks(Stream *s, size_t bytes, void *userdata) {
+        Client *c = userdata;
+
+        if (bytes > (c->may_submit ? account_most(c->account, ACCOUNT_BYTES) : API_SMALL_COST_MAX)) {
+                turn_away(s, E2BIG, c->may_submit ? "the request is too long; split it into several"
+                                                  : "the request is too long for somebody who may not bring content; split it into several");
+                return -E2BIG;
+        }
+        if (!take_bytes(c, bytes))
+                return refuse_bytes(c);
+        c->coming = bytes;
+        if (bytes > API_SMALL_COST_MAX) // it takes its time until it is a message
+                account_holding_busy(c->api->accounts, &c->holding);
+        return 0;
 }
 
 static void on_drained(Stream *s, void *userdata) {
         Client *c = userdata;
         LocalApi *a = c->api;
 
+        judge_idle(c);
         if (a->closing || !a->ops->drained)
                 return;
         list_foreach_safe (n, &c->calls)
                 a->ops->drained(CONTAINER_OF(n, ApiCall, link), a->userdata);
+}
+
+static void client_free(Client *c) {
+        LocalApi *a = c->api;
+
+        account_holding_close(a->accounts, &c->holding);
+        pthread_mutex_lock(&a->lock); // nobody puts it there any more
+        list_unlink(&c->evicted);
+        pthread_mutex_unlock(&a->lock);
+        give_bytes(c, c->coming);
+        account_give(c->account, ACCOUNT_BYTES, c->held);
+        account_leave(c->account);
+        list_unlink(&c->link);
+        author_names_forget(&c->question);
+        message_free(c->author);
+        a->n_clients--;
+        free(c);
 }
 
 static void on_closed(Stream *s, int error, void *userdata) {
@@ -231,15 +340,11 @@ static void on_closed(Stream *s, int error, void *userdata) {
                             (int) stream_peer(s)->pid);
         list_foreach_safe (n, &c->calls)
                 cancel_call(CONTAINER_OF(n, ApiCall, link));
-        list_unlink(&c->link);
-        author_names_forget(&c->question);
-        message_free(c->author);
-        a->n_clients--;
-        free(c);
+        client_free(c);
         maybe_closed(a);
 }
 
-static const StreamOps client_ops = {.message = on_message, .drained = on_drained, .closed = on_closed};
+static const StreamOps client_ops = {.message = on_message, .holds = on_holds, .unpacks = on_unpacks, .drained = on_drained, .closed = on_closed};
 
 static void on_turned_away(Stream *s, int error, void *userdata) {
 }
@@ -252,61 +357,49 @@ static void turn_away(Stream *s, int status, const char *why) {
         stream_close(s, -status, true);
 }
 
+// By any thread, which wants its place.
+static void on_evict(AccountHolding *h) {
+        Client *c = CONTAINER_OF(h, Client, holding);
+        LocalApi *a = c->api;
+
+        pthread_mutex_lock(&a->lock);
+        list_append(&a->evicted, &c->evicted);
+        uv_async_send(&a->eviction); // which is open as long as there are clients
+        pthread_mutex_unlock(&a->lock);
+}
+
 // Who has not asked yet, since it is not known who he is, asks again by himself when he is put out without a word, and puts out the
 // next one.
 static void put_out(Client *c) {
         c->leaving = true;
         author_names_forget(&c->question);
         if (c->author)
-                stream_close(c->stream, -EBUSY, false);
+                stream_close(c->stream, -EBUSY, true); // it may not have read its last answer
         else
                 turn_away(c->stream, EBUSY, "too many requests are under way");
 }
 
-// Whether there is room for another client of that user, perhaps because the longest idle one went. Clients
-// that are closing do not count: they are gone with the next turn.
-static bool make_room(LocalApi *a, uid_t uid) {
-        Client *idlest = NULL, *idlest_of_user = NULL, *idlest_other = NULL;
-        size_t n = 0, n_of_user = 0, n_others = 0;
-        bool owner = is_owner(uid);
+static void on_eviction(uv_async_t *async) {
+        LocalApi *a = CONTAINER_OF(async, LocalApi, eviction);
+        ListNode evicted = LIST_INIT(evicted);
 
-        list_foreach (i, &a->clients) {
-                Client *c = CONTAINER_OF(i, Client, link);
-                bool of_user = stream_peer(c->stream)->uid == uid, other = !is_owner(stream_peer(c->stream)->uid);
-
-                if (c->leaving)
-                        continue;
-                n++;
-                n_of_user += of_user;
-                n_others += other;
-                // It waits, or has not read all of its answer.
-                if (c->n_calls > 0 || stream_queued(c->stream) > 0)
-                        continue;
-                // So does this one; only others need not wait for his accounts.
-                if (of_user && !c->author)
-                        continue;
-                idlest = idlest ?: c;
-                if (of_user && !idlest_of_user)
-                        idlest_of_user = c;
-                if (other && !idlest_other)
-                        idlest_other = c;
+        pthread_mutex_lock(&a->lock);
+        list_splice(&evicted, &a->evicted);
+        pthread_mutex_unlock(&a->lock);
+        list_foreach_safe (n, &evicted) {
+                list_unlink(n);
+                put_out(CONTAINER_OF(n, Client, evicted));
         }
-        if (n_of_user < API_CLIENTS_PER_USER && n < API_CLIENTS_MAX && (owner || n_others < API_CLIENTS_OTHERS_MAX))
-                return true;
-        if (n_of_user >= API_CLIENTS_PER_USER)
-                idlest = idlest_of_user;
-        else if (!owner && n_others >= API_CLIENTS_OTHERS_MAX)
-                idlest = idlest_other;
-        if (!idlest)
-                return false;
-        put_out(idlest);
-        return true;
 }
 
-static bool is_admitted(const Client *c) {
+// What it may do, as it is now; false: nothing at all.
+static bool judge_rights(Client *c) {
         const LocalApi *a = c->api;
+        LocalApiAdmission may = a->ops->admits ? a->ops->admits(c->author, a->userdata) : LOCAL_API_MAY_SUBMIT;
 
-        return !a->ops->admits || a->ops->admits(c->author, a->userdata);
+        c->may_submit = may == LOCAL_API_MAY_SUBMIT;
+        stream_set_messages(c->stream, &argosy__request__descriptor, c->may_submit ? FRAME_MAX_LOCAL : API_SMALL_FRAME_MAX);
+        return may != LOCAL_API_MAY_NOTHING;
 }
 
 static void show_out(Client *c) {
@@ -324,7 +417,9 @@ static void on_author(const Argosy__Author *author, int error, void *userdata) {
         c->author = author ? message_copy(author) : NULL;
         if (c->author) {
                 stream_pause(c->stream, false);
-                if (!is_admitted(c))
+                if (judge_rights(c))
+                        account_holding_is_known(c->api->accounts, &c->holding);
+                else
                         show_out(c);
                 return;
         }
@@ -358,37 +453,55 @@ static void find_author(Client *c) {
                 author_names_ask(c->api->names, peer->uid, peer->gid, groups, n, is_owner(peer->uid), &c->question);
 }
 
-static void on_accepted(Listener *l, Stream *s, void *userdata) {
-        LocalApi *a = userdata;
-        Client *c = NULL;
+// NULL: there is no place for it, or no memory.
+static Client *client_new(LocalApi *a, Stream *s) {
+        uid_t uid = stream_peer(s)->uid;
+        Principal of = principal_of_user(0, uid, is_owner(uid));
+        Client *c = calloc(1, sizeof(*c));
 
-        if (make_room(a, stream_peer(s)->uid))
-                c = calloc(1, sizeof(*c));
+        if (!c)
+                return NULL;
+        c->api = a;
+        c->stream = s;
+        c->holding = (AccountHolding){.evict = on_evict, .kept = true};
+        list_init(&c->evicted);
+        c->account = account_enter(a->accounts, &of);
+        if (!c->account || !account_holding_open(a->accounts, &c->holding, &of)) {
+                account_leave(c->account);
+                free(c);
+                return NULL;
+        }
+        list_init(&c->calls);
+        list_append(&a->clients, &c->link);
+        a->n_clients++;
+        return c;
+}
+
+static void on_accepted(Listener *l, Stream *s, void *userdata) {
+        Client *c = client_new(userdata, s);
+
         if (!c) {
                 stream_set_owner(s, &turned_away_ops, NULL);
                 turn_away(s, EBUSY, "too many requests are under way");
                 return;
         }
-        c->api = a;
-        c->stream = s;
-        list_init(&c->calls);
-        list_append(&a->clients, &c->link);
-        a->n_clients++;
         stream_set_owner(s, &client_ops, c);
-        stream_set_messages(s, &argosy__request__descriptor, FRAME_MAX_LOCAL);
+        stream_set_messages(s, &argosy__request__descriptor, API_SMALL_FRAME_MAX);
+        stream_set_frame_deadline(s, API_FRAME_MS);
+        stream_set_sender(s, c->account, account_is_owner(c->account) ? API_SMALL_COST_MAX : 0);
         find_author(c);
 }
 
 static void on_listener_closed(Listener *l, void *userdata) {
         LocalApi *a = userdata;
 
-        a->listener_closed = true;
+        a->n_handles--;
         maybe_closed(a);
 }
 
 static const ListenerOps listener_ops = {.accepted = on_accepted, .closed = on_listener_closed};
 
-int local_api_new(uv_loop_t *loop, int fd, const LocalApiOps *ops, void *userdata, LocalApi **ret) {
+int local_api_new(uv_loop_t *loop, int fd, Accounts *accounts, const LocalApiOps *ops, void *userdata, LocalApi **ret) {
         LocalApi *a = calloc(1, sizeof(*a));
         int r;
 
@@ -396,7 +509,11 @@ int local_api_new(uv_loop_t *loop, int fd, const LocalApiOps *ops, void *userdat
                 return -ENOMEM;
         a->ops = ops;
         a->userdata = userdata;
+        a->loop = loop;
+        a->accounts = accounts;
+        a->n_handles = 2;
         list_init(&a->clients);
+        list_init(&a->evicted);
         r = author_names_new(loop, &account_source_system, &a->names);
         if (r < 0) {
                 free(a);
@@ -408,6 +525,8 @@ int local_api_new(uv_loop_t *loop, int fd, const LocalApiOps *ops, void *userdat
                 free(a);
                 return r;
         }
+        pthread_mutex_init(&a->lock, NULL);
+        (void) uv_async_init(loop, &a->eviction, on_eviction); // the loop has one already
         *ret = a;
         return 0;
 }
@@ -420,9 +539,16 @@ void local_api_recheck(LocalApi *a) {
         list_foreach_safe (n, &a->clients) {
                 Client *c = CONTAINER_OF(n, Client, link);
 
-                if (c->author && !c->leaving && !is_admitted(c))
+                if (c->author && !c->leaving && !judge_rights(c))
                         show_out(c);
         }
+}
+
+static void on_eviction_closed(uv_handle_t *handle) {
+        LocalApi *a = CONTAINER_OF((uv_async_t *) handle, LocalApi, eviction);
+
+        a->n_handles--;
+        maybe_closed(a);
 }
 
 void local_api_close(LocalApi *a, void (*closed)(void *userdata), void *userdata) {
@@ -433,4 +559,5 @@ void local_api_close(LocalApi *a, void (*closed)(void *userdata), void *userdata
         list_foreach_safe (n, &a->clients)
                 stream_close(CONTAINER_OF(n, Client, link)->stream, 0, true);
         listener_close(a->listener);
+        uv_close((uv_handle_t *) &a->eviction, on_eviction_closed);
 }

@@ -64,11 +64,15 @@ static bool is_ready(void *userdata) {
         return (d->leading || d->known_leader != 0) && !router_leader_is_silent(d->router);
 }
 
+static bool on_admits(const Argosy__Author *author, void *userdata) {
+        return socket_access_admits(author, userdata) != LOCAL_API_MAY_NOTHING;
+}
+
 static const HttpApiOps http_ops = {
         .request = on_request,
         .cancel = on_cancel,
         .taken = on_taken,
-        .admits = socket_access_admits,
+        .admits = on_admits,
         .is_ready = is_ready,
 };
 

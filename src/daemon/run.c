@@ -19,6 +19,7 @@
 #include <systemd/sd-id128.h>
 #include <unistd.h>
 
+#include "accounts.h"
 #include "agent.h"
 #include "clock.h"
 #include "cluster-state.h"
@@ -35,6 +36,7 @@
 #include "log.h"
 #include "managers.h"
 #include "mesh.h"
+#include "oom.h"
 #include "message.h"
 #include "paths.h"
 #include "port.h"
@@ -295,7 +297,7 @@ static int open_socket(Daemon *d, char **ret_why) {
                 r = d->socket_fd < 0 ? -errno : 0;
         }
         if (r >= 0)
-                r = local_api_new(d->loop, fd, &api_ops, d, &d->api);
+                r = local_api_new(d->loop, fd, d->accounts, &api_ops, d, &d->api);
         if (r < 0)
                 *ret_why = str_printf("Cannot listen on %s: %s", path, strerror(-r));
         return r;
@@ -331,6 +333,7 @@ static int start(Daemon *d, char **ret_why) {
         int r;
 
         d->own = address_find(d, NULL);
+        d->accounts = oom_checked(accounts_new(&account_limits));
         r = find_ids(d, ret_why);
         if (r >= 0)
                 r = load_state(d, &fresh, ret_why);
@@ -386,6 +389,7 @@ static void execute_again(Daemon *d, char **argv) {
 // A process that ends need not free anything. But so a leak checker sees what was lost on the way.
 static void forget_everything(Daemon *d) {
         tls_context_unref(d->tls);
+        accounts_free(d->accounts);
         argosy__peers_file__free_unpacked(d->peers, NULL);
         message_free(d->voter_order);
         free(d->log_unreadable);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "macro.h"
+#include "pool.h"
 
 // ------------------------------------------------------------------------------------------------ copies
 
@@ -163,6 +164,62 @@ void *message_copy(const void *message) {
 void message_free(void *message) {
         protobuf_c_message_free_unpacked(message, NULL);
 }
+
+// ------------------------------------------------------------------------------------------------ freeing
+
+enum { RETIRED_PARTS = 2048 }; // at some 20 ns each
+
+static bool take_parts(size_t *left, size_t n) {
+        bool fits = n <= *left;
+
+        *left -= fits ? n : *left;
+        return fits;
+}
+
+static bool count_parts(const ProtobufCMessage *m, size_t *left);
+
+static bool count_field(const ProtobufCFieldDescriptor *f, const char *message, size_t *left) {
+        const void *member = message + f->offset, *quantifier = message + f->quantifier_offset;
+        ProtobufCMessage *const *many;
+        size_t n;
+
+        if (f->type != PROTOBUF_C_TYPE_MESSAGE && f->label != PROTOBUF_C_LABEL_REPEATED)
+                return true;
+        if (f->label != PROTOBUF_C_LABEL_REPEATED) {
+                bool other = (f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) && *(const uint32_t *) quantifier != f->id;
+                const ProtobufCMessage *one = other ? NULL : *(ProtobufCMessage *const *) member;
+
+                return !one || count_parts(one, left);
+        }
+        n = *(const size_t *) quantifier;
+        if (f->type == PROTOBUF_C_TYPE_STRING || f->type == PROTOBUF_C_TYPE_BYTES)
+                return take_parts(left, n);
+        many = *(ProtobufCMessage *const *const *) member;
+        for (size_t i = 0; f->type == PROTOBUF_C_TYPE_MESSAGE && i < n; i++)
+                if (!count_parts(many[i], left))
+                        return false;
+        return true;
+}
+
+// False: there are more than those.
+static bool count_parts(const ProtobufCMessage *m, size_t *left) {
+        bool fits = take_parts(left, 1 + m->n_unknown_fields);
+
+        for (unsigned i = 0; fits && i < m->descriptor->n_fields; i++)
+                fits = count_field(&m->descriptor->fields[i], (const char *) m, left);
+        return fits;
+}
+
+void message_retire(uv_loop_t *loop, void *message) {
+        size_t left = RETIRED_PARTS;
+
+        if (!message || count_parts(message, &left))
+                message_free(message);
+        else
+                pool_release(loop, message, message_free);
+}
+
+// ------------------------------------------------------------------------------------------------ taking
 
 void *message_take(void *message) {
         const ProtobufCMessageDescriptor *type = ((const ProtobufCMessage *) message)->descriptor;

@@ -18,7 +18,11 @@
 enum {
         STREAM_READ_SIZE = 64 * 1024,    // of one read(2)
         STREAM_WRITE_CHUNK = 256 * 1024, // encrypted at a time: bounds both memory and the time of one turn
-        STREAM_UNPACK_MAX = 128 * 1024,  // of a frame in the loop: a millisecond, if it is made of small things
+        STREAM_UNPACK_MAX = 128 * 1024,  // of a frame in the loop
+        STREAM_UNPACK_COST = 512 * 1024, // and of what its message takes: a millisecond, if it is made of small things
+        // Of guests (StreamOps.unpacks), of whom many may come at once, each with the worst that there is: of a frame, and frames in one turn.
+        STREAM_GUEST_UNPACK_MAX = 16 * 1024,
+        STREAM_GUEST_FRAMES = 16,
 };
 
 typedef enum StreamState {
@@ -73,6 +77,13 @@ struct Stream {
         StreamPeer peer;
 
         size_t frame_max;
+        unsigned frame_ms;  // a frame that has begun is whole by then; 0: whenever it likes
+        bool awaits_rest;   // one has begun, and the limit runs for it
+        unsigned n_given;   // frames of a guest since the drain ran
+        bool had_its_turn;  // it has read as much as it may in this turn, and reads on in the next
+        size_t held;        // as `holds` was told last
+        const void *sender;
+        size_t untold;
         const ProtobufCMessageDescriptor *message_kind; // NULL: frames are given as they are
         StreamUnpack *unpack; // of a long one, until its owner has it; nothing is read and nothing given meanwhile
         Buf wire_in; // the first wire_in_done bytes were pulled
@@ -118,12 +129,15 @@ void stream_lookup_forget(Stream *s); // nothing comes back any more
 // stream-unpack.c
 // One frame's payload that is short, to the owner as a message. Negative errno: the stream is to end.
 int stream_unpack(Stream *s, const uint8_t *payload, size_t len);
-static inline bool stream_unpack_is_long(size_t len) {
-        return len > STREAM_UNPACK_MAX;
-}
+// Tells the owner what a short one is going to take. *ret_cost: that. Negative errno: the stream is to end.
+int stream_unpack_count(Stream *s, const uint8_t *payload, size_t len, size_t *ret_cost);
 // The frame at `at` of plain_in, with so long a payload, which is gone from there with what stood before it: the pool's, until
-// stream_go_on(). -ENOMEM: nothing has happened.
-int stream_unpack_later(Stream *s, size_t at, size_t len);
+// stream_go_on(). `counted`: its owner has been told. -ENOMEM: nothing has happened.
+int stream_unpack_later(Stream *s, size_t at, size_t len, bool counted);
+static inline size_t stream_unpack_max(const Stream *s) {
+        return s->ops->unpacks ? STREAM_GUEST_UNPACK_MAX : STREAM_UNPACK_MAX;
+}
+size_t stream_unpack_held(const Stream *s); // bytes of the frame
 bool stream_unpack_is_done(const Stream *s);
 // What is done, to the owner. Like stream_unpack().
 int stream_unpack_take(Stream *s);

@@ -1,88 +1,91 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// From a frame to a message. A short one is unpacked where it lies. One of more than STREAM_UNPACK_MAX bytes would hold the
-// loop for milliseconds, so the pool unpacks it: the stream gives its buffer away as it is, without a copy, reads nothing
-// meanwhile, and goes on behind the message when that has come to its owner. So messages come in their order, and
-// whoever sends long ones delays himself.
+// From a frame to a message. A short one is unpacked where it lies. One of more than stream_unpack_max() bytes, or that becomes more than
+// STREAM_UNPACK_COST, would hold the loop for milliseconds, so the pool unpacks it: the stream gives its buffer away as it is, without a copy, reads
+// nothing meanwhile, and goes on behind the message when that has come to its owner. So messages come in their order, and
+// whoever sends long ones delays himself. The pool also frees what of a long one nobody took.
 //
-// The pool also writes the log, so UNPACKING_MAX streams of a loop have a thread at a time and the others stand in a line. A
+//      frame -> [counted] -> ops->unpacks() -> unpacked -> ops->message() -> freed
+//
+// Streams whose owner counts (StreamOps.unpacks) are those of guests, and the others are members' (PoolShare). A
 // thread cannot be called back; what it works on has memory of its own, which outlives a stream that is closed meanwhile.
 //
-// Fails with -EBADMSG for what is no message, and -ENOMEM; both end the stream.
+// Fails with -EBADMSG for what is no message, -ENOMEM, and whatever the owner says; all of them end the stream.
 #include "stream-internal.h"
 
 #include <errno.h>
 
 #include "frame.h"
-
-enum {
-        UNPACKING_MAX = 2, // of the pool's six threads
-};
+#include "message.h"
+#include "pool.h"
 
 struct StreamUnpack {
-        uv_work_t work;
-        Stream *stream;     // NULL: closed since
-        StreamUnpack *next; // in `line`
+        PoolWork work;
+        Stream *stream; // NULL: closed since
         Buf frame;
         const uint8_t *payload; // in `frame`
         size_t len;
         const ProtobufCMessageDescriptor *kind;
+        size_t cost;               // SIZE_MAX: it is no message
+        size_t untold;
         ProtobufCMessage *message; // as soon as `done`; NULL: it is none
+        int error;                 // the owner's
         bool done;
 };
-
-// Of the loop that this thread runs.
-static _Thread_local struct {
-        StreamUnpack *first, **last; // who waits for a thread; `last` NULL: nobody ever did
-        unsigned n_running;
-} line;
 
 static void unpack_free(StreamUnpack *u) {
         buf_done(&u->frame);
         if (u->message)
-                protobuf_c_message_free_unpacked(u->message, NULL);
+                message_retire(u->work.loop, u->message);
         free(u);
 }
 
-static void run_next(uv_loop_t *loop);
+static PoolShare share_of(const Stream *s) {
+        return s->ops->unpacks ? POOL_GUESTS : POOL_CLUSTER;
+}
 
-static void on_work(uv_work_t *work) {
-        StreamUnpack *u = CONTAINER_OF(work, StreamUnpack, work);
-
+static void unpack(StreamUnpack *u) {
         u->message = frame_unpack(u->kind, u->payload, u->len);
         buf_done(&u->frame);
 }
 
-static void on_worked(uv_work_t *work, int status) {
-        StreamUnpack *u = CONTAINER_OF(work, StreamUnpack, work);
-        uv_loop_t *loop = work->loop;
+static void run_unpack(PoolWork *w) {
+        unpack(CONTAINER_OF(w, StreamUnpack, work));
+}
 
-        line.n_running--;
+static void run_count(PoolWork *w) {
+        StreamUnpack *u = CONTAINER_OF(w, StreamUnpack, work);
+
+        u->cost = frame_cost(u->kind, u->payload, u->len, SIZE_MAX);
+        if (u->cost <= u->untold)
+                unpack(u);
+}
+
+static void on_unpacked(PoolWork *w) {
+        StreamUnpack *u = CONTAINER_OF(w, StreamUnpack, work);
+
         u->done = true;
         if (u->stream)
                 stream_go_on(u->stream);
         else
                 unpack_free(u);
-        run_next(loop);
 }
 
-static void run_next(uv_loop_t *loop) {
-        while (line.first && line.n_running < UNPACKING_MAX) {
-                StreamUnpack *u = line.first;
-
-                line.first = u->next;
-                if (!line.first)
-                        line.last = &line.first;
-                if (!u->stream) {
-                        unpack_free(u);
-                        continue;
-                }
-                (void) uv_queue_work(loop, &u->work, on_work, on_worked); // it fails only without a function
-                line.n_running++;
-        }
+static int tell_owner(Stream *s, size_t len, size_t cost) {
+        return cost == SIZE_MAX ? -EBADMSG : s->ops->unpacks(s, cost, s->userdata);
 }
 
-int stream_unpack_later(Stream *s, size_t at, size_t len) {
+static void on_counted(PoolWork *w) {
+        StreamUnpack *u = CONTAINER_OF(w, StreamUnpack, work);
+
+        u->error = u->stream ? tell_owner(u->stream, u->len, u->cost) : 0;
+        if (u->stream && u->error == 0 && u->cost > u->untold)
+                pool_add(w->loop, w, share_of(u->stream), run_unpack, on_unpacked);
+        else
+                on_unpacked(w);
+}
+
+int stream_unpack_later(Stream *s, size_t at, size_t len, bool counted) {
         size_t end = at + FRAME_HEADER_SIZE + len;
         _cleanup_buf_ Buf rest = {};
         StreamUnpack *u;
@@ -97,15 +100,25 @@ int stream_unpack_later(Stream *s, size_t at, size_t len) {
         u->frame = s->plain_in;
         u->payload = u->frame.data + at + FRAME_HEADER_SIZE;
         u->len = len;
+        u->untold = s->untold;
+        u->work.of = s->sender;
         s->plain_in = rest;
         rest = (Buf){};
         s->unpack = u;
-        if (!line.last)
-                line.last = &line.first;
-        *line.last = u;
-        line.last = &u->next;
-        run_next(s->handle.loop);
+        if (s->ops->unpacks && !counted)
+                pool_add(s->handle.loop, &u->work, share_of(s), run_count, on_counted);
+        else
+                pool_add(s->handle.loop, &u->work, share_of(s), run_unpack, on_unpacked);
         return 0;
+}
+
+int stream_unpack_count(Stream *s, const uint8_t *payload, size_t len, size_t *ret_cost) {
+        *ret_cost = frame_cost(s->message_kind, payload, len, SIZE_MAX);
+        return tell_owner(s, len, *ret_cost);
+}
+
+size_t stream_unpack_held(const Stream *s) {
+        return s->unpack ? s->unpack->len : 0;
 }
 
 bool stream_unpack_is_done(const Stream *s) {
@@ -113,27 +126,27 @@ bool stream_unpack_is_done(const Stream *s) {
 }
 
 static int give(Stream *s, ProtobufCMessage *message) {
-        int r;
-
         if (!message)
                 return -EBADMSG;
-        r = s->ops->message ? s->ops->message(s, message, s->userdata) : -EPROTO;
-        protobuf_c_message_free_unpacked(message, NULL);
-        return r;
+        return s->ops->message ? s->ops->message(s, message, s->userdata) : -EPROTO;
 }
 
 int stream_unpack(Stream *s, const uint8_t *payload, size_t len) {
-        return give(s, frame_unpack(s->message_kind, payload, len));
+        ProtobufCMessage *message = frame_unpack(s->message_kind, payload, len);
+        int r = give(s, message);
+
+        message_free(message);
+        return r;
 }
 
 int stream_unpack_take(Stream *s) {
         StreamUnpack *u = s->unpack;
-        ProtobufCMessage *message = u->message;
+        int r;
 
         s->unpack = NULL;
-        u->message = NULL;
+        r = u->error < 0 ? u->error : give(s, u->message);
         unpack_free(u);
-        return give(s, message);
+        return r;
 }
 
 void stream_unpack_forget(Stream *s) {

@@ -107,7 +107,7 @@ void stream_close(Stream *s, int error, bool flush) {
         if (!s->opened)
                 stream_drop_queue(s);
         s->state = STREAM_FLUSHING;
-        if ((s->paused || s->unpack) && !s->eof)
+        if ((s->paused || s->unpack || s->had_its_turn) && !s->eof)
                 start_reading(s);
         stream_unpack_forget(s);
         time_limit_start(&s->limit, STREAM_FLUSH_MS, on_flush_timeout);
@@ -127,29 +127,47 @@ void stream_fail(Stream *s, int error, bool notify_peer, const char *format, ...
 
 // ---- the way in
 
+// The frame is made a message of, now or later. Negative errno: the stream is to end; 1.
+static int call_message(Stream *s, size_t *done, const uint8_t *payload, size_t len) {
+        bool is_long = len > stream_unpack_max(s), counted = false;
+        size_t cost = 0;
+        int r;
+
+        if (!is_long && s->ops->unpacks) {
+                r = stream_unpack_count(s, payload, len, &cost);
+                if (r < 0)
+                        return r;
+                counted = true;
+        }
+        if (!is_long && cost <= STREAM_UNPACK_COST) {
+                *done += FRAME_HEADER_SIZE + len;
+                r = stream_unpack(s, payload, len);
+                return r < 0 ? r : 1;
+        }
+        r = stream_unpack_later(s, *done, len, counted);
+        if (r < 0)
+                return r;
+        *done = 0;
+        uv_read_stop(&s->stream);
+        return 1;
+}
+
 static int call_frame(Stream *s, size_t *done) {
         const uint8_t *payload;
         size_t len;
         int r;
 
         r = frame_peek(s->plain_in.data + *done, s->plain_in.len - *done, s->frame_max, &payload, &len);
+        if (r < 0 && s->ops->unpacks)
+                (void) s->ops->unpacks(s, SIZE_MAX, s->userdata);
         if (r < 0)
                 stream_fail(s, r, false, "a frame is longer than the %zu bytes allowed", s->frame_max);
         if (r <= 0)
                 return r;
-        if (s->message_kind && stream_unpack_is_long(len)) {
-                r = stream_unpack_later(s, *done, len);
-                if (r < 0)
-                        return r;
-                *done = 0;
-                uv_read_stop(&s->stream);
-                return 1;
-        }
-        *done += FRAME_HEADER_SIZE + len;
         if (s->message_kind)
-                r = stream_unpack(s, payload, len);
-        else
-                r = s->ops->frame ? s->ops->frame(s, payload, len, s->userdata) : -EPROTO;
+                return call_message(s, done, payload, len);
+        *done += FRAME_HEADER_SIZE + len;
+        r = s->ops->frame ? s->ops->frame(s, payload, len, s->userdata) : -EPROTO;
         return r < 0 ? r : 1;
 }
 
@@ -176,20 +194,63 @@ static int call_next(Stream *s, size_t *done) {
         return r < 0 ? r : 1;
 }
 
+// The owner hears how much lies here, before that grows. False: it does not want so much, and the stream has failed.
+static bool hold(Stream *s, size_t bytes) {
+        int r;
+
+        if (s->state != STREAM_OPEN || !s->ops->holds || bytes == s->held)
+                return true;
+        r = s->ops->holds(s, bytes, s->userdata);
+        if (r < 0)
+                stream_fail(s, r, false, "%zu bytes of the peer's are too many: %s", bytes, strerror(-r));
+        else
+                s->held = bytes;
+        return r >= 0;
+}
+
+// `anew`: whatever it awaited before is there.
+static void await_rest(Stream *s, bool anew) {
+        bool half = s->plain_in.len > 0 && !s->paused && !s->unpack;
+
+        if (s->frame_ms == 0 || s->state != STREAM_OPEN || (half == s->awaits_rest && !(half && anew)))
+                return;
+        s->awaits_rest = half;
+        stream_set_deadline(s, half ? s->frame_ms : 0);
+}
+
+// A guest may send as many requests as a read holds, and so may all others.
+static bool may_give(const Stream *s) {
+        return !s->ops->unpacks || s->n_given < STREAM_GUEST_FRAMES;
+}
+
+// What is left of what has come, and whatever comes, waits for the next turn.
+static void let_others_go_on(Stream *s) {
+        s->had_its_turn = true;
+        if (s->state == STREAM_OPEN)
+                uv_read_stop(&s->stream);
+        drain_mark(&s->drain);
+}
+
 // Gives the owner what is there. The owner may pause, close, change the way of cutting or the owner in each
 // call.
 static void deliver(Stream *s) {
         size_t done = 0;
         int r = 1;
 
-        while (r > 0 && s->state == STREAM_OPEN && !s->paused && has_something(s, done))
+        while (r > 0 && s->state == STREAM_OPEN && !s->paused && has_something(s, done) && may_give(s)) {
                 r = call_next(s, &done);
+                s->n_given++;
+        }
+        if (!may_give(s))
+                let_others_go_on(s);
         if (r < 0)
                 stream_fail(s, r, false, "the peer sent something that we cannot take: %s", strerror(-r));
         buf_consume(&s->plain_in, done);
         if (s->plain_in.len == 0)
                 buf_done(&s->plain_in);
-        if (s->eof && !s->paused && !s->unpack)
+        (void) hold(s, s->plain_in.len + stream_unpack_held(s));
+        await_rest(s, done > 0);
+        if (s->eof && !s->paused && !s->unpack && !s->had_its_turn)
                 stream_fail(s, -ECONNRESET, false, "the peer closed the connection");
 }
 
@@ -232,6 +293,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
         }
         if (n == 0 || stream_is_closing(s)) // what comes while we linger is read to be thrown away
                 return;
+        if (!s->tls && s->plain_in.len > 0 && !hold(s, s->plain_in.len + (size_t) n))
+                return;
         if (buf_append(s->tls ? &s->wire_in : &s->plain_in, buf->base, (size_t) n) < 0) {
                 stream_fail(s, -ENOMEM, false, "out of memory");
                 return;
@@ -241,6 +304,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
                 return;
         }
         take_in(s);
+        if (n == STREAM_READ_SIZE && s->ops->unpacks)
+                let_others_go_on(s); // libuv would read 32 times as much
 }
 
 void stream_handshake_on(Stream *s) {
@@ -276,15 +341,21 @@ void stream_go_on(Stream *s) {
         if (s->paused)
                 return; // stream_pause() finds it
         deliver(s);
-        if (s->state == STREAM_OPEN && !s->paused && !s->eof && !s->unpack)
+        if (s->state == STREAM_OPEN && !s->paused && !s->eof && !s->unpack && !s->had_its_turn)
                 start_reading(s);
 }
 
 static void on_drain(void *userdata) {
         Stream *s = userdata;
 
+        bool had_its_turn = s->had_its_turn;
+
+        s->had_its_turn = false;
+        s->n_given = 0;
         if (s->state == STREAM_OPEN)
                 deliver(s);
+        if (had_its_turn && !s->had_its_turn && s->state == STREAM_OPEN && !s->paused && !s->unpack && !s->eof)
+                start_reading(s);
         stream_flush(s);
 }
 
@@ -344,6 +415,15 @@ void stream_set_deadline(Stream *s, unsigned ms) {
                 time_limit_start(&s->limit, ms, on_deadline);
         else
                 time_limit_stop(&s->limit);
+}
+
+void stream_set_frame_deadline(Stream *s, unsigned ms) {
+        s->frame_ms = ms;
+}
+
+void stream_set_sender(Stream *s, const void *of, size_t untold) {
+        s->sender = of;
+        s->untold = untold;
 }
 
 void stream_set_open(Stream *s) {

@@ -27,6 +27,44 @@ static const ProtobufCMessageDescriptor *const kinds[] = {
 static const size_t limits[] = {FRAME_MAX,      FRAME_MAX,       FRAME_MAX_JOIN,
                                 FRAME_MAX_JOIN, FRAME_MAX_JOIN,  FRAME_MAX_JOIN, FRAME_MAX_LOCAL, FRAME_MAX_LOCAL};
 
+// What protobuf-c has at a time; the size of each stands in front of it.
+typedef struct Asked {
+        size_t now, most;
+} Asked;
+
+static void *asked_alloc(void *userdata, size_t size) {
+        Asked *a = userdata;
+        size_t *p = malloc(16 + size);
+
+        if (!p)
+                return NULL;
+        *p = size;
+        a->now += size;
+        a->most = MAX_OF(a->most, a->now);
+        return (char *) p + 16;
+}
+
+static void asked_free(void *userdata, void *p) {
+        size_t *at = p ? (size_t *) ((char *) p - 16) : NULL;
+
+        if (at)
+                ((Asked *) userdata)->now -= *at;
+        free(at);
+}
+
+// Whoever counts before it is unpacked has counted enough, and refuses no message.
+static void compare_cost(const ProtobufCMessageDescriptor *kind, const uint8_t *payload, size_t len) {
+        Asked asked = {};
+        ProtobufCAllocator allocator = {asked_alloc, asked_free, &asked};
+        size_t cost = frame_cost(kind, payload, len, SIZE_MAX);
+        ProtobufCMessage *message = protobuf_c_message_unpack(kind, &allocator, len, payload);
+
+        MUST(!message || cost < SIZE_MAX);
+        MUST(asked.most <= cost);
+        if (message)
+                protobuf_c_message_free_unpacked(message, &allocator);
+}
+
 static void unpack_and_pack(const ProtobufCMessageDescriptor *kind, const uint8_t *payload, size_t len) {
         ProtobufCMessage *message = frame_unpack(kind, payload, len), *again;
         _cleanup_buf_ Buf out = {}, twice = {};
@@ -81,6 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
              cut(data, size, piece, limits[kind], &pieces));
         MUST(whole.len == pieces.len && (whole.len == 0 || memcmp(whole.data, pieces.data, whole.len) == 0));
         while (frame_peek(data + done, size - done, limits[kind], &payload, &len) > 0) {
+                compare_cost(kinds[kind], payload, len);
                 unpack_and_pack(kinds[kind], payload, len);
                 done += FRAME_HEADER_SIZE + len;
         }

@@ -45,6 +45,7 @@
 #include "time-limit.h"
 #include "uvx.h"
 
+typedef struct Accounts Accounts;
 typedef struct Agent Agent;
 typedef struct ClusterState ClusterState;
 typedef struct HttpApi HttpApi;
@@ -104,6 +105,7 @@ struct Daemon {
         int port_fd;   // as long as nobody can connect, then -1 and the listener's
         Listener *listener;
         Refusals refusals; // of connections: what the journal has of them
+        Accounts *accounts; // of all who ask
         LocalApi *api;
         HttpApi *http; // NULL: there is no socket for it
         JoinServer *join_server;

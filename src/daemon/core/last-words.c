@@ -19,11 +19,11 @@
 #include "local-api.h"
 #include "macro.h"
 
-enum { LAST_WORDS_MS = 1000, READ_SIZE = 64 * 1024 };
+enum { LAST_WORDS_MS = 1000, LAST_WORDS_CLIENTS_MAX = 256, READ_SIZE = 64 * 1024 };
 
 typedef struct Listeners {
-        struct pollfd fds[API_CLIENTS_MAX + 1]; // the first is the listening socket
-        Buf in[API_CLIENTS_MAX + 1];
+        struct pollfd fds[LAST_WORDS_CLIENTS_MAX + 1]; // the first is the listening socket
+        Buf in[LAST_WORDS_CLIENTS_MAX + 1];
         size_t n;
 } Listeners;
 
@@ -59,7 +59,7 @@ static bool receive(int fd, Buf *in, const char *why) {
         if (got <= 0)
                 return true;
         in->len += (size_t) got;
-        r = frame_peek(in->data, in->len, FRAME_MAX_LOCAL, &payload, &len);
+        r = frame_peek(in->data, in->len, API_SMALL_FRAME_MAX, &payload, &len);
         if (r == 0)
                 return false;
         request = r > 0 ? (Argosy__Request *) frame_unpack(&argosy__request__descriptor, payload, len) : NULL;

@@ -52,14 +52,16 @@ AccessList socket_access_list(const Daemon *d) {
         return told ? (AccessList){.grants = told->grants, .n = told->n_grants} : access_of_new_cluster();
 }
 
-bool socket_access_admits(const Argosy__Author *author, void *userdata) {
+LocalApiAdmission socket_access_admits(const Argosy__Author *author, void *userdata) {
         const Daemon *d = userdata;
         Argosy__Author here = *author; // borrows what that points to
 
         if (author->token_proof.len > 0) // the log of another host may have it
-                return true;
+                return LOCAL_API_MAY_ASK;
         here.host = d->peers->host;
-        return access_has_some(socket_access_list(d), &here, ARGOSY__RIGHT__RIGHT_VIEW);
+        if (access_has_some(socket_access_list(d), &here, ARGOSY__RIGHT__RIGHT_DEPLOY))
+                return LOCAL_API_MAY_SUBMIT;
+        return access_has_some(socket_access_list(d), &here, ARGOSY__RIGHT__RIGHT_VIEW) ? LOCAL_API_MAY_ASK : LOCAL_API_MAY_NOTHING;
 }
 
 // Of a socket that has a name in the file system; "": it has none.

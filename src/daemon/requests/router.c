@@ -54,7 +54,7 @@ static void route_free(Route *route) {
         r->n_routes--;
         r->n_followers -= route->follows;
         (void) map_take(&r->by_id, &route->id, sizeof(route->id));
-        argosy__request__free_unpacked(route->request, NULL);
+        message_retire(r->daemon->loop, route->request);
         message_free(route->author);
         free(route);
 }

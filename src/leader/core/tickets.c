@@ -102,7 +102,7 @@ void ticket_free(Ticket *t) {
         let_go(t);
         drop_responses(t);
         if (!t->lent)
-                message_free(t->request);
+                message_retire(l->config.loop, t->request);
         message_free(t->author);
         free(t->rolls);
         message_free(t->response);

@@ -5,6 +5,7 @@
 
 #include "tmpdir.h"
 
+#include "accounts.h"
 #include "clock.h"
 #include "frame.h"
 #include "local-api.h"
@@ -12,17 +13,32 @@
 #include "str.h"
 #include "stream.h"
 
-enum { CLIENTS = 2 };
+enum {
+        CLIENTS = 2,
+        PER_USER = 16,
+        OTHERS = 3 * PER_USER,
+        ALL = OTHERS + PER_USER,
+        CALLS_PER_USER = 3 * API_CALLS_MAX,
+        MIB = 1024 * 1024,
+        SUBMITTER = 4300, // this user, and root, may bring content
+};
+
+static const AccountLimits limits = {
+        [ACCOUNT_CONNECTIONS] = {PER_USER, 0, OTHERS, ALL},
+        [ACCOUNT_REQUESTS] = {CALLS_PER_USER, 0, 2 * CALLS_PER_USER, 4 * CALLS_PER_USER},
+        [ACCOUNT_BYTES] = {44 * MIB, 0, 88 * MIB, 256 * MIB},
+};
 
 static struct World {
         uv_loop_t loop;
+        Accounts *accounts;
         LocalApi *api;
         char *path;
         bool api_closed;
-        ApiCall *calls[API_CALLS_PER_USER + 1];
+        ApiCall *calls[CALLS_PER_USER + 1];
         size_t n_calls, n_cancelled, n_drained;
         bool answer_at_once;
-        uv_sem_t accounts; // answer while it can be had
+        uv_sem_t names; // answer while it can be had
         uid_t not_admitted;
         struct Peer {
                 Stream *stream;
@@ -37,8 +53,8 @@ static struct World {
 typeof(getpwuid_r) __wrap_getpwuid_r; // the compiler compares them
 
 int __wrap_getpwuid_r(uid_t uid, struct passwd *account, char *buf, size_t size, struct passwd **ret) {
-        uv_sem_wait(&w.accounts);
-        uv_sem_post(&w.accounts);
+        uv_sem_wait(&w.names);
+        uv_sem_post(&w.names);
         *ret = NULL;
         return 0;
 }
@@ -59,8 +75,10 @@ static void on_drained(ApiCall *call, void *userdata) {
         w.n_drained++;
 }
 
-static bool admits(const Argosy__Author *author, void *userdata) {
-        return author->uid != w.not_admitted;
+static LocalApiAdmission admits(const Argosy__Author *author, void *userdata) {
+        return author->uid == w.not_admitted                              ? LOCAL_API_MAY_NOTHING
+               : author->owner || author->uid == SUBMITTER ? LOCAL_API_MAY_SUBMIT
+                                                           : LOCAL_API_MAY_ASK;
 }
 
 static const LocalApiOps api_ops = {.request = on_request, .cancelled = on_cancelled, .admits = admits, .drained = on_drained};
@@ -96,11 +114,13 @@ static int begin(void **state) {
         memset(&w, 0, sizeof(w));
         w.not_admitted = (uid_t) -1;
         tmpdir_make(state);
-        assert_int_equal(uv_sem_init(&w.accounts, 1), 0);
+        assert_int_equal(uv_sem_init(&w.names, 1), 0);
         w.path = str_printf("%s/sock", (char *) *state);
+        w.accounts = accounts_new(&limits);
+        assert_non_null(w.accounts);
         assert_int_equal(uv_loop_init(&w.loop), 0);
         assert_int_equal(listener_bind_unix(w.path, 0600, (gid_t) -1, &fd), 0);
-        assert_int_equal(local_api_new(&w.loop, fd, &api_ops, NULL, &w.api), 0);
+        assert_int_equal(local_api_new(&w.loop, fd, w.accounts, &api_ops, NULL, &w.api), 0);
         for (size_t i = 0; i < CLIENTS; i++) {
                 assert_int_equal(
                         stream_dial_unix(&w.loop, w.path, &peer_ops, &w.peers[i], &w.peers[i].stream), 0);
@@ -110,7 +130,7 @@ static int begin(void **state) {
 }
 
 static int end(void **state) {
-        uv_sem_post(&w.accounts); // a test that has failed may not have
+        uv_sem_post(&w.names); // a test that has failed may not have
         for (size_t i = 0; i < CLIENTS; i++)
                 if (!w.peers[i].closed)
                         stream_close(w.peers[i].stream, 0, false);
@@ -119,7 +139,8 @@ static int end(void **state) {
         assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
         assert_true(w.api_closed);
         assert_int_equal(uv_loop_close(&w.loop), 0);
-        uv_sem_destroy(&w.accounts);
+        uv_sem_destroy(&w.names);
+        accounts_free(w.accounts); // which sees that nothing is held any more
         free(w.path);
         return tmpdir_drop(state);
 }
@@ -288,7 +309,7 @@ static void an_answer_that_no_frame_holds_becomes_a_reason(void **state) {
 
 // ---- many clients of one user
 
-static struct Peer many[API_CLIENTS_MAX + 1];
+static struct Peer many[ALL + 1];
 
 static void dial_many(size_t from, size_t n) {
         for (size_t i = from; i < from + n; i++) {
@@ -314,15 +335,15 @@ static void the_longest_idle_client_of_a_user_goes_for_a_new_one(void **state) {
         RUN_UNTIL(w.peers[0].answers == 1);
         ask(1, 1);
         RUN_UNTIL(w.peers[1].answers == 1);
-        dial_many(0, API_CLIENTS_PER_USER - CLIENTS);
+        dial_many(0, PER_USER - CLIENTS);
         assert_false(w.peers[0].closed || w.peers[1].closed);
         ask(0, 2); // no longer the longest idle one
         RUN_UNTIL(w.peers[0].answers == 2);
-        dial_many(API_CLIENTS_PER_USER - CLIENTS, 1);
+        dial_many(PER_USER - CLIENTS, 1);
         RUN_UNTIL(w.peers[1].closed);
-        assert_int_equal(many[API_CLIENTS_PER_USER - CLIENTS].answers, 1);
+        assert_int_equal(many[PER_USER - CLIENTS].answers, 1);
         assert_false(w.peers[0].closed);
-        hang_up(API_CLIENTS_PER_USER - CLIENTS + 1);
+        hang_up(PER_USER - CLIENTS + 1);
 }
 
 static void who_reads_an_answer_is_not_put_out(void **state) {
@@ -335,31 +356,31 @@ static void who_reads_an_answer_is_not_put_out(void **state) {
         w.answer_at_once = true;
         ask(1, 1);
         RUN_UNTIL(w.peers[1].answers == 1);
-        dial_many(0, API_CLIENTS_PER_USER - CLIENTS + 1);
+        dial_many(0, PER_USER - CLIENTS + 1);
         RUN_UNTIL(w.peers[1].closed);
         stream_pause(w.peers[0].stream, false);
         RUN_UNTIL(w.peers[0].answers == 1 || w.peers[0].closed);
         assert_int_equal(w.peers[0].answers, 1);
-        hang_up(API_CLIENTS_PER_USER - CLIENTS + 1);
+        hang_up(PER_USER - CLIENTS + 1);
 }
 
 static void who_waits_for_an_answer_is_not_put_out(void **state) {
         ask(0, 1);
         ask(1, 1);
         RUN_UNTIL(w.n_calls == CLIENTS);
-        for (size_t i = 0; i < API_CLIENTS_PER_USER - CLIENTS; i++) {
+        for (size_t i = 0; i < PER_USER - CLIENTS; i++) {
                 many[i] = (struct Peer){};
                 assert_int_equal(stream_dial_unix(&w.loop, w.path, &peer_ops, &many[i], &many[i].stream), 0);
                 stream_set_frames(many[i].stream, FRAME_MAX_LOCAL);
                 ask_on(many[i].stream, 1);
                 RUN_UNTIL(w.n_calls == CLIENTS + i + 1);
         }
-        dial_many(API_CLIENTS_PER_USER, 1);
-        assert_int_equal(many[API_CLIENTS_PER_USER].last_status, EBUSY);
-        assert_int_equal(many[API_CLIENTS_PER_USER].last_id, 0);
+        dial_many(PER_USER, 1);
+        assert_int_equal(many[PER_USER].last_status, EBUSY);
+        assert_int_equal(many[PER_USER].last_id, 0);
         assert_int_equal(w.n_cancelled, 0);
-        RUN_UNTIL(many[API_CLIENTS_PER_USER].closed);
-        hang_up(API_CLIENTS_PER_USER - CLIENTS);
+        RUN_UNTIL(many[PER_USER].closed);
+        hang_up(PER_USER - CLIENTS);
 }
 
 static void dial_as(uid_t uid, struct Peer *p) {
@@ -372,25 +393,25 @@ static void dial_as(uid_t uid, struct Peer *p) {
 }
 
 static void who_waits_for_his_name_is_not_put_out_by_the_next_of_his(void **state) {
-        struct Peer *next = &many[API_CLIENTS_PER_USER];
+        struct Peer *next = &many[PER_USER];
 
         if (geteuid() != 0)
                 skip(); // only root can be somebody else
         assert_int_equal(chmod(*state, 0711), 0);
         assert_int_equal(chmod(w.path, 0666), 0);
-        uv_sem_wait(&w.accounts);
-        for (size_t i = 0; i <= API_CLIENTS_PER_USER; i++)
+        uv_sem_wait(&w.names);
+        for (size_t i = 0; i <= PER_USER; i++)
                 dial_as(4242, &many[i]);
         RUN_UNTIL(next->closed || many[0].closed);
         assert_false(many[0].closed);
         assert_int_equal(next->last_status, EBUSY);
         w.answer_at_once = true;
         ask_on(many[0].stream, 1);
-        uv_sem_post(&w.accounts);
+        uv_sem_post(&w.names);
         RUN_UNTIL(many[0].answers == 1 || many[0].closed);
         assert_int_equal(many[0].last_status, 0);
         assert_int_equal(many[0].last_id, 1);
-        hang_up(API_CLIENTS_PER_USER);
+        hang_up(PER_USER);
 }
 
 static void be_open_to_all(void **state) {
@@ -422,7 +443,7 @@ static void who_may_do_nothing_is_shown_out(void **state) {
 }
 
 static void the_requests_of_one_user_have_a_limit(void **state) {
-        enum { USED = API_CALLS_PER_USER / API_CALLS_MAX };
+        enum { USED = CALLS_PER_USER / API_CALLS_MAX };
 
         be_open_to_all(state);
         for (size_t i = 0; i <= USED; i++)
@@ -430,23 +451,23 @@ static void the_requests_of_one_user_have_a_limit(void **state) {
         for (size_t i = 0; i < USED; i++)
                 for (uint64_t id = 1; id <= API_CALLS_MAX; id++)
                         ask_on(many[i].stream, id);
-        RUN_UNTIL(w.n_calls == API_CALLS_PER_USER);
+        RUN_UNTIL(w.n_calls == CALLS_PER_USER);
         ask_on(many[USED].stream, 7);
         RUN_UNTIL(many[USED].answers == 1);
         assert_int_equal(many[USED].last_status, EBUSY);
         ask(0, 1); // root's
-        RUN_UNTIL(w.n_calls == API_CALLS_PER_USER + 1);
+        RUN_UNTIL(w.n_calls == CALLS_PER_USER + 1);
         hang_up(USED + 1);
 }
 
 static void others_leave_root_a_place(void **state) {
-        size_t n = API_CLIENTS_OTHERS_MAX;
+        size_t n = OTHERS;
 
         be_open_to_all(state);
         for (size_t i = 0; i < n; i++) { // of four users
-                if (i % API_CLIENTS_PER_USER == 0)
+                if (i % PER_USER == 0)
                         uv_run(&w.loop, UV_RUN_NOWAIT);
-                dial_as(4242 + (uid_t) (i / (API_CLIENTS_PER_USER - 1)), &many[i]);
+                dial_as(4242 + (uid_t) (i / (PER_USER - 1)), &many[i]);
                 ask_on(many[i].stream, 1);
         }
         RUN_UNTIL(w.n_calls == n);
@@ -462,6 +483,108 @@ static void others_leave_root_a_place(void **state) {
         assert_int_equal(many[n].answers, 1);
         assert_int_equal(w.n_cancelled, 0);
         hang_up(n + 1);
+}
+
+// ---- bytes, before they are there
+
+// As somebody whose name is known: what he sends is read.
+static void come_as(uid_t uid, struct Peer *p) {
+        dial_as(uid, p);
+        ask_on(p->stream, 1);
+        RUN_UNTIL(p->answers == 1 || p->closed);
+        assert_int_equal(p->last_status, 0);
+}
+
+static void begin_frame(Stream *s, size_t announced, size_t come) {
+        _cleanup_free_ uint8_t *bytes = calloc(1, 4 + come);
+
+        assert_non_null(bytes);
+        for (unsigned i = 0; i < 4; i++)
+                bytes[i] = (uint8_t) (announced >> (24 - 8 * i));
+        assert_int_equal(stream_write(s, bytes, 4 + come), 0);
+}
+
+static size_t count_closed(size_t n) {
+        size_t closed = 0;
+
+        for (size_t i = 0; i < n; i++)
+                closed += many[i].closed;
+        return closed;
+}
+
+static void run_for_a_while(void) {
+        uint64_t until = clock_boot_us() + 300 * USEC_PER_MSEC;
+
+        while (clock_boot_us() < until)
+                uv_run(&w.loop, UV_RUN_NOWAIT);
+}
+
+static void who_brings_no_content_sends_no_long_frame(void **state) {
+        be_open_to_all(state);
+        w.answer_at_once = true;
+        come_as(4242, &many[0]);
+        begin_frame(many[0].stream, API_SMALL_FRAME_MAX + 1, 0);
+        RUN_UNTIL(many[0].closed);
+        assert_int_equal(many[0].last_status, E2BIG);
+        come_as(SUBMITTER, &many[0]);
+        begin_frame(many[0].stream, API_SMALL_FRAME_MAX + 1, 0);
+        run_for_a_while();
+        assert_false(many[0].closed);
+        hang_up(1);
+}
+
+static void half_frames_of_a_user_have_a_limit(void **state) {
+        enum { N = PER_USER };
+
+        be_open_to_all(state);
+        w.answer_at_once = true;
+        for (size_t i = 0; i < N; i++) {
+                come_as(SUBMITTER, &many[i]);
+                begin_frame(many[i].stream, 32 * MIB, 3 * MIB);
+        }
+        RUN_UNTIL(count_closed(N) > 0);
+        run_for_a_while();
+        assert_true(count_closed(N) >= N - 44 / 3);
+        for (size_t i = 0; i < N; i++)
+                assert_true(!many[i].closed || many[i].last_status == EBUSY);
+        ask(0, 1); // root's
+        RUN_UNTIL(w.peers[0].answers == 1);
+        hang_up(N);
+}
+
+static void what_a_frame_becomes_is_known_before(void **state) {
+        enum { FIELDS = 60000 };
+        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        _cleanup_free_ char **patterns = calloc(FIELDS, sizeof(*patterns));
+
+        be_open_to_all(state);
+        w.answer_at_once = true;
+        for (size_t i = 0; i < FIELDS; i++)
+                patterns[i] = (char *) "";
+        list.patterns = patterns;
+        list.n_patterns = FIELDS; // 120 kB
+        q.id = 7;
+        q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        q.list_units = &list;
+        come_as(4242, &many[0]);
+        assert_int_equal(stream_send(many[0].stream, &q.base), 0);
+        RUN_UNTIL(many[0].closed);
+        assert_int_equal(many[0].last_status, E2BIG);
+        assert_int_equal(stream_send(w.peers[0].stream, &q.base), 0);
+        RUN_UNTIL(w.peers[0].answers == 1);
+        assert_int_equal(w.peers[0].last_id, 7);
+        assert_int_equal(w.peers[0].last_status, 0);
+        hang_up(1);
+}
+
+static void a_frame_that_has_begun_has_an_end(void **state) {
+        begin_frame(w.peers[0].stream, 1000, 10);
+        ask(1, 1);
+        w.answer_at_once = true;
+        RUN_UNTIL(w.peers[1].answers == 1);
+        RUN_UNTIL(w.peers[0].closed); // or the test never ends
+        assert_false(w.peers[1].closed); // that began nothing
 }
 
 int main(void) {
@@ -486,6 +609,10 @@ int main(void) {
                 CASE(who_may_do_nothing_is_shown_out),
                 CASE(the_requests_of_one_user_have_a_limit),
                 CASE(others_leave_root_a_place),
+                CASE(who_brings_no_content_sends_no_long_frame),
+                CASE(half_frames_of_a_user_have_a_limit),
+                CASE(what_a_frame_becomes_is_known_before),
+                CASE(a_frame_that_has_begun_has_an_end),
         };
 
         log_set_level(-1);

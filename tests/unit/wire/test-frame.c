@@ -64,12 +64,107 @@ static void what_cannot_be_packed_again_is_no_message(void **state) {
         protobuf_c_message_free_unpacked(m, NULL);
 }
 
+// ---- what unpacking takes
+
+// Bytes that were asked for, and the most at a time. What is freed is found by its size, which stands in front of it.
+typedef struct Asked {
+        size_t now, most;
+} Asked;
+
+static void *asked_alloc(void *userdata, size_t size) {
+        Asked *a = userdata;
+        size_t *p = malloc(16 + size);
+
+        assert_non_null(p);
+        *p = size;
+        a->now += size;
+        a->most = MAX_OF(a->most, a->now);
+        return (char *) p + 16;
+}
+
+static void asked_free(void *userdata, void *p) {
+        size_t *at = p ? (size_t *) ((char *) p - 16) : NULL;
+
+        if (at)
+                ((Asked *) userdata)->now -= *at;
+        free(at);
+}
+
+static size_t asked_for(const Buf *b) {
+        Asked asked = {};
+        ProtobufCAllocator allocator = {asked_alloc, asked_free, &asked};
+        ProtobufCMessage *m = protobuf_c_message_unpack(&argosy__request__descriptor, &allocator, b->len, b->data);
+
+        assert_non_null(m);
+        protobuf_c_message_free_unpacked(m, &allocator);
+        assert_int_equal(asked.now, 0);
+        return asked.most;
+}
+
+// A field that has a length.
+static void put(Buf *b, unsigned number, const void *data, size_t n) {
+        for (uint64_t key = (uint64_t) number << 3 | 2; key; key >>= 7)
+                assert_int_equal(buf_append(b, &(uint8_t){(uint8_t) (key > 0x7f ? key | 0x80 : key)}, 1), 0);
+        for (size_t left = n;; left >>= 7) {
+                assert_int_equal(buf_append(b, &(uint8_t){(uint8_t) (left > 0x7f ? left | 0x80 : left)}, 1), 0);
+                if (left <= 0x7f)
+                        break;
+        }
+        assert_int_equal(buf_append(b, data, n), 0);
+}
+
+static size_t cost_of(const Buf *b, size_t most) {
+        return frame_cost(&argosy__request__descriptor, b->data, b->len, most);
+}
+
+// `n` fields of two bytes in a message that is field `outer` of a Request.
+static void assert_cost_is_known(unsigned outer, unsigned number, size_t n) {
+        _cleanup_buf_ Buf inside = {}, b = {};
+        size_t asked, cost;
+
+        for (size_t i = 0; i < n; i++)
+                put(&inside, number, "", 0);
+        put(&b, outer, inside.data, inside.len);
+        asked = asked_for(&b);
+        cost = cost_of(&b, SIZE_MAX);
+        assert_true(asked <= cost);
+        assert_true(cost < 4 * asked); // and nobody is refused for nothing
+        assert_true(cost_of(&b, asked - 1) == SIZE_MAX);
+        assert_true(cost_of(&b, cost) == cost);
+}
+
+static unsigned field_of(const ProtobufCMessageDescriptor *kind, const char *name) {
+        const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field_by_name(kind, name);
+
+        assert_non_null(f);
+        return f->id;
+}
+
+static void what_unpacking_takes_is_known_before(void **state) {
+        const ProtobufCMessageDescriptor *q = &argosy__request__descriptor;
+
+        for (size_t n = 1; n < 20000; n = n * 3 + 1) {
+                assert_cost_is_known(field_of(q, "list_units"), field_of(&argosy__request__list_units__descriptor, "patterns"), n);
+                assert_cost_is_known(field_of(q, "wait"), field_of(&argosy__request__wait__descriptor, "items"), n);
+                assert_cost_is_known(field_of(q, "wait"), 100000, n); // of a newer version
+        }
+}
+
+static void what_is_no_message_costs_nothing(void **state) {
+        static const uint8_t *const broken[] = {(const uint8_t *) "\xff", (const uint8_t *) "\x0a\x05", (const uint8_t *) "\x0b"};
+
+        for (size_t i = 0; i < ELEMENTSOF(broken); i++)
+                assert_true(frame_cost(&argosy__request__descriptor, broken[i], strlen((const char *) broken[i]), SIZE_MAX) == SIZE_MAX);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_frame_is_its_length_and_its_message),
                 cmocka_unit_test(a_frame_is_not_there_before_its_last_byte),
                 cmocka_unit_test(an_announced_length_is_refused_before_it_arrives),
                 cmocka_unit_test(what_cannot_be_packed_again_is_no_message),
+                cmocka_unit_test(what_unpacking_takes_is_known_before),
+                cmocka_unit_test(what_is_no_message_costs_nothing),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

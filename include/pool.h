@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// libuv's pool, which serves whoever comes first: six threads, and the log is written by them. So all but libraft hands its work in here,
+// where each sort of work has a share of them, and all together leave POOL_LOG_THREADS:
+//
+//      POOL_CLUSTER     what the cluster waits for: unit files, the fence record, messages of members, snapshots
+//      POOL_GUESTS      what is done for somebody who asks: journals, messages of clients, documents
+//      POOL_LATER       what nobody waits for: memory that is given back, searches
+//
+// What finds no thread stands in a line of its sort, and the sorts are served in this order. Work that belongs to an account gives way to that
+// of others in its line while other work of the same account is under way.
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "list.h"
+
+typedef struct PoolWork PoolWork;
+
+typedef enum PoolShare { POOL_CLUSTER, POOL_GUESTS, POOL_LATER, _POOL_SHARES } PoolShare;
+
+enum {
+        POOL_THREADS = 6,
+        POOL_LOG_THREADS = 2,                     // at the least, for libraft
+        POOL_OURS = POOL_THREADS - POOL_LOG_THREADS, // of all shares together
+        POOL_GUESTS_MAX = 2,
+        POOL_LATER_MAX = 1,
+};
+_Static_assert(POOL_GUESTS_MAX + POOL_LATER_MAX < POOL_OURS, "whatever others do, the cluster has a thread");
+
+// Zero-initialised; its memory is the caller's until `done`.
+struct PoolWork {
+        uv_work_t work; // `work.data` is the caller's
+        uv_loop_t *loop;
+        ListNode link; // in its line
+        PoolShare share;
+        const void *of; // who has it done, an Account perhaps; NULL: nobody in particular
+        void (*run)(PoolWork *w);  // by a thread: touches nothing but what was handed over
+        void (*done)(PoolWork *w); // on the loop; may free it
+};
+
+// Of the loop that this thread runs.
+void pool_add(uv_loop_t *loop, PoolWork *w, PoolShare share, void (*run)(PoolWork *w), void (*done)(PoolWork *w));
+
+// `release` by a thread, of what is large, one after the other. Nobody hears of it; without memory it is done at once.
+void pool_release(uv_loop_t *loop, void *what, void (*release)(void *what));
+// On the loop, when all that was released before is gone.
+void pool_after_releases(uv_loop_t *loop, PoolWork *w, void (*done)(PoolWork *w));

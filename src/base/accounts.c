@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See accounts.h. One lock, held for a few instructions, since the threads of HTTP have connections of their own.
+//
+// lifetime          born                              dies
+// Account           first account_enter() or holding  nobody has entered it, and it has nothing
+// AccountHolding    its connection's                  its connection's; out of here at account_holding_close() or evict()
+//
+// Idle connections stand in two lists in the order in which they became idle: that of all, and that of their account. So whoever has as many
+// as it may have makes its own oldest leave, and otherwise the oldest of all leaves that the rule is about: of strangers, of all but owners, of all.
+//
+// Fails only for want of room or memory; then nothing was taken.
+
+#include "accounts.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "macro.h"
+#include "map.h"
+
+enum { MIB = 1024 * 1024 };
+
+const AccountLimits account_limits = {
+        [ACCOUNT_CONNECTIONS] = {.each = 64, .strangers = 1024, .others = 1792, .all = 3072},
+        [ACCOUNT_REQUESTS] = {.each = 1024, .strangers = 1024, .others = 3072, .all = 8192},
+        [ACCOUNT_BYTES] = {.each = 44 * MIB, .strangers = 33 * MIB, .others = 88 * MIB, .all = 512 * (size_t) MIB},
+        [ACCOUNT_FORWARDS] = {.each = 512, .strangers = 512, .others = 16384, .all = 32768},
+};
+
+typedef struct AccountSum {
+        size_t strangers, others, all;
+} AccountSum;
+
+struct Accounts {
+        pthread_mutex_t lock; // of all that follows, and of all accounts
+        const AccountLimits *limits;
+        AccountSum held[_ACCOUNT_ROOMS];
+        Map by_principal;
+        ListNode idle; // AccountHolding.idle, the longest idle first
+};
+
+struct Account {
+        Accounts *accounts;
+        Principal of;
+        size_t n_entered;
+        size_t held[_ACCOUNT_ROOMS];
+        ListNode idle; // AccountHolding.own
+};
+
+// ------------------------------------------------------------------------------------------------ principals
+
+static_assert(sizeof(Principal) == 16 + HASH_SIZE, "nothing stands between the fields");
+
+static Principal principal(PrincipalKind kind) {
+        return (Principal){.kind = (uint8_t) kind};
+}
+
+Principal principal_of_user(uint64_t host, uid_t uid, bool owner) {
+        Principal p = principal(PRINCIPAL_USER);
+
+        p.host = host;
+        p.uid = uid;
+        p.owner = owner;
+        return p;
+}
+
+Principal principal_of_token(uint64_t host, const Hash *proof) {
+        Principal p = principal(PRINCIPAL_TOKEN);
+
+        p.host = host;
+        memcpy(p.id, proof->bytes, HASH_SIZE);
+        return p;
+}
+
+Principal principal_of_address(const struct sockaddr *from) {
+        Principal p = principal(PRINCIPAL_ADDRESS);
+
+        p.id[0] = (uint8_t) from->sa_family;
+        if (from->sa_family == AF_INET)
+                memcpy(p.id + 1, &((const struct sockaddr_in *) from)->sin_addr, sizeof(struct in_addr));
+        else if (from->sa_family == AF_INET6)
+                memcpy(p.id + 1, &((const struct sockaddr_in6 *) from)->sin6_addr, sizeof(struct in6_addr) / 2);
+        return p;
+}
+
+Principal principal_of_host(uint64_t host) {
+        Principal p = principal(PRINCIPAL_HOST);
+
+        p.host = host;
+        return p;
+}
+
+static bool is_stranger(const Principal *p) {
+        return p->kind == PRINCIPAL_ADDRESS;
+}
+
+// ------------------------------------------------------------------------------------------------ the rules
+
+// Which of them says no; ACCOUNT_FITS: none does.
+typedef enum AccountVerdict { ACCOUNT_FITS, ACCOUNT_EACH_FULL, ACCOUNT_STRANGERS_FULL, ACCOUNT_OTHERS_FULL, ACCOUNT_ALL_FULL } AccountVerdict;
+
+static size_t most_of(const AccountLimit *l, const Principal *p) {
+        return p->owner ? l->all - l->others : l->each;
+}
+
+static bool is_above(size_t held, size_t n, size_t limit) {
+        return held > limit || n > limit - held;
+}
+
+static AccountVerdict judge(const AccountLimit *l, const AccountSum *sum, const Principal *p, size_t held, size_t n, size_t most) {
+        if (is_above(held, n, most))
+                return ACCOUNT_EACH_FULL;
+        if (is_stranger(p) && is_above(sum->strangers, n, l->strangers))
+                return ACCOUNT_STRANGERS_FULL;
+        if (!p->owner && is_above(sum->others, n, l->others))
+                return ACCOUNT_OTHERS_FULL;
+        return is_above(sum->all, n, l->all) ? ACCOUNT_ALL_FULL : ACCOUNT_FITS;
+}
+
+// Whether that one's place is of use to who was told so. An owner's is nobody else's.
+static bool may_give_way(const Principal *idle, AccountVerdict verdict, const Principal *to) {
+        if (verdict == ACCOUNT_STRANGERS_FULL)
+                return is_stranger(idle);
+        if (is_stranger(to) && !is_stranger(idle))
+                return false; // who is not known takes no place of those who are
+        return !idle->owner || (verdict == ACCOUNT_ALL_FULL && to->owner);
+}
+
+// ------------------------------------------------------------------------------------------------ with the lock held
+
+static void add(Account *u, AccountRoom room, size_t n) {
+        AccountSum *sum = &u->accounts->held[room];
+
+        u->held[room] += n;
+        sum->all += n;
+        sum->others += u->of.owner ? 0 : n;
+        sum->strangers += is_stranger(&u->of) ? n : 0;
+}
+
+static bool has_anything(const Account *u) {
+        for (size_t i = 0; i < _ACCOUNT_ROOMS; i++)
+                if (u->held[i] > 0)
+                        return true;
+        return u->n_entered > 0;
+}
+
+static void free_if_empty(Account *u) {
+        if (has_anything(u))
+                return;
+        (void) map_take(&u->accounts->by_principal, &u->of, sizeof(u->of));
+        free(u);
+}
+
+static void sub(Account *u, AccountRoom room, size_t n) {
+        AccountSum *sum = &u->accounts->held[room];
+
+        assert(n <= u->held[room]);
+        u->held[room] -= n;
+        sum->all -= n;
+        sum->others -= u->of.owner ? 0 : n;
+        sum->strangers -= is_stranger(&u->of) ? n : 0;
+}
+
+static Account *find_or_make(Accounts *a, const Principal *of) {
+        Account *u = map_find(&a->by_principal, of, sizeof(*of));
+
+        if (u)
+                return u;
+        u = calloc(1, sizeof(*u));
+        if (!u)
+                return NULL;
+        u->accounts = a;
+        u->of = *of;
+        list_init(&u->idle);
+        if (map_add(&a->by_principal, &u->of, sizeof(u->of), u) < 0) {
+                free(u);
+                return NULL;
+        }
+        return u;
+}
+
+static AccountVerdict judge_account(const Account *u, AccountRoom room, size_t n, size_t most) {
+        const AccountLimit *l = &(*u->accounts->limits)[room];
+
+        return judge(l, &u->accounts->held[room], &u->of, u->held[room], n, MIN_OF(most, most_of(l, &u->of)));
+}
+
+static void drop_place(AccountHolding *h) {
+        Account *u = h->account;
+
+        list_unlink(&h->idle);
+        list_unlink(&h->own);
+        h->account = NULL;
+        sub(u, ACCOUNT_CONNECTIONS, 1);
+        free_if_empty(u);
+}
+
+static AccountHolding *find_idlest(const Account *u, AccountVerdict verdict) {
+        bool of_its_own = verdict == ACCOUNT_EACH_FULL;
+
+        list_foreach (n, of_its_own ? &u->idle : &u->accounts->idle) {
+                AccountHolding *h = of_its_own ? CONTAINER_OF(n, AccountHolding, own) : CONTAINER_OF(n, AccountHolding, idle);
+
+                if (h->account == u ? !h->kept : may_give_way(&h->account->of, verdict, &u->of))
+                        return h;
+        }
+        return NULL;
+}
+
+// One idle connection is enough for each rule, and who leaves by the one may be of use to the next.
+static bool make_place(Account *u) {
+        for (;;) {
+                AccountVerdict verdict = judge_account(u, ACCOUNT_CONNECTIONS, 1, SIZE_MAX);
+                AccountHolding *h = verdict == ACCOUNT_FITS ? NULL : find_idlest(u, verdict);
+
+                if (!h)
+                        return verdict == ACCOUNT_FITS;
+                drop_place(h);
+                h->evict(h);
+        }
+}
+
+static void stand_idle(AccountHolding *h) {
+        list_unlink(&h->idle);
+        list_unlink(&h->own);
+        list_append(&h->account->accounts->idle, &h->idle);
+        list_append(&h->account->idle, &h->own);
+}
+
+// ------------------------------------------------------------------------------------------------ what others call
+
+Accounts *accounts_new(const AccountLimits *limits) {
+        Accounts *a = calloc(1, sizeof(*a));
+
+        if (!a)
+                return NULL;
+        pthread_mutex_init(&a->lock, NULL);
+        a->limits = limits;
+        list_init(&a->idle);
+        return a;
+}
+
+Accounts *accounts_free(Accounts *a) {
+        if (!a)
+                return NULL;
+        assert(a->by_principal.count == 0);
+        map_done(&a->by_principal);
+        pthread_mutex_destroy(&a->lock);
+        free(a);
+        return NULL;
+}
+
+Account *account_enter(Accounts *a, const Principal *of) {
+        Account *u;
+
+        pthread_mutex_lock(&a->lock);
+        u = find_or_make(a, of);
+        if (u)
+                u->n_entered++;
+        pthread_mutex_unlock(&a->lock);
+        return u;
+}
+
+Account *account_ref(Account *u) {
+        pthread_mutex_lock(&u->accounts->lock);
+        u->n_entered++;
+        pthread_mutex_unlock(&u->accounts->lock);
+        return u;
+}
+
+void account_leave(Account *u) {
+        Accounts *a = u ? u->accounts : NULL;
+
+        if (!a)
+                return;
+        pthread_mutex_lock(&a->lock);
+        u->n_entered--;
+        free_if_empty(u);
+        pthread_mutex_unlock(&a->lock);
+}
+
+bool account_take_within(Account *u, AccountRoom room, size_t n, size_t most) {
+        bool fits;
+
+        pthread_mutex_lock(&u->accounts->lock);
+        fits = judge_account(u, room, n, most) == ACCOUNT_FITS;
+        if (fits)
+                add(u, room, n);
+        pthread_mutex_unlock(&u->accounts->lock);
+        return fits;
+}
+
+bool account_take(Account *u, AccountRoom room, size_t n) {
+        return account_take_within(u, room, n, SIZE_MAX);
+}
+
+void account_give(Account *u, AccountRoom room, size_t n) {
+        Accounts *a = u->accounts;
+
+        pthread_mutex_lock(&a->lock);
+        sub(u, room, n);
+        free_if_empty(u);
+        pthread_mutex_unlock(&a->lock);
+}
+
+size_t account_has(const Account *u, AccountRoom room) {
+        size_t n;
+
+        pthread_mutex_lock(&u->accounts->lock);
+        n = u->held[room];
+        pthread_mutex_unlock(&u->accounts->lock);
+        return n;
+}
+
+size_t account_most(const Account *u, AccountRoom room) {
+        return most_of(&(*u->accounts->limits)[room], &u->of);
+}
+
+bool account_is_owner(const Account *u) {
+        return u->of.owner;
+}
+
+bool account_holding_open(Accounts *a, AccountHolding *h, const Principal *of) {
+        Account *u;
+        bool fits;
+
+        list_init(&h->idle);
+        list_init(&h->own);
+        h->account = NULL;
+        pthread_mutex_lock(&a->lock);
+        u = find_or_make(a, of);
+        if (u)
+                u->n_entered++; // whoever leaves may be its last
+        fits = u && make_place(u);
+        if (fits) {
+                add(u, ACCOUNT_CONNECTIONS, 1);
+                h->account = u;
+                stand_idle(h);
+        }
+        if (u) {
+                u->n_entered--;
+                free_if_empty(u);
+        }
+        pthread_mutex_unlock(&a->lock);
+        return fits;
+}
+
+// `a`: whose lock is held.
+static bool move(Accounts *a, AccountHolding *h, const Principal *to) {
+        Account *from = h->account, *u = find_or_make(a, to);
+        bool was_idle = list_is_linked(&h->idle), fits;
+
+        if (!u || u == from)
+                return u != NULL;
+        u->n_entered++; // whoever gives way may be the last of either
+        from->n_entered++;
+        list_unlink(&h->idle); // it is not to give way to itself
+        list_unlink(&h->own);
+        sub(from, ACCOUNT_CONNECTIONS, 1);
+        fits = make_place(u);
+        h->account = fits ? u : from;
+        add(h->account, ACCOUNT_CONNECTIONS, 1);
+        if (was_idle)
+                stand_idle(h);
+        u->n_entered--;
+        from->n_entered--;
+        free_if_empty(u);
+        free_if_empty(from);
+        return fits;
+}
+
+// Whether it has a place may be known no sooner than with the lock, which is found by way of that.
+bool account_holding_move(Accounts *a, AccountHolding *h, const Principal *to) {
+        bool moved;
+
+        pthread_mutex_lock(&a->lock);
+        moved = h->account && move(a, h, to);
+        pthread_mutex_unlock(&a->lock);
+        return moved;
+}
+
+void account_holding_is_known(Accounts *a, AccountHolding *h) {
+        pthread_mutex_lock(&a->lock);
+        h->kept = false;
+        pthread_mutex_unlock(&a->lock);
+}
+
+void account_holding_busy(Accounts *a, AccountHolding *h) {
+        pthread_mutex_lock(&a->lock);
+        list_unlink(&h->idle);
+        list_unlink(&h->own);
+        pthread_mutex_unlock(&a->lock);
+}
+
+void account_holding_idle(Accounts *a, AccountHolding *h) {
+        pthread_mutex_lock(&a->lock);
+        if (h->account)
+                stand_idle(h);
+        pthread_mutex_unlock(&a->lock);
+}
+
+void account_holding_close(Accounts *a, AccountHolding *h) {
+        pthread_mutex_lock(&a->lock);
+        if (h->account)
+                drop_place(h);
+        pthread_mutex_unlock(&a->lock);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See pool.h. add -> [line] -> run() by a thread -> done() on the loop -> the next of some line.
+//
+// There is no handle to close: a loop runs until the pool has nothing of it any more, and neither have the lines, since each piece
+// that comes back begins the next.
+
+#include "pool.h"
+
+#include <stdlib.h>
+
+#include "macro.h"
+
+static const unsigned most[_POOL_SHARES] = {
+        [POOL_CLUSTER] = POOL_OURS, [POOL_GUESTS] = POOL_GUESTS_MAX, [POOL_LATER] = POOL_LATER_MAX};
+
+// Of the loop that this thread runs.
+static _Thread_local struct {
+        ListNode lines[_POOL_SHARES];
+        ListNode running; // PoolWork.link
+        unsigned n_running[_POOL_SHARES], n_all;
+} pool;
+
+static bool is_running_for(const void *of) {
+        list_foreach (n, &pool.running)
+                if (CONTAINER_OF(n, PoolWork, link)->of == of)
+                        return true;
+        return false;
+}
+
+// The first whose principal has nothing under way, or the first.
+static PoolWork *next_of(const ListNode *line) {
+        list_foreach (n, line) {
+                PoolWork *w = CONTAINER_OF(n, PoolWork, link);
+
+                if (!w->of || !is_running_for(w->of))
+                        return w;
+        }
+        return list_is_empty(line) ? NULL : CONTAINER_OF(line->next, PoolWork, link);
+}
+
+static PoolWork *next(void) {
+        for (unsigned i = 0; pool.n_all < POOL_OURS && i < _POOL_SHARES; i++) {
+                PoolWork *w = pool.n_running[i] < most[i] ? next_of(&pool.lines[i]) : NULL;
+
+                if (w)
+                        return w;
+        }
+        return NULL;
+}
+
+static void on_work(uv_work_t *work) {
+        PoolWork *w = CONTAINER_OF(work, PoolWork, work);
+
+        w->run(w);
+}
+
+static void on_worked(uv_work_t *work, int status);
+
+static void go_on(void) {
+        PoolWork *w;
+
+        while ((w = next())) {
+                list_unlink(&w->link);
+                list_append(&pool.running, &w->link);
+                pool.n_running[w->share]++;
+                pool.n_all++;
+                if (uv_queue_work(w->loop, &w->work, on_work, on_worked) < 0)
+                        abort(); // only for a NULL callback
+        }
+}
+
+static void on_worked(uv_work_t *work, int status) {
+        PoolWork *w = CONTAINER_OF(work, PoolWork, work);
+
+        list_unlink(&w->link);
+        pool.n_running[w->share]--;
+        pool.n_all--;
+        go_on(); // before `done`, which may take its time
+        w->done(w);
+}
+
+void pool_add(uv_loop_t *loop, PoolWork *w, PoolShare share, void (*run)(PoolWork *w), void (*done)(PoolWork *w)) {
+        if (!pool.running.next) {
+                list_init(&pool.running);
+                for (unsigned i = 0; i < _POOL_SHARES; i++)
+                        list_init(&pool.lines[i]);
+        }
+        w->loop = loop;
+        w->share = share;
+        w->run = run;
+        w->done = done;
+        list_init(&w->link);
+        list_append(&pool.lines[share], &w->link);
+        go_on();
+}
+
+// ---- memory
+
+typedef struct Released {
+        PoolWork work;
+        void *what;
+        void (*release)(void *what);
+} Released;
+
+static void run_release(PoolWork *w) {
+        Released *r = CONTAINER_OF(w, Released, work);
+
+        r->release(r->what);
+}
+
+static void on_released(PoolWork *w) {
+        free(CONTAINER_OF(w, Released, work));
+}
+
+static void run_nothing(PoolWork *w) {
+}
+
+// There is one thread for them, so nothing overtakes.
+void pool_after_releases(uv_loop_t *loop, PoolWork *w, void (*done)(PoolWork *w)) {
+        _Static_assert(POOL_LATER_MAX == 1, "one after the other");
+
+        pool_add(loop, w, POOL_LATER, run_nothing, done);
+}
+
+void pool_release(uv_loop_t *loop, void *what, void (*release)(void *what)) {
+        Released *r = calloc(1, sizeof(*r));
+
+        if (!r) {
+                release(what);
+                return;
+        }
+        r->what = what;
+        r->release = release;
+        pool_add(loop, &r->work, POOL_LATER, run_release, on_released);
+}

@@ -11,6 +11,8 @@
 // Appends the file's bytes to *ret. -EFBIG if it is larger than max_bytes; -ENOENT and the like as open(2)
 // and read(2). `dirfd` may be AT_FDCWD.
 int file_read(int dirfd, const char *path, size_t max_bytes, Buf *ret);
+// The same of an open file, from where it stands; it stays open.
+int file_read_fd(int fd, size_t max_bytes, Buf *ret);
 
 typedef enum FileWriteFlags {
         FILE_SYNC = 1 << 0, // survives a power cut: data, then the directory

@@ -25,13 +25,9 @@ static void closep(int *fd) {
                 close(*fd);
 }
 
-int file_read(int dirfd, const char *path, size_t max_bytes, Buf *ret) {
-        _cleanup_(closep) int fd = -1;
+int file_read_fd(int fd, size_t max_bytes, Buf *ret) {
         size_t before = ret->len;
 
-        fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (fd < 0)
-                return -errno;
         for (;;) {
                 uint8_t *p = buf_reserve(ret, 4096);
                 ssize_t n;
@@ -53,6 +49,12 @@ int file_read(int dirfd, const char *path, size_t max_bytes, Buf *ret) {
                         return -EFBIG;
                 }
         }
+}
+
+int file_read(int dirfd, const char *path, size_t max_bytes, Buf *ret) {
+        _cleanup_(closep) int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+        return fd < 0 ? -errno : file_read_fd(fd, max_bytes, ret);
 }
 
 int dir_sync(int dirfd, const char *path) {

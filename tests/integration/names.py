@@ -175,6 +175,26 @@ def test_files_are_found_whatever_the_directory_times(c: Cluster):
     assert "Reloading." not in n1.journal("init.scope", since=began), "it took a daemon-reload"
 
 
+def test_a_strangers_file_is_taken_only_by_its_path(c: Cluster):
+    n1 = c.node("n1")
+    n1.run("mkdir -m 1777 /srv/open")
+    n1.write("/srv/open/trap.service", SLEEPER)
+    n1.run("chown nobody /srv/open/trap.service")
+    failed = n1.exec(["sh", "-c", "cd /srv/open && argosyctl start trap"])
+    assert failed.status == 1 and "others may write to /srv/open: say ./trap.service to take it all the same" in failed.err, failed.err
+    assert "trap.service" not in c.known()
+    n1.run("cd /srv/open && argosyctl start ./trap.service && argosyctl stop trap && argosyctl destroy trap")
+    # A directory that cannot be looked at is no reason not to start what the cluster knows.
+    c.submit("known.service", SLEEPER, on=n1)
+    n1.run("mkdir -m 0700 /srv/closed && useradd --system --groups argosy closed")
+    n1.run("cd /srv/closed && setpriv --reuid=closed --regid=closed --init-groups argosyctl start known")
+    n1.run("cd /root/units && rm -f known.service && argosyctl destroy known")
+    n1.write("/root/units/here.service", SLEEPER)
+    assert "Taken from /root/units: here.service" in n1.run("cd /root/units && script -qec 'argosyctl start here' /dev/null")
+    assert "Taken" not in n1.run("cd /root/units && argosyctl start here 2>&1")
+    n1.run("argosyctl destroy here; rm -rf /srv/open /srv/closed; userdel closed")
+
+
 def test_names_with_a_meaning_for_systemd_are_refused(c: Cluster):
     """probe-.service.d would count for every unit probe-*.service of the host."""
     n1 = c.node("n1")

@@ -5,6 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "ctl.h"
 #include "unit-args.h"
@@ -45,6 +49,28 @@ int ctl_patterns(Ctl *ctl, char **args, size_t n_args, char ***ret, size_t *ret_
                 return code;
         *ret = take_names(&a, ret_n);
         return *ret ? EXIT_OK : ctl_oom(ctl);
+}
+
+enum { TAKEN_NAMED_MAX = 8 };
+
+void ctl_tell_taken(Ctl *ctl, const UnitArgs *a) {
+        char here[PATH_MAX];
+        size_t n = 0;
+
+        if (!ctl->term.err_tty || ctl->opt.given & OPT_QUIET || !getcwd(here, sizeof(here)))
+                return;
+        for (size_t i = 0; i < a->n_files; i++) {
+                const UnitArgsFile *f = a->files[i];
+
+                if (f->missing || strchr(f->path, '/') || n++ >= TAKEN_NAMED_MAX)
+                        continue;
+                fprintf(ctl->term.err, "%s%s", n == 1 ? "Taken from " : ", ", n == 1 ? here : "");
+                fprintf(ctl->term.err, "%s%s", n == 1 ? ": " : "", f->path);
+        }
+        if (n > TAKEN_NAMED_MAX)
+                fprintf(ctl->term.err, ", and %zu more", n - TAKEN_NAMED_MAX);
+        if (n > 0)
+                fprintf(ctl->term.err, "\n");
 }
 
 typedef struct Match {

@@ -2,14 +2,20 @@
 //
 // Each file is read once, however many units use it: a template with a thousand instances costs one look at
 // the disk and one copy in the request. That is why also the files that are not there are remembered.
+//
+// A file that was named by its path is taken whoever it is of. One that only stands where a bare name was typed is taken if it is
+// the caller's own (own-file.c), and refused else: it would be a stranger's who knew what would be typed. What cannot be looked at for
+// a bare name is not there: the cluster may know the unit.
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "array.h"
 #include "fileio.h"
 #include "no-unit.h"
+#include "own-file.h"
 #include "str.h"
 #include "unit-args.h"
 #include "unit-file.h"
@@ -37,6 +43,7 @@ void unit_args_done(UnitArgs *a) {
         map_done(&a->files_by_name);
         map_done(&a->files_by_unit);
         map_done(&a->besides);
+        buf_done(&a->here);
         *a = (UnitArgs){};
 }
 
@@ -62,24 +69,69 @@ static int add_name(UnitArgs *a, char *name, const char **ret) {
         return 1;
 }
 
-static int read_file(int dirfd, UnitArgsFile *f, bool required, Buf *why) {
+static int refuse_others(const UnitArgsFile *f, const Buf *whose, Buf *why) {
+        int r = buf_printf(why, "there is a file %s here, and %.*s: say ./%s to take it all the same", f->path, (int) whose->len,
+                           (const char *) whose->data, f->path);
+
+        return r < 0 ? r : -EPERM;
+}
+
+// The directory is looked at once. A descriptor; -ENOENT: nothing is there.
+static int open_own(UnitArgs *a, int dirfd, const UnitArgsFile *f, Buf *whose) {
+        if (!a->here_is_checked) {
+                int r = own_directory_check(dirfd, &a->here);
+
+                if (r < 0 && r != -EPERM)
+                        (void) buf_printf(&a->here, "it cannot be told who may write to this directory (%s)", strerror(-r));
+                a->here_is_checked = true;
+                a->here_is_own = r == 0;
+        }
+        if (a->here_is_own)
+                return own_file_open(dirfd, f->path, whose);
+        return buf_append(whose, a->here.data, a->here.len) < 0 ? -ENOMEM : -EPERM;
+}
+
+static int read_bare(UnitArgs *a, int dirfd, UnitArgsFile *f, Buf *why) {
+        _cleanup_buf_ Buf whose = {};
         struct stat st;
-        int r;
+        int fd, r;
+
+        f->missing = fstatat(dirfd, f->path, &st, 0) < 0 || !S_ISREG(st.st_mode); // or a directory that has the name
+        if (f->missing)
+                return 0;
+        fd = open_own(a, dirfd, f, &whose);
+        if (fd == -EPERM)
+                return refuse_others(f, &whose, why);
+        f->missing = fd == -ENOENT;
+        if (fd < 0)
+                return f->missing ? 0 : fd;
+        r = file_read_fd(fd, UNIT_FILE_MAX, &f->content);
+        close(fd);
+        return r;
+}
+
+static int read_named(int dirfd, UnitArgsFile *f, bool required) {
+        struct stat st;
 
         if (fstatat(dirfd, f->path, &st, 0) < 0) {
-                r = -errno;
-                if (r == -ENOENT || r == -ENOTDIR) {
-                        f->missing = true;
-                        return 0;
-                }
-        } else if (!S_ISREG(st.st_mode)) {
-                if (!required) { // a directory that happens to have the name
-                        f->missing = true;
-                        return 0;
-                }
-                r = -EISDIR;
-        } else
-                r = file_read(dirfd, f->path, UNIT_FILE_MAX, &f->content);
+                if (errno != ENOENT && errno != ENOTDIR)
+                        return -errno;
+                f->missing = true;
+                return 0;
+        }
+        if (S_ISREG(st.st_mode))
+                return file_read(dirfd, f->path, UNIT_FILE_MAX, &f->content);
+        f->missing = !required; // a directory that happens to have the name
+        return required ? -EISDIR : 0;
+}
+
+static int read_file(UnitArgs *a, int dirfd, UnitArgsFile *f, bool required, Buf *why) {
+        size_t said = why->len;
+        int r;
+
+        r = strchr(f->path, '/') ? read_named(dirfd, f, required) : read_bare(a, dirfd, f, why);
+        if (why->len > said)
+                return r;
         if (r == -EFBIG)
                 (void) buf_printf(why, "%s is larger than %d KiB", f->path, UNIT_FILE_MAX / 1024);
         else if (r == -EISDIR)
@@ -123,7 +175,7 @@ static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, 
                 *ret = known;
                 return !known->missing;
         }
-        r = read_file(dirfd, f, required, why);
+        r = read_file(a, dirfd, f, required, why);
         if (r < 0)
                 return r;
         if (!f->missing) {

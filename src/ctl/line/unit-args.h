@@ -8,8 +8,8 @@
 //   web@{1..3}        web@1.service web@2.service web@3.service, also when the shell left the braces alone
 //   dir/web.service   unit web.service, and its file is dir/web.service
 //   dir/web@1         unit web@1.service, and its file is dir/web@1.service, else dir/web@.service
-//   web@1             as above in the current directory, if there is such a file; if not, the cluster may
-//                     know the unit
+//   web@1             as above in the current directory, if there is such a file, and it is the caller's own; if
+//                     not, the cluster may know the unit
 
 #include <stdbool.h>
 
@@ -37,6 +37,8 @@ typedef struct UnitArgs {
         size_t files_bytes;
         Map by_name, by_path, files_by_name;
         Map files_by_unit; // the file that was found for a name: its own or its template's
+        bool here_is_checked, here_is_own; // the directory where bare names are looked for (own-file.h)
+        Buf here;                          // if it is not: a clause
         Map besides;       // likewise: that of the unit which it starts or needs, from the same folder
 } UnitArgs;
 
@@ -48,7 +50,7 @@ typedef enum UnitArgsFlags {
 void unit_args_done(UnitArgs *a);
 #define _cleanup_unit_args_ _cleanup_(unit_args_done)
 
-// Adds what `word` means. Relative paths begin at dirfd. 0; -EINVAL, -ENOENT, -EFBIG, -E2BIG or what open(2)
+// Adds what `word` means. Relative paths begin at dirfd. 0; -EINVAL, -ENOENT, -EPERM, -EFBIG, -E2BIG or what open(2)
 // says, with a sentence appended to `why`; -ENOMEM. *a stays valid, but is not to be used after an error.
 int unit_args_add(UnitArgs *a, const char *word, UnitArgsFlags flags, int dirfd, Buf *why);
 

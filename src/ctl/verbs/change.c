@@ -412,7 +412,14 @@ static int collect(Change *c, char **args, size_t n, UnitArgs *a) {
                                 return ctl_bad_word(c->ctl, r, &why);
                 }
         }
-        return c->verb->files && c->verb->verb != ARGOSY__VERB__VERB_SUBMIT ? collect_besides(c, a) : EXIT_OK;
+        if (c->verb->files && c->verb->verb != ARGOSY__VERB__VERB_SUBMIT) {
+                int code = collect_besides(c, a);
+
+                if (code != EXIT_OK)
+                        return code;
+        }
+        ctl_tell_taken(c->ctl, a);
+        return EXIT_OK;
 }
 
 // The files of `names`, as the message wants them. One block, freed by the caller; everything in it is

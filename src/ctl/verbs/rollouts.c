@@ -207,6 +207,7 @@ int rollouts_run(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n) {
                 if (r < 0)
                         return ctl_bad_word(ctl, r, &why);
         }
+        ctl_tell_taken(ctl, &a);
         warnings = file_warnings_begin_args(ctl, &a);
         ctl_catch_interrupt(ctl);
         for (size_t i = 0; i < a.n_names && (code == EXIT_OK || code == CTL_HELD); i++) {

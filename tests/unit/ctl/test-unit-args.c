@@ -299,8 +299,172 @@ static void what_a_unit_starts_or_needs_is_read_beside_it(void **state) {
         }
 }
 
+// ------------------------------------------------------------------------------------------------ whose files they are
+
+enum { STRANGER = 4711 };
+
+static void no_file_is_taken_of_a_directory_that_others_can_write_to(void **state) {
+        static const mode_t modes[] = {0777, 01777, 0775, 0702};
+        Fixture *f = *state;
+
+        if (geteuid() != 0)
+                skip(); // only root can give files away
+        for (size_t i = 0; i < ELEMENTSOF(modes); i++) {
+                _cleanup_unit_args_ UnitArgs a = {}, named = {}, unknown = {};
+
+                assert_int_equal(fchown(f->fd, 0, STRANGER), 0); // a group that is nobody's alone
+                assert_int_equal(fchmod(f->fd, modes[i]), 0);
+                refuse(f, &a, "web@7", -EPERM, "there is a file web@7.service here, and others may write to /tmp/argosy-test-");
+                refuse(f, &a, "web@8", -EPERM, "say ./web@.service to take it all the same");
+                take(f, &named, "./web@7");
+                assert_int_equal(n_found(&named), 1);
+                take(f, &unknown, "unheard-of"); // nothing stands there: the cluster may know it
+                assert_int_equal(n_found(&unknown), 0);
+        }
+}
+
+static void a_group_of_ones_own_may_write(void **state) {
+        Fixture *f = *state;
+        _cleanup_unit_args_ UnitArgs a = {};
+
+        if (geteuid() != 0)
+                skip(); // only root can give files away
+        assert_int_equal(fchown(f->fd, 0, 0), 0);
+        assert_int_equal(fchmod(f->fd, 0775), 0);
+        take(f, &a, "db");
+        assert_int_equal(n_found(&a), 1);
+}
+
+static void no_file_is_taken_that_a_stranger_owns_or_may_write(void **state) {
+        Fixture *f = *state;
+
+        if (geteuid() != 0)
+                skip(); // only root can give files away
+        assert_int_equal(fchownat(f->fd, "db.service", STRANGER, 0, 0), 0);
+        {
+                _cleanup_unit_args_ UnitArgs a = {}, named = {};
+
+                refuse(f, &a, "db", -EPERM, "db.service belongs to the user 4711");
+                take(f, &named, "./db");
+                assert_int_equal(n_found(&named), 1);
+        }
+        assert_int_equal(fchownat(f->fd, "db.service", 0, 0, 0), 0);
+        assert_int_equal(fchmodat(f->fd, "db.service", 0666, 0), 0);
+        {
+                _cleanup_unit_args_ UnitArgs a = {};
+
+                refuse(f, &a, "db", -EPERM, "others may write to db.service");
+        }
+}
+
+static void the_directories_above_count_too(void **state) {
+        Fixture *f = *state;
+        int sub = openat(f->fd, "sub", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        Fixture below = {.fd = sub};
+
+        if (geteuid() != 0)
+                skip(); // only root can give files away
+        {
+                _cleanup_unit_args_ UnitArgs a = {};
+
+                take(&below, &a, "db");
+                assert_int_equal(n_found(&a), 1);
+        }
+        assert_int_equal(fchmod(f->fd, 0777), 0);
+        {
+                _cleanup_unit_args_ UnitArgs a = {};
+
+                refuse(&below, &a, "db", -EPERM, "others may write to /tmp/argosy-test-");
+        }
+        assert_int_equal(fchmod(f->fd, 01777), 0); // nobody can put another `sub` there
+        {
+                _cleanup_unit_args_ UnitArgs a = {};
+
+                take(&below, &a, "db");
+        }
+        assert_int_equal(fchown(f->fd, STRANGER, 0), 0);
+        {
+                _cleanup_unit_args_ UnitArgs a = {};
+
+                refuse(&below, &a, "db", -EPERM, "belongs to the user 4711");
+        }
+        close(sub);
+}
+
+// Each step of a link can be changed by whoever may write there.
+static void a_link_is_as_good_as_all_that_it_goes_through(void **state) {
+        Fixture *f = *state;
+
+        if (geteuid() != 0)
+                skip(); // only root can give files away
+        assert_int_equal(symlinkat("sub/db.service", f->fd, "l.service"), 0);
+        assert_int_equal(mkdirat(f->fd, "open", 0700), 0);
+        assert_int_equal(symlinkat("../sub/db.service", f->fd, "open/db.service"), 0);
+        assert_int_equal(symlinkat("open/db.service", f->fd, "m.service"), 0);
+        assert_int_equal(symlinkat("none", f->fd, "dangling.service"), 0);
+        assert_int_equal(symlinkat("loop.service", f->fd, "loop.service"), 0);
+        {
+                _cleanup_unit_args_ UnitArgs a = {};
+
+                take(f, &a, "l");
+                take(f, &a, "m");
+                take(f, &a, "dangling");
+                take(f, &a, "loop");
+                assert_int_equal(n_found(&a), 2);
+        }
+        assert_int_equal(fchmodat(f->fd, "open", 0777, 0), 0);
+        {
+                _cleanup_unit_args_ UnitArgs a = {};
+
+                take(f, &a, "l");
+                refuse(f, &a, "m", -EPERM, "/open");
+        }
+        assert_int_equal(fchownat(f->fd, "sub", STRANGER, 0, 0), 0);
+        {
+                _cleanup_unit_args_ UnitArgs a = {};
+
+                refuse(f, &a, "l", -EPERM, "/sub belongs to the user 4711");
+        }
+}
+
+static void who_calls_sudo_has_files_of_his_own(void **state) {
+        Fixture *f = *state;
+        _cleanup_unit_args_ UnitArgs a = {}, b = {};
+
+        if (geteuid() != 0)
+                skip(); // only root can give files away
+        assert_int_equal(fchown(f->fd, STRANGER, STRANGER), 0);
+        assert_int_equal(fchownat(f->fd, "db.service", STRANGER, STRANGER, 0), 0);
+        assert_int_equal(setenv("SUDO_UID", "4711", true), 0);
+        take(f, &a, "db");
+        assert_int_equal(n_found(&a), 1);
+        assert_int_equal(setenv("SUDO_UID", "4712", true), 0);
+        refuse(f, &b, "db", -EPERM, "belongs to the user 4711");
+        assert_int_equal(unsetenv("SUDO_UID"), 0);
+}
+
+// That of what a unit starts is looked for without having been typed.
+static void what_stands_beside_is_looked_at_in_the_same_way(void **state) {
+        static const char timer[] = "[Timer]\nOnCalendar=daily\n";
+        Fixture *f = *state;
+        _cleanup_unit_args_ UnitArgs a = {};
+        _cleanup_buf_ Buf why = {};
+
+        assert_int_equal(file_replace(f->fd, "job.timer", timer, strlen(timer), 0600, 0), 0);
+        assert_int_equal(file_replace(f->fd, "job.service", "x", 1, 0666, 0), 0);
+        take(f, &a, "job.timer");
+        assert_int_equal(unit_args_add_besides(&a, f->fd, &why), -EPERM);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(no_file_is_taken_of_a_directory_that_others_can_write_to, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_group_of_ones_own_may_write, setup, teardown),
+                cmocka_unit_test_setup_teardown(no_file_is_taken_that_a_stranger_owns_or_may_write, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_directories_above_count_too, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_link_is_as_good_as_all_that_it_goes_through, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_calls_sudo_has_files_of_his_own, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_stands_beside_is_looked_at_in_the_same_way, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_bare_name_needs_no_file, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_bare_name_takes_the_file_beside_it, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_path_is_a_file_and_its_last_part_the_name, setup,

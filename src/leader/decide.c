@@ -55,6 +55,7 @@
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-event.h"
+#include "unit-on-node-work.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-work.h"
@@ -68,18 +69,21 @@ static int decide_outcomes(Decision *d) {
         int r = 0;
 
         while (r >= 0 && !list_is_empty(&l->outcomes) && batch_builder_takes_more(&d->batch)) {
-                UnitOnNode *s = CONTAINER_OF(l->outcomes.next, UnitOnNode, outcome_due);
+                UnitOnNodeWork *w = CONTAINER_OF(l->outcomes.next, UnitOnNodeWork, outcome_due);
+                UnitOnNode *s = w->on_node;
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
-                list_unlink(&s->outcome_due);
-                if (!s->outcome || !e || e->record->start_rev != s->outcome->start_rev ||
-                    record_final_outcome(e->record, s->node->number))
+                list_unlink(&w->outcome_due);
+                if (!w->outcome || !e || e->record->start_rev != w->outcome->start_rev ||
+                    record_final_outcome(e->record, s->node->number)) {
+                        unit_on_node_work_forget_outcome(s);
                         continue;
+                }
                 if (batch_builder_has_unit(&d->batch, s->unit->name))
-                        list_append(&later, &s->outcome_due);
+                        list_append(&later, &w->outcome_due);
                 else {
-                        list_append(&l->outcomes_flying, &s->outcome_due);
-                        r = batch_builder_put_outcome(&d->batch, s->unit->name, s->outcome);
+                        list_append(&l->outcomes_flying, &w->outcome_due);
+                        r = batch_builder_put_outcome(&d->batch, s->unit->name, w->outcome);
                 }
         }
         list_splice(&l->outcomes, &later);
@@ -439,13 +443,13 @@ static bool drop_what_flies(Leader *l, size_t bytes) {
                               bytes, STORE_BATCH_MAX);
         }
         while (!list_is_empty(&l->outcomes_flying)) {
-                UnitOnNode *s = CONTAINER_OF(l->outcomes_flying.next, UnitOnNode, outcome_due);
+                UnitOnNodeWork *w = CONTAINER_OF(l->outcomes_flying.next, UnitOnNodeWork, outcome_due);
+                UnitOnNode *s = w->on_node;
 
-                list_unlink(&s->outcome_due);
+                list_unlink(&w->outcome_due);
                 log_unit(LOG_ERR, s->unit->name, "The outcome of %s on %s is too long for the log.", s->unit->name,
                          s->node->name);
-                message_free(s->outcome);
-                s->outcome = NULL;
+                unit_on_node_work_forget_outcome(s);
                 dropped = true;
         }
         while (!list_is_empty(&l->flying)) {

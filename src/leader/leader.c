@@ -528,6 +528,7 @@ static void finish_close(Leader *l) {
         map_done(&l->fleet_units);
         map_done(&l->units);
         map_done(&l->budgets);
+        map_done(&l->seen_specs);
         map_done(&l->open_jobs);
         held_jobs_clear(l);
         map_done(&l->tickets_by_id);

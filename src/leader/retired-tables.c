@@ -43,7 +43,7 @@ typedef struct RetiredHost {
 typedef struct RetiredTables {
         uv_work_t work;
         Leader *leader;
-        Map nodes, units, budgets, jobs;
+        Map nodes, units, budgets, seen_specs, jobs;
         Activators activators;
         StopDependents stop_dependents;
         Companions companions;
@@ -81,6 +81,7 @@ static void free_tables(uv_work_t *work) {
         map_done_with(&t->units, free_unit);
         map_done_with(&t->nodes, free_node);
         map_done_with(&t->budgets, free_budget);
+        map_done_with(&t->seen_specs, free);
         map_done_with(&t->jobs, free_job);
         activators_done(&t->activators);
         stop_dependents_done(&t->stop_dependents);
@@ -130,6 +131,7 @@ void retired_tables_take(Leader *l) {
         t->nodes = take_map(&l->nodes);
         t->units = take_map(&l->units);
         t->budgets = take_map(&l->budgets);
+        t->seen_specs = take_map(&l->seen_specs);
         t->jobs = take_map(&l->open_jobs);
         t->activators = l->activators;
         l->activators = (Activators){};

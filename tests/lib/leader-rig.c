@@ -20,6 +20,7 @@
 #include "test.h"
 #include "unit-state.h"
 #include "unit-wanted.h"
+#include "unit-on-node-work.h"
 #include "unit-work.h"
 
 static RigAnswer *answers[65536]; // of the running test
@@ -425,7 +426,9 @@ static void assert_counts(const Rig *g) {
 
 // Something that is on its way, or waits, settles it later.
 static bool is_unsettled(const UnitOnNode *s) {
-        return list_is_linked(&s->order) || list_is_linked(&s->awaiting) || s->hold != HOLD_NOT;
+        const UnitOnNodeWork *w = unit_on_node_work_seen(s);
+
+        return list_is_linked(&w->order) || list_is_linked(&w->awaiting) || s->hold != HOLD_NOT;
 }
 
 static void assert_global_on(const Leader *l, const Unit *u, const Node *n, size_t *wanted) {

@@ -10,11 +10,12 @@
 #include "registry.h"
 #include "str.h"
 #include "tables.h"
+#include "unit-on-node-work.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
 
 static bool waits_on_node(const UnitOnNode *s) {
-        return list_is_linked(&s->awaiting) || s->hold == HOLD_START || s->hold == HOLD_BLOCKED || s->hold == HOLD_BOUND;
+        return list_is_linked(&unit_on_node_work_seen(s)->awaiting) || s->hold == HOLD_START || s->hold == HOLD_BLOCKED || s->hold == HOLD_BOUND;
 }
 
 static bool has_answered(const UnitOnNode *s, const Argosy__UnitRecord *r) {
@@ -35,10 +36,9 @@ static ApplySeen see_on_node(const UnitEntry *e, const Node *n, const UnitOnNode
                 f.waits = waits_on_node(s);
                 f.answered = has_answered(s, r);
                 f.active = s->active;
-                f.restarts = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING && s->sub &&
-                             str_has_prefix(s->sub, "auto-restart");
+                f.restarts = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING && str_has_prefix(unit_on_node_sub(s), "auto-restart");
                 f.loops = s->looping;
-                f.error = s->error && *s->error;
+                f.error = *unit_on_node_error(s);
                 f.down = s->down;
         }
         return apply_seen_of(&f);

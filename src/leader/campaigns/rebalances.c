@@ -147,7 +147,7 @@ static bool is_settled(const Leader *l, const Unit *u, const UnitEntry *e) {
                 return false;
         if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
                 return unit_on_node_is_up(l, s, e);
-        return unit_on_node_is_reported(s) && s->revision >= e->record->revision && !(s->error && *s->error);
+        return unit_on_node_is_reported(s) && s->revision >= e->record->revision && !*unit_on_node_error(s);
 }
 
 // Also of one that stays: it may have been another one when somebody looked.
@@ -285,8 +285,8 @@ static bool is_ours(const Leader *l, const Move *m, const Unit *u, const UnitEnt
 static const char *failure_of(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
                 return unit_on_node_failure(l, s, e);
-        return unit_on_node_is_reported(s) && s->revision >= e->record->revision && s->error && *s->error
-                       ? s->error
+        return unit_on_node_is_reported(s) && s->revision >= e->record->revision && *unit_on_node_error(s)
+                       ? unit_on_node_error(s)
                        : NULL;
 }
 

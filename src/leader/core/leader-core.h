@@ -164,6 +164,7 @@ struct Leader {
         Map nodes;   // by number
         Map units;   // by name
         Map budgets; // by name
+        Map seen_specs; // SeenSpec by hash: view/unit-on-node.c alone
         Map fleet_units; // by name: view/fleet-units.c alone
         size_t n_fleet_unknown; // hosts that do not know yet what they run of fleet's
         Activators activators; // which recorded unit activates which

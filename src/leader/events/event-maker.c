@@ -210,8 +210,8 @@ int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
             (notes.len > 0 && event_draft_printf(d, &note, "%.*s", (int) notes.len, (const char *) notes.data) < 0))
                 return -ENOMEM;
         return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, load_state_to_string(s->load),
-                               active_state_to_string(s->active), text(s->sub), text(s->result),
-                               text(s->error), s->drift ? "1" : "", s->file_stale ? "1" : "",
+                               active_state_to_string(s->active), unit_on_node_sub(s), unit_on_node_result(s),
+                               unit_on_node_error(s), s->drift ? "1" : "", s->file_stale ? "1" : "",
                                s->since_us > 0 ? event_draft_text(d, since) : "",
                                notes.len > 0 ? event_draft_text(d, note) : "", s->restarts > 0 ? event_draft_text(d, restarts) : "",
                                s->looping ? "1" : "");

@@ -48,6 +48,7 @@
 #include "unit-file.h"
 #include "unit-marks.h"
 #include "unit-name.h"
+#include "unit-on-node-work.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-wanted.h"
@@ -116,7 +117,7 @@ static void end_session(Leader *l, Host *h) {
         h->reported_ms = h->lived_ms = 0;
         list_unlink(&h->beat_waiting);
         list_foreach_safe (i, &h->orders)
-                list_unlink(i);
+                unit_on_node_work_unlink(CONTAINER_OF(i, UnitOnNodeWork, order), i);
         h->nodes_due = false;
         h->welcome_node = NULL;
         list_foreach (i, &h->nodes) {
@@ -426,25 +427,25 @@ static void forget_complaint(Host *h, const Argosy__ToVoter__Attach *a) {
 // A run that ended for good goes into the log, unless it is there or is about an older start.
 static void note_outcome(Leader *l, UnitOnNode *s, const Argosy__Outcome *o) {
         const UnitEntry *e = o ? cluster_state_find_unit(l->state, s->unit->name) : NULL;
+        UnitOnNodeWork *w;
 
         if (!e || o->kind <= ARGOSY__OUTCOME__KIND__NONE || o->kind > ARGOSY__OUTCOME__KIND__UNKNOWN ||
             o->start_rev != e->record->start_rev)
                 return;
         if (!unit_wanted_on(l, s->unit, e, s->node) || record_final_outcome(e->record, s->node->number))
                 return;
-        if (!s->outcome) {
-                s->outcome = calloc(1, sizeof(*s->outcome));
-                if (!s->outcome)
-                        return;
-                argosy__outcome__init(s->outcome);
+        w = unit_on_node_work(s);
+        if (!w->outcome) {
+                w->outcome = oom_checked(malloc(sizeof(*w->outcome)));
+                argosy__outcome__init(w->outcome);
         }
-        s->outcome->kind = o->kind;
-        s->outcome->node = s->node->number;
-        s->outcome->start_rev = o->start_rev;
-        s->outcome->at_us = o->at_us;
-        (void) field_printf(&s->outcome->result, "%.*s", (int) str_cut(o->result, WORD_MAX), o->result);
-        if (!list_is_linked(&s->outcome_due))
-                list_append(&l->outcomes, &s->outcome_due);
+        w->outcome->kind = o->kind;
+        w->outcome->node = s->node->number;
+        w->outcome->start_rev = o->start_rev;
+        w->outcome->at_us = o->at_us;
+        (void) field_printf(&w->outcome->result, "%.*s", (int) str_cut(o->result, WORD_MAX), o->result);
+        if (!list_is_linked(&w->outcome_due))
+                list_append(&l->outcomes, &w->outcome_due);
 }
 
 // The name belongs to somebody else on that node: another one has to take the unit.
@@ -478,7 +479,7 @@ static UnitOnNode *unit_on_node_of_report(Leader *l, Host *h, const Argosy__Unit
 }
 
 static void take_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) {
-        oom_check(unit_on_node_report(s, report));
+        oom_check(unit_on_node_report(l, s, report));
         note_outcome(l, s, report->outcome);
         if (unit_on_node_is_to_go(s))
                 unit_release(l, s->unit);

@@ -73,7 +73,7 @@ static Argosy__OwnCause cause_of(const Unit *u, const Node *from, unsigned bump)
 
 static void say_failure(const Unit *u, const Node *from, char ret[OWN_REASON_SIZE]) {
         const UnitOnNode *s = u && from ? unit_on_node_find(u, from) : NULL;
-        const char *result = s && s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
+        const char *result = s ? unit_on_node_bad_result(s) : NULL;
 
         str_fit(ret, OWN_REASON_SIZE, "it failed%s%s%s%s%s", from ? " on " : "", from ? from->name : "", result ? " (" : "",
                 result ?: "", result ? ")" : "");

@@ -61,7 +61,7 @@ static const Argosy__Outcome *outcome_of(const Leader *l, const char *name, cons
 static void describe(const Description *t, const char *begin, const char *name, Standing standing) {
         const Unit *u = unit_find(t->leader, name);
         const UnitOnNode *s = u && u->node ? unit_on_node_find(u, u->node) : NULL;
-        const char *result = s && s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
+        const char *result = s ? unit_on_node_bad_result(s) : NULL;
         const Argosy__Outcome *o = outcome_of(t->leader, name, u);
         bool failed = o || (s && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
 

@@ -34,6 +34,7 @@
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-marks.h"
+#include "unit-on-node-work.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-state.h"
@@ -247,7 +248,7 @@ static OrderHold hold_of_launched(Leader *l, const UnitOnNode *s, const UnitEntr
 // is.
 static bool is_ending(const Leader *l, const UnitOnNode *s, const UnitEntry *e, bool bound) {
         if (!s->node->host->attached || s->node->reason || !unit_on_node_is_reported(s) || unit_on_node_is_down(s) ||
-            (s->error && *s->error))
+            *unit_on_node_error(s))
                 return false;
         if (!unit_wanted_on(l, s->unit, e, s->node))
                 return true;
@@ -387,7 +388,7 @@ static void reconsider_replacers(Leader *l) {
                 return;
         l->replacing_due = false;
         list_foreach (i, &l->replacing)
-                reconsider(l, CONTAINER_OF(i, UnitOnNode, awaiting)->unit);
+                reconsider(l, CONTAINER_OF(i, UnitOnNodeWork, awaiting)->on_node->unit);
 }
 
 void ordering_drain(Leader *l) {

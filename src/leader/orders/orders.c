@@ -32,6 +32,7 @@
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-marks.h"
+#include "unit-on-node-work.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-wanted.h"
@@ -52,8 +53,8 @@ void orders_mark(Leader *l, Unit *u, Node *n) {
         s = unit_on_node_get(l, u, n);
         if (!s)
                 return;
-        if (!list_is_linked(&s->order))
-                list_append(&n->host->orders, &s->order);
+        if (!list_is_linked(&unit_on_node_work_seen(s)->order))
+                list_append(&n->host->orders, &unit_on_node_work(s)->order);
         host_mark_orders(l, n->host);
 }
 
@@ -141,13 +142,13 @@ void orders_release(Leader *l, Unit *u) {
         UnitOnNode *s = u->node ? unit_on_node_find(u, u->node) : NULL;
         Unit *preemptor = unit_work_seen(u)->preemption ? unit_work_seen(u)->preemption->by : NULL;
 
-        if (s && list_is_linked(&s->awaiting))
+        if (s && list_is_linked(&unit_on_node_work_seen(s)->awaiting))
                 orders_mark(l, u, u->node);
         if (!preemptor)
                 return;
         l->retry_pending |= l->n_pending > 0; // the budget of preemptions may have had no more
         s = preemptor->node ? unit_on_node_find(preemptor, preemptor->node) : NULL;
-        if (s && list_is_linked(&s->awaiting))
+        if (s && list_is_linked(&unit_on_node_work_seen(s)->awaiting))
                 orders_mark(l, preemptor, s->node);
 }
 
@@ -156,7 +157,7 @@ void orders_mark_awaiting(Leader *l) {
                 return;
         l->previous_nodes_due = false;
         list_foreach (i, &l->awaiting) {
-                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, awaiting);
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNodeWork, awaiting)->on_node;
 
                 orders_mark(l, s->unit, s->node);
         }
@@ -216,14 +217,14 @@ static void order_to_remove(Leader *l, UnitOnNode *s, const UnitEntry *e, Argosy
 
 // Whether the content is installed there and nothing that is on its way changes that.
 static bool has_it(const UnitOnNode *s, const Hash *hash) {
-        return unit_on_node_is_reported(s) && hash_equal(&s->seen, hash) && !unit_on_node_is_to_go(s) &&
+        return unit_on_node_is_reported(s) && hash_equal(unit_on_node_seen(s), hash) && !unit_on_node_is_to_go(s) &&
                (!s->spec || hash_equal(&s->spec->hash, hash));
 }
 
 // As it is, with what is there: nothing of its record.
 static void order_to_stay(UnitOnNode *s, Argosy__UnitOrder *o) {
         unit_on_node_event(s, ON_NODE_ORDERED_TO_HAVE);
-        o->spec = (ProtobufCBinaryData){.data = s->seen.bytes, .len = HASH_SIZE};
+        o->spec = (ProtobufCBinaryData){.data = (uint8_t *) unit_on_node_seen(s)->bytes, .len = HASH_SIZE};
         o->target = ARGOSY__TARGET__TARGET_LAUNCHED;
         o->stay = true;
 }
@@ -284,17 +285,17 @@ static int bundle_consider(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, con
         bool stays = !wanted && e && s->hold == HOLD_STOP && !s->node->host->welcomed;
         uint64_t until_us = 0;
 
-        list_unlink(&s->awaiting);
+        unit_on_node_work_stop_awaiting(s);
         if (wanted && previous_node_in_the_way(l, s, &until_us)) {
-                list_append(&l->awaiting, &s->awaiting);
+                list_append(&l->awaiting, &unit_on_node_work(s)->awaiting);
                 return until_us == FENCING_UNTIL_REPORTED ? 0 : previous_node_ends_at(l, s->unit, until_us);
         }
         if (wanted && !unit_on_node_is_reported(s) && pending_awaited(s)) { // orders_release() when they have ended
-                list_append(&l->awaiting, &s->awaiting);
+                list_append(&l->awaiting, &unit_on_node_work(s)->awaiting);
                 return 0;
         }
         if (wanted && ordering_waits_for_replaced(l, s)) // ordering_drain(), when these have left
-                list_append(&l->replacing, &s->awaiting);
+                list_append(&l->replacing, &unit_on_node_work(s)->awaiting);
         return held ? 0 : bundle_add(l, b, s, wanted || stays, e);
 }
 
@@ -396,8 +397,8 @@ static int welcome_unit(Leader *l, Unit *u, Node *n) {
         s = unit_on_node_get(l, u, n);
         if (!s)
                 return -ENOMEM;
-        if (!list_is_linked(&s->order) && !unit_on_node_is_to_have(s))
-                list_append(&n->host->orders, &s->order);
+        if (!list_is_linked(&unit_on_node_work_seen(s)->order) && !unit_on_node_is_to_have(s))
+                list_append(&n->host->orders, &unit_on_node_work(s)->order);
         return 0;
 }
 
@@ -408,7 +409,7 @@ static void welcome_unwanted(Leader *l, UnitOnNode *s) {
         if (unit_wanted_on(l, s->unit, e, s->node)) // its order was in a part, or is held back
                 return;
         if (!ordering_hold(l, s, e, false) && s->hold == HOLD_STOP) {
-                list_append(&s->node->host->orders, &s->order);
+                list_append(&s->node->host->orders, &unit_on_node_work(s)->order);
                 return;
         }
         s->hold = HOLD_NOT;
@@ -446,7 +447,7 @@ static int welcome_node(Leader *l, Node *n, size_t *left) {
                 UnitOnNode *s = CONTAINER_OF(n->welcome_held, UnitOnNode, by_node);
 
                 n->welcome_held = n->welcome_held->next;
-                if (!list_is_linked(&s->order))
+                if (!list_is_linked(&unit_on_node_work_seen(s)->order))
                         welcome_unwanted(l, s);
         }
         return r;
@@ -495,10 +496,11 @@ static int fill(Leader *l, Host *h, Bundle *b, size_t *left) {
         int r = bundle_new(count_orders(h, *left), b);
 
         while (r >= 0 && !list_is_empty(&h->orders) && b->bytes < ORDERS_PIECE_BYTES && *left > 0) {
-                UnitOnNode *s = CONTAINER_OF(h->orders.next, UnitOnNode, order);
+                UnitOnNodeWork *w = CONTAINER_OF(h->orders.next, UnitOnNodeWork, order);
+                UnitOnNode *s = w->on_node;
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
-                list_unlink(&s->order);
+                unit_on_node_work_unlink(w, &w->order);
                 r = bundle_consider(l, b, s, unit_wanted_on(l, s->unit, e, s->node), e);
                 (*left)--;
         }

@@ -76,7 +76,7 @@ int unit_row_fill_states(Leader *l, const Node *n, const UnitOnNode *s, Argosy__
                 return fill_states(row, "unknown", "unknown", "unknown");
         if (!unit_on_node_is_shown(s))
                 return fill_states(row, "-", "inactive", "dead");
-        hash_hex(&s->seen, HASH_SIZE, hex);
+        hash_hex(unit_on_node_seen(s), HASH_SIZE, hex);
         row->drift = s->drift;
         row->file_stale = s->file_stale;
         row->restarts = s->restarts;
@@ -84,9 +84,9 @@ int unit_row_fill_states(Leader *l, const Node *n, const UnitOnNode *s, Argosy__
         row->looping = s->looping;
         if (unit_row_fill_notes(l, s, row) < 0)
                 return -ENOMEM;
-        if (field_set(&row->spec, hex) < 0 || field_set(&row->error, s->error) < 0)
+        if (field_set(&row->spec, hex) < 0 || field_set(&row->error, unit_on_node_error(s)) < 0)
                 return -ENOMEM;
-        return fill_states(row, load_state_to_string(s->load), active_state_to_string(s->active), s->sub);
+        return fill_states(row, load_state_to_string(s->load), active_state_to_string(s->active), unit_on_node_sub(s));
 }
 
 // ----------------------------------------------------------------------------------------------- list-units
@@ -396,7 +396,7 @@ Argosy__Response *answer_units(Leader *l, const Argosy__Request *request) {
 static bool unit_on_node_has_failed(const UnitOnNode *s, const Argosy__UnitRecord *r) {
         const Argosy__Outcome *o = record_final_outcome(r, s->node->number);
 
-        return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED || (s->error && *s->error) ||
+        return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED || (*unit_on_node_error(s)) ||
                (o && o->kind == ARGOSY__OUTCOME__KIND__FAILED);
 }
 

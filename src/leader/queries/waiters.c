@@ -74,10 +74,6 @@ void waiter_free(Leader *l, Waiter *w) {
         free(w);
 }
 
-static const char *text(const char *s) {
-        return s ? s : "";
-}
-
 // What is seen of a unit. It is the same for all who wait for it in one turn.
 struct WaitSeen {
         const Leader *l;
@@ -143,9 +139,9 @@ static void add_node(const Node *n, void *userdata) {
         on_node->revision = s->revision;
         on_node->load = s->load;
         on_node->active = s->active;
-        on_node->sub = text(s->sub);
-        on_node->result = text(s->result);
-        on_node->error = text(s->error);
+        on_node->sub = unit_on_node_sub(s);
+        on_node->result = unit_on_node_result(s);
+        on_node->error = unit_on_node_error(s);
         on_node->skipped = unit_on_node_is_skipped(s);
         on_node->unneeded = s->down == ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED;
         on_node->probation = s->probation;
@@ -341,7 +337,7 @@ static void describe_skip(const Unit *u, const char *node, Argosy__Response__Uni
                 const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
                 if (node && streq(s->node->name, node) && unit_on_node_is_skipped(s))
-                        by = s->down_by;
+                        by = unit_on_node_down_by(s);
         }
         down_cause_phrase(ARGOSY__DOWN_CAUSE__DOWN_SKIPPED, by, phrase);
         (void) field_set(&result->message, phrase);

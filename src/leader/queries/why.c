@@ -38,6 +38,7 @@
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-name.h"
+#include "unit-on-node-work.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-state.h"
@@ -52,7 +53,7 @@ enum { REASON_SIZE = 1024 };
 static const Node *node_that_ends(const Leader *l, const UnitOnNode *s) {
         uint64_t until_us;
 
-        return s && list_is_linked(&s->awaiting) ? previous_node_in_the_way(l, s, &until_us) : NULL;
+        return s && list_is_linked(&unit_on_node_work_seen(s)->awaiting) ? previous_node_in_the_way(l, s, &until_us) : NULL;
 }
 
 static const char *how_it_ends(const Node *n) {
@@ -63,7 +64,7 @@ static const char *how_it_ends(const Node *n) {
 
 static void reason_of_state(const UnitOnNode *s, const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
         bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED;
-        const char *result = s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
+        const char *result = unit_on_node_bad_result(s);
         const Argosy__Outcome *o = record_final_outcome(r, s->node->number);
 
         if (launched && o && o->kind == ARGOSY__OUTCOME__KIND__DONE)
@@ -76,10 +77,10 @@ static void reason_of_state(const UnitOnNode *s, const Argosy__UnitRecord *r, ch
         else if (launched && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
                 str_fit(ret, REASON_SIZE, "it ended by itself%s%s%s", result ? " (" : "", result ?: "",
                         result ? ")" : "");
-        else if (launched && result && s->sub && str_has_prefix(s->sub, "auto-restart"))
-                str_fit(ret, REASON_SIZE, "it failed (%s), and waits until systemd starts it again (%s)", result, s->sub);
+        else if (launched && result && str_has_prefix(unit_on_node_sub(s), "auto-restart"))
+                str_fit(ret, REASON_SIZE, "it failed (%s), and waits until systemd starts it again (%s)", result, unit_on_node_sub(s));
         else if (launched && !active_state_is_up(s->active))
-                str_fit(ret, REASON_SIZE, "it is %s (%s)", active_state_to_string(s->active), s->sub ?: "");
+                str_fit(ret, REASON_SIZE, "it is %s (%s)", active_state_to_string(s->active), unit_on_node_sub(s));
         else if (s->file_stale)
                 str_fit(ret, REASON_SIZE,
                         "its file is newer than what runs; `restart` takes it up at once");
@@ -141,7 +142,7 @@ static bool is_done(const Argosy__UnitRecord *r, const Node *n) {
 static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s, const Node *n,
                                    const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
         const Node *ends = node_that_ends(l, s);
-        const Unit *room = s && list_is_linked(&s->awaiting) ? pending_awaited(s) : NULL;
+        const Unit *room = s && list_is_linked(&unit_on_node_work_seen(s)->awaiting) ? pending_awaited(s) : NULL;
         const char *why = NULL;
         char next[REASON_SIZE / 2];
 
@@ -164,15 +165,15 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
                 return;
         else if (under_way(s, r))
                 str_fit(ret, REASON_SIZE, "%s", under_way(s, r));
-        else if (s->error && *s->error && !outcome_is_unknown(r, n)) {
-                str_fit(ret, REASON_SIZE, "%s", s->error);
+        else if (*unit_on_node_error(s) && !outcome_is_unknown(r, n)) {
+                str_fit(ret, REASON_SIZE, "%s", unit_on_node_error(s));
                 missing_unit_explain(l, u->name, n->name, ret, REASON_SIZE);
         } else if (s->went_along && s->comes_back)
                 str_fit(ret, REASON_SIZE, "it was stopped with a unit that gets a new file, and comes back with it");
         else if (s->looping)
                 str_fit(ret, REASON_SIZE, UNIT_LOOPING_TEXT);
         else if (s->down != ARGOSY__DOWN_CAUSE__DOWN_NOT && !is_done(r, n))
-                down_cause_phrase(s->down, s->down_by, ret);
+                down_cause_phrase(s->down, unit_on_node_down_by(s), ret);
         else
                 reason_of_state(s, r, ret);
         if (retry_controller_phrase(l, u, next, sizeof(next)))
@@ -207,7 +208,7 @@ static void why_note(const Leader *l, const Argosy__UnitRecord *r, const UnitOnN
 
         *ret = 0;
         if (launched && o && outcome_is_skipped(o))
-                down_cause_phrase(ARGOSY__DOWN_CAUSE__DOWN_SKIPPED, s && unit_on_node_is_skipped(s) ? s->down_by : NULL, ret);
+                down_cause_phrase(ARGOSY__DOWN_CAUSE__DOWN_SKIPPED, s && unit_on_node_is_skipped(s) ? unit_on_node_down_by(s) : NULL, ret);
         else if (launched && o && o->kind == ARGOSY__OUTCOME__KIND__DONE)
                 str_fit(ret, REASON_SIZE, "it has finished; `start` runs it again");
         else if (launched)

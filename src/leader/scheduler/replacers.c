@@ -23,6 +23,7 @@
 #include "scheduler.h"
 #include "turn.h"
 #include "unit-event.h"
+#include "unit-on-node-work.h"
 #include "unit-on-node.h"
 
 // Whether it is about to leave, and its group decides when.
@@ -83,7 +84,7 @@ void replacers_on_unit(Leader *l, const Node *before, bool replaced) {
 static bool waits(const Unit *u) {
         const UnitOnNode *s = u->node ? unit_on_node_find(u, u->node) : NULL;
 
-        return s && list_is_linked(&s->awaiting) && s->hold != HOLD_NOT;
+        return s && list_is_linked(&unit_on_node_work_seen(s)->awaiting) && s->hold != HOLD_NOT;
 }
 
 void replacers_on_touched(Leader *l, const Unit *u) {

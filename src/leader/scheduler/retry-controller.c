@@ -59,7 +59,7 @@ static bool is_launched_there(const Unit *u, const UnitEntry *e, const UnitOnNod
 
 static bool has_failed(const Unit *u, const UnitEntry *e, const UnitOnNode *s) {
         return is_launched_there(u, e, s) && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED &&
-               !(s->sub && strstr(s->sub, "auto-restart"));
+               !strstr(unit_on_node_sub(s), "auto-restart");
 }
 
 // systemd restarts it, and it has failed there as often as it may.

@@ -49,6 +49,7 @@
 #include "tables.h"
 #include "turn.h"
 #include "undo-list.h"
+#include "unit-on-node-work.h"
 #include "unit-on-node.h"
 #include "unit-state.h"
 
@@ -346,7 +347,7 @@ static bool runs(const UnitOnNode *s) {
 }
 
 static void add_node(const UnitOnNode *s, CancelUnit *u) {
-        bool keeps_back = s->hold == HOLD_START || s->hold == HOLD_BLOCKED || list_is_linked(&s->awaiting);
+        bool keeps_back = s->hold == HOLD_START || s->hold == HOLD_BLOCKED || list_is_linked(&unit_on_node_work_seen(s)->awaiting);
 
         u->n_nodes++;
         u->n_down += !runs(s);

@@ -114,7 +114,7 @@ static bool runs_on(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         Content c = rollout_content(l, e, s->node->number);
 
         return unit_on_node_is_reported(s) && !s->node->reason && active_state_is_up(s->active) && s->revision >= c.restart_rev &&
-               hash_equal(&s->seen, &c.spec->hash);
+               hash_equal(unit_on_node_seen(s), &c.spec->hash);
 }
 
 bool disruption_budget_is_settled(const Leader *l, const Unit *u, const Node *n) {

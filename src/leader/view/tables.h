@@ -86,7 +86,7 @@ struct Host {
         uint32_t feature_level; // that it understands, as it said last; FEATURE_BASE: also if never heard
         Lease lease;
         Map specs;       // HostSpec by hash
-        ListNode orders; // UnitOnNode.order: to be sent
+        ListNode orders; // UnitOnNodeWork.order: to be sent
         ListNode orders_due; // in Leader.orders_due, if these or `nodes_due` can be
         // What its Attach said its record should say, until the log has it; NULL: as it is.
         Argosy__HostRecord *pending_record;
@@ -265,49 +265,65 @@ typedef struct GoneObject {
         char name[];
 } GoneObject;
 
+// What is under way about a unit on a node. view/unit-on-node-work.h: who makes it, and when it goes.
+typedef struct UnitOnNodeWork {
+        UnitOnNode *on_node;
+        ListNode order;    // in Host.orders: to be sent
+        ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node; or in
+                           // .replacing: its start waits for units that it replaces (replacers.c)
+        ListNode outcome_due;     // in Leader.outcomes, or .outcomes_flying
+        Argosy__Outcome *outcome; // owned; to be put into the log
+} UnitOnNodeWork;
+
+// What a host says of a unit in words that few have; each is owned, and NULL if it is empty or, of the first two, one of
+// known_words (unit-on-node.c).
+typedef struct UnitOnNodeWords {
+        char *sub, *result, *error, *down_by;
+} UnitOnNodeWords;
+
+// A content that hosts say they have: kept once for all of them.
+typedef struct SeenSpec {
+        Hash hash;
+        size_t users; // units on nodes
+} SeenSpec;
+
+// As many as units: what few of them need at a time is behind pointers.
 struct UnitOnNode {
         Unit *unit;
         Node *node;
-        ListNode by_unit, by_node, order;
-        UnitOnNodeLife life; // changed by unit_on_node_event() alone
+        ListNode by_unit, by_node;
+        UnitOnNodeWork *work; // owned; unit-on-node-work.h alone reads this. NULL: nothing is under way
         HostSpec *spec;    // counted; NULL: none was sent for it in this session, or it is to let go of it
-        ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node; or in
-                           // .replacing: its start waits for units that it replaces (replacers.c)
-        OrderHold hold;    // what its order waits for besides
-        uint32_t event_due; // its number in EventNews.rows + 1; 0: nothing is to be looked at for the stream
         uint64_t ordered_revision; // of the last order of this session
-        ListNode outcome_due;     // in Leader.outcomes, or .outcomes_flying
-        Argosy__Outcome *outcome; // owned; to be put into the log
+        uint32_t event_due; // its number in EventNews.rows + 1; 0: nothing is to be looked at for the stream
+        UnitOnNodeLife life : 8; // changed by unit_on_node_event() alone
+        OrderHold hold : 8;      // what its order waits for besides
 
-        bool up;             // runs as its record says, as far as is seen (disruption-budget.c); kept for
+        bool up : 1;         // runs as its record says, as far as is seen (disruption-budget.c); kept for
                              // groups only
+        bool restarts_heard : 1; // there was a report before
+        uint16_t new_failures; // by how much failed_restarts has grown with the last report; of the first nobody knows
         uint64_t up_flip_us; // since when `up` is what it is, by our clock
         uint64_t run_us;     // since_us of the run that is up
 
         // What its host said last.
-        bool stays; // it was told last to stay as it is, and has acted on no revision since; `revision` is 0
         uint64_t revision, since_us;
         uint64_t changed_ms; // on its host's clock, as Host.reported_ms; 0: not said
         uint64_t probation_ms; // likewise; PROBATION_ON: its process has lived long enough when Host.lived_ms says so
         uint32_t restarts, failed_restarts;
-        uint16_t new_failures; // by how much failed_restarts has grown with the last report; of the first nobody knows
-        bool restarts_heard;   // there was a report before
-        Hash seen; // spec
-        Argosy__LoadState load;
-        Argosy__ActiveState active;
-        const char *sub, *result; // owned, unless known_words (unit-on-node.c) has them; NULL: empty
-        char *error;              // owned; NULL: empty
+        SeenSpec *seen;         // counted; unit_on_node_seen(). NULL: none
+        UnitOnNodeWords *words; // owned; unit_on_node_sub() and the like. NULL: it has none of them
         uint32_t *told; // as EventObject.told; owned
-        uint8_t probation; // Argosy__Probation
-        bool looping;
-        Argosy__DownCause down;
-        char *down_by; // owned; NULL: empty
-        bool drift, went_along; // `down` is DOWN_STOPPED, DOWN_BOUND
-        bool file_stale, comes_back;
-        bool leaving; // it is being removed, and not begun again
-        bool lingers; // its host is down, and said that the unit may still run there
-        bool counted; // in its node's n_leaving
-        bool loop_tallied; // in its node's n_looping
-        bool mismatch_told; // whoever watches was told that its node is not what its file asks for
+        uint8_t sub, result; // the place of known ones in known_words + 1; 0: not one of these
+        uint8_t load, active, down, probation; // Argosy__LoadState and so on; UINT8_MAX: one that this leader does not know
         uint8_t tallied; // in its node's `seen`: the state, + 1; 0: it is not
+        bool stays : 1; // it was told last to stay as it is, and has acted on no revision since; `revision` is 0
+        bool looping : 1;
+        bool drift : 1, went_along : 1; // `down` is DOWN_STOPPED, DOWN_BOUND
+        bool file_stale : 1, comes_back : 1;
+        bool leaving : 1; // it is being removed, and not begun again
+        bool lingers : 1; // its host is down, and said that the unit may still run there
+        bool counted : 1; // in its node's n_leaving
+        bool loop_tallied : 1; // in its node's n_looping
+        bool mismatch_told : 1; // whoever watches was told that its node is not what its file asks for
 };

@@ -21,12 +21,14 @@
 #include "host-marks.h"
 #include "message.h"
 #include "nodes.h"
+#include "oom.h"
 #include "rollout-content.h"
 #include "str.h"
 #include "tables.h"
 #include "tallies.h"
 #include "turn.h"
 #include "unit-marks.h"
+#include "unit-on-node-work.h"
 #include "unit-record.h"
 #include "unit-state.h"
 
@@ -78,6 +80,64 @@ void unit_on_node_event(UnitOnNode *s, OnNodeEvent event) {
 bool unit_on_node_is_consistent(const UnitOnNode *s) {
         return s->life != ON_NODE_ABSENT && (!s->spec || unit_on_node_is_to_have(s)) &&
                s->counted == is_leaving(s);
+}
+
+// ------------------------------------------------------------------------------------------------ its words
+
+// Nearly all that hosts say of units are these words: which one it was is enough, and only others are copied.
+static const char *const known_words[] = {
+        "running", "success", "dead",      "exited",  "failed",  "exit-code",
+        "signal",  "start",   "listening", "waiting", "mounted", "active",
+};
+
+// Its place + 1; 0: it is none of them.
+static uint8_t known_word(const char *word) {
+        for (size_t i = 0; i < ELEMENTSOF(known_words); i++)
+                if (streq(word, known_words[i]))
+                        return (uint8_t) (i + 1);
+        return 0;
+}
+
+static const char *word(uint8_t known, const char *own) {
+        return known ? known_words[known - 1] : own ?: "";
+}
+
+const char *unit_on_node_sub(const UnitOnNode *s) {
+        return word(s->sub, s->words ? s->words->sub : NULL);
+}
+
+const char *unit_on_node_result(const UnitOnNode *s) {
+        return word(s->result, s->words ? s->words->result : NULL);
+}
+
+const char *unit_on_node_error(const UnitOnNode *s) {
+        return s->words && s->words->error ? s->words->error : "";
+}
+
+const char *unit_on_node_down_by(const UnitOnNode *s) {
+        return s->words && s->words->down_by ? s->words->down_by : "";
+}
+
+const char *unit_on_node_bad_result(const UnitOnNode *s) {
+        const char *result = unit_on_node_result(s);
+
+        return *result && !streq(result, "success") ? result : NULL;
+}
+
+const Hash *unit_on_node_seen(const UnitOnNode *s) {
+        static const Hash none;
+
+        return s->seen ? &s->seen->hash : &none;
+}
+
+static void words_free(UnitOnNodeWords *words) {
+        if (!words)
+                return;
+        free(words->sub);
+        free(words->result);
+        free(words->error);
+        free(words->down_by);
+        free(words);
 }
 
 // ------------------------------------------------------------------------------------------------ the table
@@ -148,30 +208,19 @@ int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new) {
         return 0;
 }
 
-// Nearly all that hosts say of units are these words: they are shared, and only others are copied.
-static const char *const known_words[] = {
-        "running", "success", "dead",      "exited",  "failed",  "exit-code",
-        "signal",  "start",   "listening", "waiting", "mounted", "active",
-};
+static void drop_seen(Leader *l, UnitOnNode *s) {
+        SeenSpec *seen = s->seen;
 
-static const char *known_word(const char *word) {
-        for (size_t i = 0; i < ELEMENTSOF(known_words); i++)
-                if (word == known_words[i] || streq(word, known_words[i]))
-                        return known_words[i];
-        return NULL;
-}
-
-static void drop_word(const char *word) {
-        if (word && known_word(word) != word)
-                free((char *) word);
+        s->seen = NULL;
+        if (!seen || --seen->users)
+                return;
+        map_take(&l->seen_specs, seen->hash.bytes, HASH_SIZE);
+        free(seen);
 }
 
 void unit_on_node_discard(UnitOnNode *s) {
-        message_free(s->outcome);
-        drop_word(s->sub);
-        drop_word(s->result);
-        free(s->error);
-        free(s->down_by);
+        unit_on_node_work_discard(s->work);
+        words_free(s->words);
         free(s->told);
         free(s);
 }
@@ -187,9 +236,8 @@ void unit_on_node_free(Leader *l, UnitOnNode *s) {
         list_unlink(&s->by_node);
         s->node->n_units_on_node--;
         host_mark_tombstones(l, s->node->host);
-        list_unlink(&s->order);
-        list_unlink(&s->awaiting);
-        list_unlink(&s->outcome_due);
+        unit_on_node_work_free(s);
+        drop_seen(l, s);
         unit_on_node_discard(s);
         unit_touch_itself(l, u);
         unit_release(l, u);
@@ -198,52 +246,87 @@ void unit_on_node_free(Leader *l, UnitOnNode *s) {
 
 // ------------------------------------------------------------------------------------------------ what is said of it
 
-static int keep_text(char **field, const char *text, size_t max) {
-        char *copy = NULL;
+// False: out of memory.
+static bool keep_text(char **field, const char *text, size_t max) {
+        *field = *text ? str_dup_cut(text, max) : NULL;
+        return *field || !*text;
+}
 
-        if (*text) {
-                copy = str_dup_cut(text, max);
-                if (!copy)
+// Whether nothing of it has to be kept besides.
+static bool is_known(uint8_t *ret, const char *word) {
+        *ret = known_word(word);
+        return *ret || !*word;
+}
+
+static int keep_words(UnitOnNode *s, const Argosy__UnitReport *report) {
+        uint8_t sub, result;
+        bool known = is_known(&sub, report->sub) & is_known(&result, report->result);
+        UnitOnNodeWords *words = NULL;
+
+        if (!known || *report->error || *report->down_by) {
+                words = calloc(1, sizeof(*words));
+                if (!words)
                         return -ENOMEM;
+                if (!keep_text(&words->sub, sub ? "" : report->sub, WORD_MAX) ||
+                    !keep_text(&words->result, result ? "" : report->result, WORD_MAX) ||
+                    !keep_text(&words->error, report->error, REASON_MAX) ||
+                    !keep_text(&words->down_by, report->down_by, REASON_MAX)) {
+                        words_free(words);
+                        return -ENOMEM;
+                }
         }
-        free(*field);
-        *field = copy;
+        words_free(s->words);
+        s->words = words;
+        s->sub = sub;
+        s->result = result;
         return 0;
 }
 
-static int keep_word(const char **field, const char *word) {
-        const char *kept = *word ? known_word(word) : NULL;
+// Nearly always what it was before, and for all units of a template the same.
+static void keep_seen(Leader *l, UnitOnNode *s, const ProtobufCBinaryData *spec) {
+        SeenSpec *seen;
+        Hash hash;
 
-        if (*word && !kept)
-                kept = str_dup_cut(word, WORD_MAX);
-        if (*word && !kept)
-                return -ENOMEM;
-        drop_word(*field);
-        *field = kept;
-        return 0;
+        if (!hash_from_bytes(spec->data, spec->len, &hash)) {
+                drop_seen(l, s);
+                return;
+        }
+        if (s->seen && hash_equal(&s->seen->hash, &hash))
+                return;
+        drop_seen(l, s);
+        seen = map_find(&l->seen_specs, hash.bytes, HASH_SIZE);
+        if (!seen) {
+                seen = oom_checked(calloc(1, sizeof(*seen)));
+                seen->hash = hash;
+                (void) oom_check(map_add(&l->seen_specs, seen->hash.bytes, HASH_SIZE, seen));
+        }
+        seen->users++;
+        s->seen = seen;
 }
 
-int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report) {
-        if (keep_word(&s->sub, report->sub) < 0 || keep_word(&s->result, report->result) < 0 ||
-            keep_text(&s->error, report->error, REASON_MAX) < 0 ||
-            keep_text(&s->down_by, report->down_by, REASON_MAX) < 0)
+// What this leader does not know stays that.
+static uint8_t small(int value) {
+        return (unsigned) value < UINT8_MAX ? (uint8_t) value : UINT8_MAX;
+}
+
+int unit_on_node_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) {
+        if (keep_words(s, report) < 0)
                 return -ENOMEM;
         s->stays = report->stays;
         s->revision = s->stays ? 0 : report->revision;
         s->since_us = report->since_us;
         s->changed_ms = report->changed_ms;
-        s->probation = (uint8_t) report->probation; // what this leader does not know is no reason to wait
+        s->probation = small((int) report->probation); // what this leader does not know is no reason to wait
         s->probation_ms = report->probation_ms;
         s->restarts = report->restarts;
         s->new_failures = s->restarts_heard ? (uint16_t) (report->failed_restarts - s->failed_restarts) : 0;
         s->restarts_heard = true;
         s->failed_restarts = report->failed_restarts;
         s->looping = report->looping;
-        if (!hash_from_bytes(report->spec.data, report->spec.len, &s->seen))
-                s->seen = (Hash){};
-        s->load = report->load;
-        s->active = report->active;
-        s->down = report->down;
+        keep_seen(l, s, &report->spec);
+        s->load = small((int) report->load);
+        s->active = small((int) report->active);
+        s->down = small((int) report->down);
         s->drift = s->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED;
         s->went_along = s->down == ARGOSY__DOWN_CAUSE__DOWN_BOUND;
         s->comes_back = report->comes_back;
@@ -314,17 +397,17 @@ bool unit_on_node_is_up(const Leader *l, const UnitOnNode *s, const UnitEntry *e
 }
 
 const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        const char *result = s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
+        const char *result = unit_on_node_bad_result(s);
         const Argosy__Outcome *o;
 
         if (!has_answered(l, s, e))
                 return NULL;
-        if (s->error && *s->error)
-                return s->error;
+        if (*unit_on_node_error(s))
+                return unit_on_node_error(s);
         if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
                 return result ? unit_result_phrase(result) : "it failed";
-        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING && s->sub &&
-            str_has_prefix(s->sub, "auto-restart"))
+        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING &&
+            str_has_prefix(unit_on_node_sub(s), "auto-restart"))
                 return result ? unit_result_phrase(result) : "it failed; systemd is trying again";
         if (s->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
                 return NULL;
@@ -344,12 +427,13 @@ static bool stays_down(const UnitOnNode *s) {
 }
 
 bool unit_on_node_is_unsettled(const UnitOnNode *s, const UnitEntry *e) {
+        const Argosy__Outcome *outcome = unit_on_node_work_seen(s)->outcome;
         bool failed = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-             ended = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && !stays_down(s) && !(s->error && *s->error);
+             ended = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && !stays_down(s) && !*unit_on_node_error(s);
 
         if (!entry_ends_by_itself(e) || record_final_outcome(e->record, s->node->number))
                 return false;
-        if (s->outcome && s->outcome->start_rev == e->record->start_rev)
+        if (outcome && outcome->start_rev == e->record->start_rev)
                 return true;
         return failed || ended;
 }

@@ -20,12 +20,19 @@ void unit_on_node_free(Leader *l, UnitOnNode *s);
 void unit_on_node_discard(UnitOnNode *s); // as unit_discard()
 int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new);
 void unit_on_node_drop_spec(UnitOnNode *s);
-int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report);
+int unit_on_node_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report);
 void unit_on_node_count(UnitOnNode *s); // what besides its life decides about Node.n_leaving has changed
 // What follows from its life is as that says: for tests.
 bool unit_on_node_is_consistent(const UnitOnNode *s);
 // A one-shot has ended here, and the log does not say yet how.
 bool unit_on_node_is_unsettled(const UnitOnNode *s, const UnitEntry *e);
+// What its host said last, never NULL; without a content a hash of zeros.
+const char *unit_on_node_sub(const UnitOnNode *s);
+const char *unit_on_node_result(const UnitOnNode *s);
+const char *unit_on_node_error(const UnitOnNode *s);
+const char *unit_on_node_down_by(const UnitOnNode *s);
+const Hash *unit_on_node_seen(const UnitOnNode *s);
+const char *unit_on_node_bad_result(const UnitOnNode *s); // NULL: it is none, or "success"
 // What it is like: as its record says; seen at all; down, as it was seen last; why it failed (NULL: it did not).
 bool unit_on_node_is_up(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
 bool unit_on_node_is_unreachable(const UnitOnNode *s);

@@ -8,6 +8,7 @@
 #include "leader-rig.h"
 #include "response.h"
 #include "test.h"
+#include "unit-on-node-work.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
@@ -169,11 +170,12 @@ static void texts_of_a_report_are_cut(void **state) {
         leader_on_message(g.leader, 1, &m);
         u = unit_find(g.leader, "web.service");
         s = unit_on_node_find(u, node_find(g.leader, h->virtual.node));
-        assert_int_equal(strlen(s->error), REASON_MAX);
-        assert_int_equal(strlen(s->sub), WORD_MAX);
-        assert_int_equal(strlen(s->outcome->result), WORD_MAX);
+        assert_int_equal(strlen(unit_on_node_error(s)), REASON_MAX);
+        assert_int_equal(strlen(unit_on_node_sub(s)), WORD_MAX);
+        assert_int_equal(strlen(unit_on_node_work_seen(s)->outcome->result), WORD_MAX);
         rig_settle(&g);
         assert_int_equal(rig_record(&g, "web.service")->n_outcomes, 1);
+        assert_null(s->work); // the log has it, so nobody else keeps it
 }
 
 static void what_a_host_may_say_of_itself_has_limits(void **state) {

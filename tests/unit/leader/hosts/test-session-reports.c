@@ -7,6 +7,7 @@
 
 #include "manager-name.h"
 #include "nodes.h"
+#include "unit-on-node-work.h"
 
 static void report_node(uint32_t host, const char *manager, const char *reason) {
         Argosy__NodeReport r = ARGOSY__NODE_REPORT__INIT, *reports = &r;
@@ -288,7 +289,7 @@ static void an_end_for_good_is_put_down_once_and_only_of_the_newest_start(void *
         report(2, r);
         report(2, r);
         assert_int_equal(tables_count(&t.leader->outcomes), 1);
-        assert_int_equal(tables_unit_on_node(&t, "job.service", 2)->outcome->node, 2);
+        assert_int_equal(unit_on_node_work_seen(tables_unit_on_node(&t, "job.service", 2))->outcome->node, 2);
         attach(2); // units on nodes begin anew
         batch_outcome(&b, "job.service", 2, outcome.start_rev, ARGOSY__OUTCOME__KIND__DONE);
         tables_apply(&t, &b);

@@ -333,21 +333,21 @@ static void a_report_is_kept_within_limits(void **state) {
         r.file_stale = r.comes_back = r.leaving = true;
         r.down = ARGOSY__DOWN_CAUSE__DOWN_SKIPPED;
         r.down_by = error;
-        assert_int_equal(unit_on_node_report(s, &r), 0);
+        assert_int_equal(unit_on_node_report(t.leader, s, &r), 0);
         assert_true(unit_on_node_is_reported(s) && unit_on_node_is_skipped(s) && s->file_stale && s->comes_back && s->leaving);
         assert_int_equal(s->revision, 17);
         assert_int_equal(s->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
-        assert_true(hash_equal(&s->seen, &spec));
-        assert_int_equal(strlen(s->sub), WORD_MAX);
-        assert_int_equal(strlen(s->error), REASON_MAX);
-        assert_int_equal(strlen(s->down_by), REASON_MAX);
+        assert_true(hash_equal(unit_on_node_seen(s), &spec));
+        assert_int_equal(strlen(unit_on_node_sub(s)), WORD_MAX);
+        assert_int_equal(strlen(unit_on_node_error(s)), REASON_MAX);
+        assert_int_equal(strlen(unit_on_node_down_by(s)), REASON_MAX);
         r.spec.len = 5; // no hash
         r.error = (char *) "";
         free(tables_node(&t, 2)->reason);
         tables_node(&t, 2)->reason = strdup("it is down"); // whoever cannot ask does not know
-        assert_int_equal(unit_on_node_report(s, &r), 0);
-        assert_true(hash_equal(&s->seen, &(Hash){}));
-        assert_null(s->error);
+        assert_int_equal(unit_on_node_report(t.leader, s, &r), 0);
+        assert_true(hash_equal(unit_on_node_seen(s), &(Hash){}));
+        assert_string_equal(unit_on_node_error(s), "");
         assert_false(s->leaving);
 }
 

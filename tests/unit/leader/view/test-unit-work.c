@@ -7,6 +7,7 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "test.h"
+#include "unit-on-node.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define SLOT SERVICE "[X-Argosy]\nReserveResource=slot\n" // which no host has
@@ -34,6 +35,16 @@ static size_t count_works(void) {
         return n;
 }
 
+// Of units on nodes.
+static size_t count_works_there(void) {
+        size_t n = 0;
+
+        map_foreach (slot, &g.leader->nodes)
+                list_foreach (i, &((const Node *) slot->value)->units_on_node)
+                        n += CONTAINER_OF(i, UnitOnNode, by_node)->work != NULL;
+        return n;
+}
+
 static Unit *unit(const char *name) {
         return unit_find(g.leader, name);
 }
@@ -44,6 +55,7 @@ static void what_rests_has_none(void **state) {
         (void) rig_change_many(&g, ARGOSY__VERB__VERB_START, "web", UNITS, SERVICE);
         assert_int_equal(g.leader->units.count, UNITS);
         assert_int_equal(count_works(), 0);
+        assert_int_equal(count_works_there(), 0);
         assert_true(list_is_empty(&g.leader->works));
         (void) rig_change_many(&g, ARGOSY__VERB__VERB_STOP, "web", UNITS, NULL);
         assert_int_equal(count_works(), 0);
@@ -71,10 +83,28 @@ static void a_refusal_is_under_way_until_it_is_forgotten(void **state) {
         assert_null(unit("web.service")->work);
 }
 
+static void a_content_that_hosts_have_is_kept_once(void **state) {
+        const UnitOnNode *s;
+
+        (void) rig_change_many(&g, ARGOSY__VERB__VERB_START, "web", UNITS, SERVICE);
+        assert_int_equal(g.leader->seen_specs.count, 1);
+        s = CONTAINER_OF(unit("web@1.service")->on_nodes.next, UnitOnNode, by_unit);
+        assert_int_equal(s->seen->users, UNITS);
+        assert_true(hash_equal(unit_on_node_seen(s), &cluster_state_find_unit(g.state, "web@1.service")->spec->hash));
+        assert_string_equal(unit_on_node_sub(s), "running");
+        assert_null(s->words);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_START, "other.service", SERVICE "Nice=1\n")->status, 0);
+        rig_settle(&g);
+        assert_int_equal(g.leader->seen_specs.count, 2);
+        (void) rig_change_many(&g, ARGOSY__VERB__VERB_DESTROY, "web", UNITS, NULL);
+        assert_int_equal(g.leader->seen_specs.count, 1);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(what_rests_has_none),
                 TEST(what_waits_for_a_node_has_one_until_it_does_not),
+                TEST(a_content_that_hosts_have_is_kept_once),
                 TEST(a_refusal_is_under_way_until_it_is_forgotten),
         };
 

@@ -16,6 +16,8 @@
 bool http_tls_is_possible(void);
 // From now on. Taken over, and *c is empty then.
 void http_tls_set_certificate(WebCertificate *c);
+// What is shown, in PEM, appended to *out: nothing if there is none. 0 or negative errno.
+int http_tls_append_pem(Buf *out);
 // For MHD_OPTION_HTTPS_CERT_CALLBACK2.
 int http_tls_on_certificate(gnutls_session_t session, const struct gnutls_cert_retr_st *info,
                             gnutls_pcert_st **ret_chain, unsigned *ret_n, gnutls_ocsp_data_st **ret_ocsp,

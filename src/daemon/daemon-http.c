@@ -22,6 +22,7 @@
 
 #include "clock.h"
 #include "daemon.h"
+#include "full-name.h"
 #include "http-api.h"
 #include "http-tls.h"
 #include "local-api.h"
@@ -156,13 +157,14 @@ static void find_names(const Daemon *d, HttpNames *ret) {
         }
         if (gethostname(host, sizeof(host) - 1) == 0)
                 add_name(ret, host);
+        add_name(ret, d->full_name);
         add_names_of(d, &d->config.http_listen, ret);
         add_names_of(d, &d->config.fleet_listen, ret);
 }
 
 static int own_certificate(const Daemon *d, const HttpNames *names, WebCertificate *ret) {
         const char *texts[HTTP_NAMES_MAX];
-        bool made;
+        WebCertificateMade made;
         int r;
 
         for (size_t i = 0; i < names->n; i++)
@@ -170,9 +172,9 @@ static int own_certificate(const Daemon *d, const HttpNames *names, WebCertifica
         r = web_certificate_own(d->paths->state_dir, texts, names->n, clock_wall_us(), ret, &made);
         if (r < 0)
                 log_warning("There is no certificate for HTTP over TLS: %s.", strerror(-r));
-        else if (made)
-                log_info("Made a new key and certificate for HTTP over TLS, signed by itself: %s/http.pem.",
-                         d->paths->state_dir);
+        else if (made != WEB_CERTIFICATE_KEPT)
+                log_info("Made a new %s for HTTP over TLS, signed by itself: %s/http.pem.",
+                         made == WEB_CERTIFICATE_NEW ? "key and certificate" : "certificate with the key of before", d->paths->state_dir);
         return r;
 }
 
@@ -251,4 +253,6 @@ void daemon_http_open(Daemon *d) {
         if (*d->config.fleet)
                 open_fleet_unix(d);
         open_fleet_tcp(d);
+        if (has_tls(&d->config))
+                full_name_look_up(d);
 }

@@ -13,6 +13,7 @@
 #include "agent.h"
 #include "daemon-log.h"
 #include "daemon.h"
+#include "full-name.h"
 #include "http-api.h"
 #include "join-server.h"
 #include "join.h"
@@ -64,6 +65,7 @@ static void on_log_closed(Daemon *d) {
 static void close_all(Daemon *d) {
         join_close(d);
         address_close(d);
+        full_name_close(d);
         if (d->join_server) {
                 join_server_close(TAKE_PTR(d->join_server));
                 router_close(TAKE_PTR(d->router));

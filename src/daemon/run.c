@@ -425,6 +425,7 @@ int daemon_run(const RunOptions *options, char **argv) {
         d->socket_fd = -1;
         list_init(&d->detaching);
         d->identity_replaced = run_on_identity_replaced;
+        d->address_changed = daemon_http_update;
         d->log_dir = str_printf("%s/log", d->paths->state_dir);
         d->leader_seen_us = clock_boot_us();
         r = d->log_dir ? run_load_config(d, &d->config) : -ENOMEM;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// web_certificate_own(): http.pem is there and does -> it is used; else a new key and certificate -> written -> used.
+// web_certificate_own(): http.pem has a key, else a new one -> its certificate does, else a new one for the names of now and of before ->
+// written -> used.
 //
 // What others think of the certificate (who signed it, until when it is good) is theirs to judge: it is shown as it is. Only that key and
 // certificate belong together is looked at, since no handshake could succeed otherwise.
@@ -10,6 +11,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -118,67 +120,167 @@ static bool name_at(gnutls_x509_crt_t cert, unsigned i, char ret[NAME_SIZE]) {
         return str_copy(ret, NAME_SIZE, name);
 }
 
-bool web_certificate_does(const WebCertificate *c, const char *const *names, size_t n, uint64_t wall_us) {
-        const time_t now = (time_t) (wall_us / USEC_PER_SEC),
-                     renew = (time_t) WEB_CERTIFICATE_RENEW_DAYS * 24 * 3600;
+static bool has_name(gnutls_x509_crt_t cert, const char *wanted) {
         char name[NAME_SIZE];
 
-        if (c->n != 1 || gnutls_x509_crt_get_activation_time(c->chain[0]) > now ||
+        for (unsigned i = 0; name_at(cert, i, name); i++)
+                if (streq(name, wanted))
+                        return true;
+        return false;
+}
+
+// Whether our own would do for these names at that time.
+static bool does(const WebCertificate *c, const char *const *names, size_t n, uint64_t wall_us) {
+        const time_t now = (time_t) (wall_us / USEC_PER_SEC),
+                     renew = (time_t) WEB_CERTIFICATE_RENEW_DAYS * 24 * 3600;
+
+        if (c->n != 1 || !belong_together(c) || gnutls_x509_crt_get_activation_time(c->chain[0]) > now ||
             gnutls_x509_crt_get_expiration_time(c->chain[0]) < now + renew)
                 return false;
         for (size_t i = 0; i < n; i++)
-                if (!name_at(c->chain[0], (unsigned) i, name) || !streq(name, names[i]))
+                if (!has_name(c->chain[0], names[i]))
                         return false;
-        return !name_at(c->chain[0], (unsigned) n, name);
+        return true;
 }
 
+// As much as there is of it: a certificate that cannot be read is none.
 static int read_own(const char *path, WebCertificate *c) {
         _cleanup_(buf_wipe) Buf text = {};
         int r = file_read(AT_FDCWD, path, WEB_CERTIFICATE_FILE_MAX, &text);
 
         if (r == 0)
-                r = read_chain(&text, c);
-        if (r == 0)
                 r = read_key(&text, c);
-        return r == 0 && !belong_together(c) ? -EBADMSG : r;
+        if (r == 0 && read_chain(&text, c) == -ENOMEM)
+                r = -ENOMEM;
+        return r;
 }
 
-static int make_own(const char *const *names, size_t n, Buf *ret) {
+static int new_key(WebCertificate *c) {
+        _cleanup_(buf_wipe) Buf secret = {};
+        int r = x509_key_new(&secret);
+
+        web_certificate_done(c);
+        return r == 0 ? x509_key_read(secret.data, secret.len, &c->key) : r;
+}
+
+// The names of now, and behind them those of before.
+static size_t all_names(const WebCertificate *c, const char *const *names, size_t n, char before[][NAME_SIZE], const char **ret) {
+        size_t m = MIN_OF(n, (size_t) WEB_CERTIFICATE_NAMES_MAX), n_before = 0;
+        char name[NAME_SIZE];
+
+        for (size_t i = 0; i < m; i++)
+                ret[i] = names[i];
+        for (unsigned i = 0; c->n > 0 && m < WEB_CERTIFICATE_NAMES_MAX && name_at(c->chain[0], i, name); i++) {
+                bool known = false;
+
+                for (size_t k = 0; k < m; k++)
+                        known = known || streq(ret[k], name);
+                if (known)
+                        continue;
+                memcpy(before[n_before], name, NAME_SIZE);
+                ret[m++] = before[n_before++];
+        }
+        return m;
+}
+
+static int write_own(const char *path, const WebCertificate *c, const char *const *names, size_t n) {
         _cleanup_buf_ Buf cert = {};
+        _cleanup_(buf_wipe) Buf text = {};
         const X509Template template = {.common_name = n > 0 ? names[0] : "argosy",
                                        .days = WEB_CERTIFICATE_DAYS,
                                        .names = names,
                                        .n_names = n};
-        int r = x509_cert_own(&template, &cert, ret);
+        int r = x509_cert_own(&template, c->key, &cert);
 
-        return r == 0 ? x509_append_pem(ret, "CERTIFICATE", &cert) : r;
+        if (r == 0)
+                r = x509_append_key_pem(&text, c->key);
+        if (r == 0)
+                r = x509_append_pem(&text, "CERTIFICATE", &cert);
+        return r == 0 ? file_replace(AT_FDCWD, path, text.data, text.len, 0600, 0) : r; // lost, it is made anew
 }
 
-int web_certificate_own(const char *dir, const char *const *names, size_t n, uint64_t wall_us,
-                        WebCertificate *ret, bool *ret_made) {
+int web_certificate_own(const char *dir, const char *const *names, size_t n, uint64_t wall_us, WebCertificate *ret,
+                        WebCertificateMade *ret_made) {
         _cleanup_(web_certificate_done) WebCertificate c = {};
         _cleanup_free_ char *path = str_printf("%s/" OWN_FILE, dir);
-        _cleanup_(buf_wipe) Buf text = {};
+        char before[WEB_CERTIFICATE_NAMES_MAX][NAME_SIZE];
+        const char *all[WEB_CERTIFICATE_NAMES_MAX];
         int r;
 
         if (!path)
                 return -ENOMEM;
+        n = MIN_OF(n, (size_t) WEB_CERTIFICATE_NAMES_MAX);
+        *ret_made = WEB_CERTIFICATE_KEPT;
         r = read_own(path, &c);
         if (r == -ENOMEM)
                 return r;
-        *ret_made = r < 0 || !web_certificate_does(&c, names, n, wall_us);
-        if (*ret_made) {
+        if (r < 0) {
+                r = new_key(&c);
+                *ret_made = WEB_CERTIFICATE_NEW;
+        } else if (!does(&c, names, n, wall_us))
+                *ret_made = WEB_CERTIFICATE_RENEWED;
+        if (r == 0 && *ret_made != WEB_CERTIFICATE_KEPT) {
+                r = write_own(path, &c, all, all_names(&c, names, n, before, all));
                 web_certificate_done(&c);
-                r = make_own(names, n, &text);
-                if (r == 0)
-                        r = file_replace(AT_FDCWD, path, text.data, text.len, 0600,
-                                         0); // lost, it is made anew
                 if (r == 0)
                         r = read_own(path, &c);
+        }
+        if (r < 0)
+                return r;
+        *ret = c;
+        c = (WebCertificate){};
+        return 0;
+}
+
+// ---- for people and programs that compare
+
+int web_certificate_append_pem(const WebCertificate *c, Buf *out) {
+        for (unsigned i = 0; i < c->n; i++) {
+                gnutls_datum_t pem = {};
+                int r = gnutls_x509_crt_export2(c->chain[i], GNUTLS_X509_FMT_PEM, &pem);
+
+                r = r < 0 ? x509_errno(r, -EBADMSG) : x509_take(&pem, out);
                 if (r < 0)
                         return r;
         }
-        *ret = c;
-        c = (WebCertificate){};
+        return 0;
+}
+
+static int hash_certificate(gnutls_x509_crt_t cert, Hash *ret) {
+        size_t size = HASH_SIZE;
+
+        return gnutls_x509_crt_get_fingerprint(cert, GNUTLS_DIG_SHA256, ret->bytes, &size) < 0 ? -EBADMSG : 0;
+}
+
+static int hash_key(gnutls_x509_crt_t cert, char *ret, size_t size) {
+        gnutls_datum_t text = {}, bytes;
+        Hash pin;
+        int r = x509_cert_pin(cert, &pin);
+
+        if (r < 0)
+                return r;
+        bytes = (gnutls_datum_t){pin.bytes, HASH_SIZE};
+        if (gnutls_base64_encode2(&bytes, &text) < 0)
+                return -ENOMEM;
+        snprintf(ret, size, "%.*s", (int) text.size, (const char *) text.data);
+        gnutls_free(text.data);
+        return 0;
+}
+
+int web_certificate_summary(const void *pem, size_t len, WebCertificateSummary *ret) {
+        _cleanup_(web_certificate_done) WebCertificate c = {};
+        const Buf text = {.data = (uint8_t *) pem, .len = len};
+        int r = read_chain(&text, &c);
+
+        *ret = (WebCertificateSummary){};
+        if (r == 0)
+                r = hash_certificate(c.chain[0], &ret->certificate);
+        if (r == 0)
+                r = hash_key(c.chain[0], ret->key, sizeof(ret->key));
+        if (r < 0)
+                return r;
+        ret->until = gnutls_x509_crt_get_expiration_time(c.chain[0]);
+        while (ret->n_names < WEB_CERTIFICATE_NAMES_MAX && name_at(c.chain[0], (unsigned) ret->n_names, ret->names[ret->n_names]))
+                ret->n_names++;
         return 0;
 }

@@ -286,19 +286,22 @@ int x509_append_pem(Buf *out, const char *label, const Buf *der) {
         return x509_take(&pem, out);
 }
 
-int x509_cert_own(const X509Template *template, Buf *out, Buf *key_pem) {
-        _cleanup_(gnutls_x509_privkey_deinitp) gnutls_x509_privkey_t key = NULL;
+int x509_cert_own(const X509Template *template, gnutls_x509_privkey_t key, Buf *out) {
         _cleanup_(gnutls_pubkey_deinitp) gnutls_pubkey_t public = NULL;
-        _cleanup_(buf_wipe) Buf secret = {};
-        int r = x509_key_new(&secret);
+        int r = x509_key_public(key, &public);
 
-        if (r == 0)
-                r = x509_key_read(secret.data, secret.len, &key);
-        if (r == 0)
-                r = x509_key_public(key, &public);
-        if (r == 0)
-                r = x509_cert_sign(template, public, NULL, key, out);
-        return r == 0 ? x509_append_pem(key_pem, "PRIVATE KEY", &secret) : r;
+        return r == 0 ? x509_cert_sign(template, public, NULL, key, out) : r;
+}
+
+int x509_append_key_pem(Buf *out, gnutls_x509_privkey_t key) {
+        _cleanup_(buf_wipe) Buf secret = {};
+        gnutls_datum_t der = {};
+        int r;
+
+        if (gnutls_x509_privkey_export2_pkcs8(key, GNUTLS_X509_FMT_DER, NULL, GNUTLS_PKCS_PLAIN, &der) < 0)
+                return -ENOMEM;
+        r = x509_take(&der, &secret);
+        return r == 0 ? x509_append_pem(out, "PRIVATE KEY", &secret) : r;
 }
 
 int x509_request(const char *common_name, gnutls_x509_privkey_t key, Buf *out) {

@@ -47,10 +47,12 @@ typedef struct X509Template {
 } X509Template;
 int x509_cert_sign(const X509Template *template, gnutls_pubkey_t subject_key, gnutls_x509_crt_t ca,
                    gnutls_x509_privkey_t ca_key, Buf *out);
-// A certificate that a new key signs itself: its DER is appended to *out, and the key, in PEM, to *key, whose owner wipes it.
-int x509_cert_own(const X509Template *template, Buf *out, Buf *key);
+// A certificate that the key signs itself: its DER is appended to *out.
+int x509_cert_own(const X509Template *template, gnutls_x509_privkey_t key, Buf *out);
 // A block of PEM.
 int x509_append_pem(Buf *out, const char *label, const Buf *der);
+// A private key, as PKCS#8. Whoever owns *out wipes it.
+int x509_append_key_pem(Buf *out, gnutls_x509_privkey_t key);
 // A signing request of that key, DER appended to *out.
 int x509_request(const char *common_name, gnutls_x509_privkey_t key, Buf *out);
 // The key of a request whose self-signature verifies: -EBADMSG, -EKEYREJECTED (not ECDSA on P-256).

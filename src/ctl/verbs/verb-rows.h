@@ -166,6 +166,8 @@ VERB("cluster recover", NULL, "", GROUP_CLUSTER, OPT_YES, 0, 0, verb_cluster_rec
 
 VERB("counters", NULL, "", GROUP_OTHER, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_counters,
      "Print what this host's argosyd has counted")
+VERB("http-certificate", NULL, "", GROUP_OTHER, OPT_JSON, 0, 0, verb_http_certificate,
+     "Print the certificate that this host shows over TLS, and its fingerprints")
 VERB("version", NULL, "", GROUP_OTHER, OPT_JSON, 0, 0, verb_version,
      "Print the versions of argosyctl and argosyd")
 VERB("help", NULL, "[VERB]", GROUP_OTHER, 0, 0, 2, verb_help, "Print this help, or that of a verb or family")

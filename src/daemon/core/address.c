@@ -99,6 +99,7 @@ void address_check(Daemon *d) {
         d->own = now;
         if (d->agent)
                 agent_attach_again(d->agent);
+        d->address_changed(d);
 }
 
 typedef struct OurAddresses {

@@ -94,6 +94,8 @@ struct Daemon {
         uint8_t host_id[16]; // application-specific machine id
         uint8_t boot_id[16];
         char host_id_hex[33], machine_id_hex[33];
+        char full_name[256]; // of this machine, as the resolver says (full-name.h); empty: it says none
+        uv_getaddrinfo_t *full_name_lookup;
         Config config;
         Identity identity;
         Argosy__PeersFile *peers;
@@ -142,6 +144,7 @@ struct Daemon {
         bool attached;
         // Set at the start: this host has another identity on disk, which a new process finds.
         void (*identity_replaced)(Daemon *d);
+        void (*address_changed)(Daemon *d); // `own` is another one
         ListNode detaching; // managers.c: who waits for a manager to be detached
         Join *joining;      // join.c is at work: one at a time
         JoinKey join_key;   // with which it asked to join, and heard no answer

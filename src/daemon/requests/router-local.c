@@ -15,6 +15,7 @@
 #include "daemon.h"
 #include "error-response.h"
 #include "feature-level.h"
+#include "http-tls.h"
 #include "join.h"
 #include "managers.h"
 #include "peers.h"
@@ -120,6 +121,29 @@ static void answer_local_units(Route *route) {
         route_respond(route, &response);
 }
 
+static void answer_http_certificate(Route *route) {
+        const Config *config = &route->router->daemon->config;
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__HttpCertificate shown = ARGOSY__RESPONSE__HTTP_CERTIFICATE__INIT;
+        _cleanup_buf_ Buf pem = {};
+        int r = http_tls_append_pem(&pem);
+
+        if (r < 0) {
+                route_fail(route, -r, "%s", strerror(-r));
+                return;
+        }
+        if (pem.len == 0) {
+                route_fail(route, ENOENT, "this host shows no certificate: it answers nowhere over TLS (Listen= of [Http] and [Fleet])");
+                return;
+        }
+        shown.pem = (ProtobufCBinaryData){pem.len, pem.data};
+        shown.own = !*config->http_certificate && !*config->http_key;
+        response.final = true;
+        response.what_case = ARGOSY__RESPONSE__WHAT_HTTP_CERTIFICATE;
+        response.http_certificate = &shown;
+        route_respond(route, &response);
+}
+
 static void answer_peers(Route *route) {
         const Argosy__Request__ClusterPeers *q = route->request->cluster_peers;
         Argosy__Response response;
@@ -158,6 +182,7 @@ static const struct {
 } handlers[] = {
         {ARGOSY__REQUEST__WHAT_VERSION, answer_version},
         {ARGOSY__REQUEST__WHAT_COUNTERS, answer_counters},
+        {ARGOSY__REQUEST__WHAT_HTTP_CERTIFICATE, answer_http_certificate},
         {ARGOSY__REQUEST__WHAT_LOCAL_UNITS, answer_local_units},
         {ARGOSY__REQUEST__WHAT_CLUSTER_PEERS, answer_peers},
         {ARGOSY__REQUEST__WHAT_CLUSTER_JOIN, join},

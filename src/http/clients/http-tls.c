@@ -28,6 +28,15 @@ void http_tls_set_certificate(WebCertificate *c) {
         web_certificate_done(&before);
 }
 
+int http_tls_append_pem(Buf *out) {
+        int r;
+
+        pthread_mutex_lock(&lock);
+        r = web_certificate_append_pem(&current, out);
+        pthread_mutex_unlock(&lock);
+        return r;
+}
+
 static gnutls_privkey_t copy_key(void) {
         gnutls_privkey_t key;
 

@@ -19,6 +19,7 @@
 #include "managers.h"
 #include "mesh.h"
 #include "message.h"
+#include "http-tls.h"
 #include "peers.h"
 #include "request-rights.h"
 #include "router.h"
@@ -71,6 +72,13 @@ static inline void note_author(const Argosy__Author *author) {
 
 AccessList socket_access_list(const Daemon *d) {
         return w.access;
+}
+
+int http_tls_append_pem(Buf *out) {
+        return 0;
+}
+
+void buf_done(Buf *b) {
 }
 
 PeersVerdict peers_verdict(const Daemon *d) {

@@ -7,6 +7,7 @@
 #include "agent.h"
 #include "daemon-log.h"
 #include "daemon.h"
+#include "full-name.h"
 #include "join-server.h"
 #include "join.h"
 #include "leader.h"
@@ -69,6 +70,9 @@ void join_close(Daemon *d) {
 }
 
 void address_close(Daemon *d) {
+}
+
+void full_name_close(Daemon *d) {
 }
 
 void join_server_close(JoinServer *s) {

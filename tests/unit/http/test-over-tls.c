@@ -185,7 +185,7 @@ static int begin_at(void **state, bool fleet) {
         WebCertificate c = {};
         HttpNames names = {};
         HttpName parsed;
-        bool made;
+        WebCertificateMade made;
 
         memset(&w, 0, sizeof(w));
         tmpdir_make(state);

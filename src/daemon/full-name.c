@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See full-name.h. Only a name that begins with the host name counts: the resolver may be somebody else's.
+
+#include "full-name.h"
+
+#include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "daemon-http.h"
+#include "daemon.h"
+#include "str.h"
+
+static bool is_ours(const char *full, const char *host) {
+        size_t len = strlen(host);
+
+        return len > 0 && strncasecmp(full, host, len) == 0 && full[len] == '.' && full[len + 1];
+}
+
+static void on_name(uv_getaddrinfo_t *lookup, int status, struct addrinfo *found) {
+        Daemon *d = lookup->data;
+        char host[256] = "", before[sizeof(d->full_name)];
+
+        if (d) {
+                d->full_name_lookup = NULL;
+                memcpy(before, d->full_name, sizeof(before));
+                if (status == 0 && found->ai_canonname && gethostname(host, sizeof(host) - 1) == 0 &&
+                    is_ours(found->ai_canonname, host) && str_copy(d->full_name, sizeof(d->full_name), found->ai_canonname) &&
+                    !streq(before, d->full_name))
+                        daemon_http_update(d);
+        }
+        uv_freeaddrinfo(found);
+        free(lookup);
+}
+
+void full_name_look_up(Daemon *d) {
+        const struct addrinfo hints = {.ai_flags = AI_CANONNAME, .ai_socktype = SOCK_STREAM};
+        char host[256] = "";
+        uv_getaddrinfo_t *lookup;
+
+        if (d->full_name_lookup || gethostname(host, sizeof(host) - 1) < 0)
+                return;
+        lookup = calloc(1, sizeof(*lookup));
+        if (!lookup)
+                return;
+        lookup->data = d;
+        if (uv_getaddrinfo(d->loop, lookup, on_name, host, NULL, &hints) < 0)
+                free(lookup);
+        else
+                d->full_name_lookup = lookup;
+}
+
+void full_name_close(Daemon *d) {
+        if (!d->full_name_lookup)
+                return;
+        d->full_name_lookup->data = NULL;
+        uv_cancel((uv_req_t *) TAKE_PTR(d->full_name_lookup)); // it comes back, or is already being worked on
+}

@@ -209,7 +209,7 @@ static bool has_tls(const Config *c) {
         return c->fleet_listen.n > 0;
 }
 
-void daemon_http_update(Daemon *d) {
+void daemon_http_update_names(Daemon *d) {
         HttpNames names;
 
         if (!d->http || (d->config.http_listen.n == 0 && d->config.fleet_listen.n == 0))
@@ -218,6 +218,12 @@ void daemon_http_update(Daemon *d) {
         http_api_set_names(d->http, &names, !d->config.http_names);
         if (has_tls(&d->config))
                 (void) update_certificate(d, &names); // else the one before goes on
+}
+
+void daemon_http_update(Daemon *d) {
+        if (d->http && has_tls(&d->config))
+                full_name_look_up(d);
+        daemon_http_update_names(d);
 }
 
 static void open_tcp(Daemon *d) {
@@ -253,6 +259,4 @@ void daemon_http_open(Daemon *d) {
         if (*d->config.fleet)
                 open_fleet_unix(d);
         open_fleet_tcp(d);
-        if (has_tls(&d->config))
-                full_name_look_up(d);
 }

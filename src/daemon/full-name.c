@@ -28,7 +28,7 @@ static void on_name(uv_getaddrinfo_t *lookup, int status, struct addrinfo *found
                 if (status == 0 && found->ai_canonname && gethostname(host, sizeof(host) - 1) == 0 &&
                     is_ours(found->ai_canonname, host) && str_copy(d->full_name, sizeof(d->full_name), found->ai_canonname) &&
                     !streq(before, d->full_name))
-                        daemon_http_update(d);
+                        daemon_http_update_names(d);
         }
         uv_freeaddrinfo(found);
         free(lookup);

@@ -5,7 +5,7 @@
 
 typedef struct Daemon Daemon;
 
-// Asks the resolver, in the pool. When it says another name than before, d->full_name is that and daemon_http_update() is called, later.
+// Asks the resolver, in the pool. When it says another name than before, d->full_name is that and daemon_http_update_names() is called, later.
 void full_name_look_up(Daemon *d);
 // Nothing is heard of it any more.
 void full_name_close(Daemon *d);

@@ -13,7 +13,6 @@
 #include "cluster-state.h"
 #include "counters.h"
 #include "daemon-http.h"
-#include "full-name.h"
 #include "daemon-log.h"
 #include "daemon.h"
 #include "log.h"
@@ -104,7 +103,6 @@ static void on_usr1(uv_signal_t *signal, int number) {
 
 static void on_daily(uv_timer_t *timer) {
         renew_if_due(timer->data);
-        full_name_look_up(timer->data);
         daemon_http_update(timer->data);
         daemon_log_tidy_again(timer->data);
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """HTTP over TCP: whom a host lets in, and by which name, which certificate it shows, and what becomes of those who say nothing."""
 
+import hashlib
 import http.client
 import json
 import socket
@@ -161,6 +162,33 @@ def test_tls_is_new_enough_and_its_key_nobody_else_s(c: Cluster):
     answer.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")  # in the clear, to who speaks TLS
     assert b"200" not in answer.recv(4096)
     answer.close()
+
+
+def test_the_own_key_stays_when_the_host_has_another_address(c: Cluster):
+    node = c.nodes[0]
+    before, shown = c.json("http-certificate", on=node), certificate(node)
+    assert before["pem"].strip() == shown.strip() and before["own"] is True
+    assert before["sha256"] == hashlib.sha256(ssl.PEM_cert_to_DER_cert(shown)).hexdigest()
+    assert node.address in before["names"]
+    text = c.ctl("http-certificate", on=node)
+    assert f"sha256//{before['key_sha256_base64']}" in text and shown.strip() in text
+    ssl.create_default_context(cadata=text)  # it can be used as it is
+    device, prefix = node.run(f"ip -o addr show to {node.address}").split()[1], "10.77.0.201/24"
+    node.run(f"cp /etc/hosts /root/hosts; echo '{node.address} {node.name}.example.org {node.name}' >/etc/hosts")
+    try:
+        node.write("/etc/argosy/argosy.conf.d/address.conf", "[Node]\nAddress=10.77.0.201\n")
+        node.run(f"ip addr add {prefix} dev {device}")
+        reload(node)
+        eventually(lambda: {"10.77.0.201", "n1.example.org"} <= set(c.json("http-certificate", on=node)["names"]))
+        after = c.json("http-certificate", on=node)
+        assert after["key_sha256_base64"] == before["key_sha256_base64"] and after["sha256"] != before["sha256"]
+        assert set(before["names"]) <= set(after["names"])
+        assert after["pem"].strip() == certificate(node).strip()
+    finally:
+        node.run(f"cp /root/hosts /etc/hosts; rm /etc/argosy/argosy.conf.d/address.conf; ip addr del {prefix} dev {device}")
+        reload(node)
+    eventually(lambda: f"Others reach this host at {node.address}" in node.journal("argosyd", lines=20))
+    assert c.json("http-certificate", on=node)["sha256"] == after["sha256"]  # and back: nothing is missing
 
 
 def test_a_certificate_of_the_administrator_is_shown_and_read_again(c: Cluster):

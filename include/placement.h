@@ -19,7 +19,7 @@
 //                                 and    nothing on it conflicts, in either direction, or replaces the unit
 //                                 and    its host has room for the demand
 //                                 and    a hard spread allows its domain
-//                                 and    the unit is not excluded there
+//                                 and    the unit is not excluded there, and not confined to others
 //      it is chosen     where it was last (home), if that is eligible and the spread leaves it free to
 //              then     the domain with the fewest of its group (spread)
 //              then     the lowest load + weights of the preferences that it does not match
@@ -247,7 +247,10 @@ void placement_unit_unfollow(Placement *p, uint32_t unit); // whoever it follows
 // Not there, until it is readmitted.
 void placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node);
 void placement_unit_readmit(Placement *p, uint32_t unit,
-                            uint32_t node); // PLACEMENT_NONE: everywhere
+                            uint32_t node); // PLACEMENT_NONE: everywhere, and it is not confined any more
+// Only where it is admitted, and not excluded as well: what is said so costs the nodes that are named, not all that there are or will be.
+void placement_unit_confine(Placement *p, uint32_t unit);
+void placement_unit_admit(Placement *p, uint32_t unit, uint32_t node);
 // Whether a unit that is on the node conflicts with it, in either direction; whether two units do; and
 // whether it could with anybody. For units that run everywhere and are placed nowhere.
 bool placement_conflict_on(const Placement *p, uint32_t unit, uint32_t node);

@@ -12,6 +12,7 @@ typedef struct Query {
         Index *index;
         const Spread *spread; // NULL: any domain; else only those whose count is `level`
         uint32_t level;
+        uint32_t confined; // one of the units that is; PLACEMENT_NONE: none
 } Query;
 
 bool host_has_room(const Placement *p, const PlacedHost *h, const PlacementVector *demand) {
@@ -23,7 +24,17 @@ bool host_has_room(const Placement *p, const PlacedHost *h, const PlacementVecto
 }
 
 bool unit_excluded(const Placement *p, uint32_t unit, uint32_t node) {
-        return p->units[unit].flags & UNIT_EXCLUDED && counts_get(&p->excluded, unit, node);
+        const PlacedUnit *u = &p->units[unit];
+        const Exclusion *e;
+        uint32_t number;
+
+        if (!(u->flags & UNIT_EXCLUDED))
+                return false;
+        number = counts_get(&p->excluded, unit, node);
+        if (!number)
+                return u->flags & UNIT_CONFINED;
+        e = &p->exclusions[number - 1];
+        return e->excluded || (u->flags & UNIT_CONFINED && !e->admitted);
 }
 
 bool spread_allows(const Placement *p, const Class *c, uint32_t node) {
@@ -184,8 +195,27 @@ static uint32_t first_fit(const Placement *p, const PlacementVector *demand) {
         return (uint32_t) MIN_OF(first, (uint64_t) INDEX_LOADS - 1);
 }
 
+// As walk(), of the few nodes to which one of the units is admitted.
+static uint32_t walk_admitted(const Placement *p, const Query *q, uint32_t first, uint32_t last, uint32_t *ret_node) {
+        uint32_t best = INDEX_KEYS;
+
+        *ret_node = PLACEMENT_NONE;
+        for (uint32_t e = p->first_exclusion[q->confined]; e; e = p->exclusions[e - 1].next_of_unit) {
+                uint32_t node = p->exclusions[e - 1].node, key = q->index->links[node].key;
+
+                if (key == PLACEMENT_NONE || key < first || key > last || key > best || (key == best && node > *ret_node) ||
+                    !selector_has(p, q->selector, node) || !suits(p, q, node))
+                        continue;
+                best = key;
+                *ret_node = node;
+        }
+        return best;
+}
+
 // The best key <= last with a node that takes it, or INDEX_KEYS.
 static uint32_t walk(Placement *p, const Query *q, uint32_t first, uint32_t last, uint32_t *ret_node) {
+        if (q->confined != PLACEMENT_NONE)
+                return walk_admitted(p, q, first, last, ret_node);
         for (uint32_t key = index_next(p, q->index, q->selector, first); key <= last && key < INDEX_KEYS;
              key = index_next(p, q->index, q->selector, key + 1)) {
                 IndexKey *k = &q->index->keys[key];
@@ -278,7 +308,7 @@ uint32_t placement_choose(Placement *p, const uint32_t *units, uint32_t n) {
         const PlacedUnit *u = &p->units[units[0]];
         const Shape *shape = &p->shapes[u->shape];
         const Class *c = &p->classes[shape->class];
-        Query q = {.units = units, .n = n, .demand = &c->spec.demand};
+        Query q = {.units = units, .n = n, .demand = &c->spec.demand, .confined = PLACEMENT_NONE};
 
         if (!units_get_on(p, units, n))
                 return PLACEMENT_NONE;
@@ -286,6 +316,8 @@ uint32_t placement_choose(Placement *p, const uint32_t *units, uint32_t n) {
         for (uint32_t i = 0; i < n; i++) {
                 uint32_t spread = unit_class(p, &p->units[units[i]])->spread;
 
+                if (p->units[units[i]].flags & UNIT_CONFINED)
+                        q.confined = units[i];
                 if (spread != PLACEMENT_NONE)
                         spread_settle(p, &p->spreads[spread]);
         }

@@ -121,10 +121,11 @@ typedef struct Spread { // a group as one set of terms sees it: only domains wit
 
 enum { // PlacedUnit.flags
         UNIT_WANTED = 1,
-        UNIT_EXCLUDED = 2, // somewhere
+        UNIT_EXCLUDED = 2, // somewhere, or confined: it is not like others of its shape
         UNIT_STEADY = 4,   // not preemptible
         UNIT_MARKED = 16,  // by a walk along the links that is under way
         UNIT_RELEASED = 8, // may leave its node, and waits for another
+        UNIT_CONFINED = 32, // to the nodes to which it is admitted
 };
 
 typedef struct PlacedUnit {
@@ -172,8 +173,10 @@ typedef struct DryRun { // what is as before when it ends
         uint32_t n_notes, notes_allocated;
 } DryRun;
 
-typedef struct Exclusion { // `unit` may not be on `node`
+typedef struct Exclusion { // what is said of `unit` on `node` alone; one of the two at least
         uint32_t unit, node;
+        bool excluded; // it may not be there
+        bool admitted; // nor anywhere else, if it is confined
         uint32_t prev_of_unit, next_of_unit, prev_of_node, next_of_node; // exclusion + 1; 0: none
 } Exclusion;
 

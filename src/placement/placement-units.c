@@ -368,11 +368,11 @@ void placement_unit_unfollow(Placement *p, uint32_t unit) {
 // ----------------------------------------------------------------------------------------------- exclusions
 
 // Each is in the list of its unit and in that of its node, and is found by both: whoever ends some looks at no others.
-void placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node) {
-        uint32_t *of_unit, *of_node = &p->nodes[node].first_exclusion, number;
+static Exclusion *exclusion_get(Placement *p, uint32_t unit, uint32_t node) {
+        uint32_t *of_unit, *of_node = &p->nodes[node].first_exclusion, number = counts_get(&p->excluded, unit, node);
 
-        if (unit_excluded(p, unit, node))
-                return;
+        if (number)
+                return &p->exclusions[number - 1];
         slots_take(&p->exclusion_slots, &number);
         table_grow(&p->exclusions, &p->exclusions_allocated, number + 1, sizeof *p->exclusions);
         table_grow(&p->first_exclusion, &p->first_exclusion_allocated, unit + 1, sizeof *p->first_exclusion);
@@ -386,7 +386,7 @@ void placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node) {
         *of_unit = *of_node = number + 1;
         counts_set(&p->excluded, unit, node, number + 1);
         p->units[unit].flags |= UNIT_EXCLUDED;
-        wait_again(p, unit);
+        return &p->exclusions[number];
 }
 
 static void exclusion_end(Placement *p, uint32_t number) {
@@ -408,22 +408,57 @@ static void exclusion_end(Placement *p, uint32_t number) {
         slots_give(&p->exclusion_slots, number);
 }
 
-void placement_unit_readmit(Placement *p, uint32_t unit, uint32_t node) {
-        if (!(p->units[unit].flags & UNIT_EXCLUDED))
-                return;
-        if (node == PLACEMENT_NONE)
-                while (p->first_exclusion[unit])
-                        exclusion_end(p, p->first_exclusion[unit] - 1);
-        else if (unit_excluded(p, unit, node))
-                exclusion_end(p, counts_get(&p->excluded, unit, node) - 1);
-        if (!p->first_exclusion[unit])
+// After some of its exclusions have ended.
+static void fewer_exclusions(Placement *p, uint32_t unit) {
+        if (!p->first_exclusion[unit] && !(p->units[unit].flags & UNIT_CONFINED))
                 p->units[unit].flags &= (uint8_t) ~UNIT_EXCLUDED;
         wait_again(p, unit);
 }
 
+void placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node) {
+        Exclusion *e = exclusion_get(p, unit, node);
+
+        if (e->excluded)
+                return;
+        e->excluded = true;
+        wait_again(p, unit);
+}
+
+void placement_unit_confine(Placement *p, uint32_t unit) {
+        table_grow(&p->first_exclusion, &p->first_exclusion_allocated, unit + 1, sizeof *p->first_exclusion);
+        p->units[unit].flags |= UNIT_EXCLUDED | UNIT_CONFINED;
+        wait_again(p, unit);
+}
+
+void placement_unit_admit(Placement *p, uint32_t unit, uint32_t node) {
+        exclusion_get(p, unit, node)->admitted = true;
+        wait_again(p, unit);
+}
+
+void placement_unit_readmit(Placement *p, uint32_t unit, uint32_t node) {
+        uint32_t number;
+
+        if (!(p->units[unit].flags & UNIT_EXCLUDED))
+                return;
+        if (node == PLACEMENT_NONE) {
+                while (p->first_exclusion[unit])
+                        exclusion_end(p, p->first_exclusion[unit] - 1);
+                p->units[unit].flags &= (uint8_t) ~UNIT_CONFINED;
+        } else if ((number = counts_get(&p->excluded, unit, node))) {
+                p->exclusions[number - 1].excluded = false;
+                if (!p->exclusions[number - 1].admitted)
+                        exclusion_end(p, number - 1);
+        }
+        fewer_exclusions(p, unit);
+}
+
 void node_readmit_all(Placement *p, uint32_t node) {
-        while (p->nodes[node].first_exclusion)
-                placement_unit_readmit(p, p->exclusions[p->nodes[node].first_exclusion - 1].unit, node);
+        while (p->nodes[node].first_exclusion) {
+                uint32_t number = p->nodes[node].first_exclusion - 1, unit = p->exclusions[number].unit;
+
+                exclusion_end(p, number);
+                fewer_exclusions(p, unit);
+        }
 }
 
 // ------------------------------------------------------------------------------------------------ roles

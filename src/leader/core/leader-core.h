@@ -208,6 +208,7 @@ struct Leader {
         SchedulerTables *places;
         bool searching; // the pool has a copy of the Placement: there is one at a time
         uint64_t n_searched; // that it was asked of whether a rebalance may move them
+        uint64_t n_refusals_told; // units of which the Placement was told where they may not run
         ListNode to_schedule, unscheduled, preempted; // Unit.*, of those that are pending or stranded
         // Unit.to_schedule, too: who is judged before the next round, last of all those that need its Scheduler; and who
         // was, and is again before the one after that.

@@ -128,9 +128,10 @@ void scheduler_add_new_nodes(Leader *l) {
                 list_unlink(&new[n++]->new);
         }
         qsort(new, n, sizeof *new, by_number);
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
                 add_node(l, new[i]);
-        fleet_units_mark_all(l);
+                fleet_units_mark(l, new[i]->host);
+        }
         for (size_t i = 0; i < n; i++)
                 if (new[i]->host->labels_due)
                         label_host(l, new[i]->host);

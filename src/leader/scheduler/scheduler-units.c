@@ -79,20 +79,26 @@ static int class_of(Leader *l, const char *name, const UnitOptions *options, uin
         return r;
 }
 
-enum { REFUSALS = 16 * 1024 }; // nodes that are looked at in one turn, at about 0.2 us each
+enum { REFUSALS = 2048 }; // units, or nodes that are named for them, in one turn, at about 1 us each
 
-// Where a unit may not run since a host runs it from fleet's directory. Where it is recorded it stays. It takes as long as there are nodes.
-static void bar_fleet_units(Leader *l, const char *name, uint32_t unit) {
+// Where alone a unit may run since hosts run it from fleet's directory: where one of them takes it over, and where it is recorded.
+// How many nodes that are.
+static size_t confine_fleet_unit(Leader *l, const char *name, uint32_t unit) {
+        Placement *p = l->places->placement;
         const UnitEntry *e = fleet_units_has(l, name) ? cluster_state_find_unit(l->state, name) : NULL;
+        const Node *n = e && unit_has_place(e) ? node_find(l, e->record->node) : NULL;
+        FleetUnitNodes nodes;
+        size_t n_nodes = 0;
 
         if (!fleet_units_has(l, name))
-                return;
-        for (uint32_t i = 0; i < l->places->n_nodes; i++) {
-                const Node *n = l->places->nodes[i];
-
-                if (n && fleet_units_bars(l, name, n) && !(e && unit_has_place(e) && e->record->node == n->number))
-                        placement_unit_exclude(l->places->placement, unit, i);
-        }
+                return 0;
+        placement_unit_confine(p, unit);
+        if (n && n->place)
+                placement_unit_admit(p, unit, n->place - 1);
+        for (nodes = fleet_units_nodes(l, name); (n = fleet_units_next_node(&nodes)); n_nodes++)
+                if (n->place)
+                        placement_unit_admit(p, unit, n->place - 1);
+        return n_nodes;
 }
 
 static uint32_t add_unit(Leader *l, Unit *u, uint32_t class, uint32_t role, int16_t priority) {
@@ -103,7 +109,7 @@ static uint32_t add_unit(Leader *l, Unit *u, uint32_t class, uint32_t role, int1
         l->places->n_renumbered++;
         for (const Exclusion *x = unit_work_seen(u)->exclusions; x; x = x->next)
                 scheduler_on_exclusion(l, u, x->node, true);
-        bar_fleet_units(l, u->name, number);
+        (void) confine_fleet_unit(l, u->name, number);
         return number;
 }
 
@@ -124,7 +130,7 @@ uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest) {
         strcpy(g->name, name);
         placement_unit_add(t->placement, g->name, t->anything, t->role, 0, &g->unit);
         oom_check(map_add_str(&t->guests, g->name, g));
-        bar_fleet_units(l, name, g->unit);
+        (void) confine_fleet_unit(l, name, g->unit);
         return g->unit;
 }
 
@@ -287,18 +293,16 @@ void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool exclud
                 placement_unit_readmit(l->places->placement, unit, n ? n->place - 1 : PLACEMENT_NONE);
 }
 
-// How many nodes were looked at for it.
+// What that took, as REFUSALS counts it.
 static size_t sync_refusals_of(Leader *l, Unit *u) {
         uint32_t unit = l->places ? number_in_placement(l, u->name, u) : PLACEMENT_NONE;
 
         list_unlink(&unit_work(l, u)->refusals_due);
+        l->n_refusals_told++;
         scheduler_on_exclusion(l, u, 0, false);
         for (const Exclusion *x = unit_work_seen(u)->exclusions; x; x = x->next)
                 scheduler_on_exclusion(l, u, x->node, true);
-        if (unit == PLACEMENT_NONE)
-                return 1;
-        bar_fleet_units(l, u->name, unit);
-        return fleet_units_has(l, u->name) ? l->places->n_nodes : 1;
+        return unit == PLACEMENT_NONE ? 1 : 1 + confine_fleet_unit(l, u->name, unit);
 }
 
 void scheduler_sync_refusals(Leader *l) {

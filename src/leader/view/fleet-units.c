@@ -2,7 +2,7 @@
 
 // See fleet-units.h. A name has a list of the hosts that run it, mostly one.
 //
-// Happy path: a host names what it runs -> the Placement bars those names on all other nodes (scheduler_sync_refusals()) -> a start goes
+// Happy path: a host names what it runs -> the Placement confines those names to it (scheduler_sync_refusals()) -> a start goes
 // to the host, which takes the unit over and names it no more.
 //
 // A host that names more than FLEET_UNITS_MAX, or what is no name of a unit, is believed as far as that.
@@ -63,32 +63,25 @@ static void drop_all(Leader *l, Host *h, bool marks) {
         h->fleet.directory = NULL;
 }
 
-static Holder *holder_of(const FleetUnit *f, const Host *h) {
-        list_foreach (i, &f->holders)
-                if (CONTAINER_OF(i, Holder, of_name)->host == h)
-                        return CONTAINER_OF(i, Holder, of_name);
-        return NULL;
-}
+// Marks the unit if the name is new there, or if `marks`. `known`: Holder by name, of this host; thousands may name the unit.
+static void add(Leader *l, Host *h, Map *known, const char *name, bool marks) {
+        Holder *x = map_find_str(known, name);
+        FleetUnit *f;
 
-// Marks the unit if the name is new there, or if `marks`: each mark costs a look at all nodes.
-static void add(Leader *l, Host *h, const char *name, bool marks) {
-        FleetUnit *f = find(l, name);
-        Holder *x;
-
-        if (unit_name_kind(name, NULL) == UNIT_NAME_INVALID)
-                return;
-        if (!f) {
-                f = oom_checked(calloc(1, sizeof *f + strlen(name) + 1));
-                strcpy(f->name, name);
-                list_init(&f->holders);
-                oom_check(map_add_str(&l->fleet_units, f->name, f));
-        }
-        x = holder_of(f, h);
         if (x) {
                 x->named = true;
                 if (marks)
                         mark(l, name);
                 return;
+        }
+        if (unit_name_kind(name, NULL) == UNIT_NAME_INVALID)
+                return;
+        f = find(l, name);
+        if (!f) {
+                f = oom_checked(calloc(1, sizeof *f + strlen(name) + 1));
+                strcpy(f->name, name);
+                list_init(&f->holders);
+                oom_check(map_add_str(&l->fleet_units, f->name, f));
         }
         x = oom_checked(calloc(1, sizeof *x));
         x->unit = f;
@@ -96,6 +89,7 @@ static void add(Leader *l, Host *h, const char *name, bool marks) {
         x->named = true;
         list_append(&f->holders, &x->of_name);
         list_append(&h->fleet.units, &x->of_host);
+        oom_check(map_add_str(known, f->name, x));
         mark(l, name);
 }
 
@@ -114,6 +108,7 @@ static void set_unknown(Leader *l, Host *h, bool unknown) {
 }
 
 void fleet_units_set(Leader *l, Host *h, const Argosy__FleetUnits *said) {
+        Map known = {};
         bool marks;
 
         set_unknown(l, h, said && !*said->directory);
@@ -128,16 +123,21 @@ void fleet_units_set(Leader *l, Host *h, const Argosy__FleetUnits *said) {
         h->fleet.directory = oom_checked(strndup(said->directory, REASON_MAX));
         h->fleet.taken_over = said->taken_over;
         h->fleet.runs = said->fleet_runs;
-        list_foreach (i, &h->fleet.units)
-                CONTAINER_OF(i, Holder, of_host)->named = false;
+        list_foreach (i, &h->fleet.units) {
+                Holder *x = CONTAINER_OF(i, Holder, of_host);
+
+                x->named = false;
+                oom_check(map_add_str(&known, x->unit->name, x));
+        }
         for (size_t i = 0; i < said->n_units && i < FLEET_UNITS_MAX; i++)
-                add(l, h, said->units[i], marks);
+                add(l, h, &known, said->units[i], marks);
+        map_done(&known);
         drop_unnamed(l, h);
 }
 
-void fleet_units_mark_all(Leader *l) {
-        map_foreach (slot, &l->fleet_units)
-                mark(l, ((FleetUnit *) slot->value)->name);
+void fleet_units_mark(Leader *l, const Host *h) {
+        list_foreach (i, &h->fleet.units)
+                mark(l, CONTAINER_OF(i, Holder, of_host)->unit->name);
 }
 
 void fleet_units_clear(Leader *l) {
@@ -153,6 +153,31 @@ bool fleet_units_has(const Leader *l, const char *name) {
 
 static bool takes_over(const Host *h) {
         return h->fleet.taken_over && !h->fleet.runs;
+}
+
+static const Node *system_node(const Host *h) {
+        list_foreach (i, &h->nodes)
+                if (streq(CONTAINER_OF(i, Node, of_host)->manager, "system"))
+                        return CONTAINER_OF(i, Node, of_host);
+        return NULL;
+}
+
+FleetUnitNodes fleet_units_nodes(const Leader *l, const char *name) {
+        const FleetUnit *f = find(l, name);
+
+        return f ? (FleetUnitNodes){f->holders.next, &f->holders} : (FleetUnitNodes){};
+}
+
+const Node *fleet_units_next_node(FleetUnitNodes *nodes) {
+        while (nodes->at != nodes->end) {
+                const Host *h = CONTAINER_OF(nodes->at, const Holder, of_name)->host;
+                const Node *n = takes_over(h) ? system_node(h) : NULL;
+
+                nodes->at = nodes->at->next;
+                if (n)
+                        return n;
+        }
+        return NULL;
 }
 
 bool fleet_units_bars(const Leader *l, const char *name, const Node *n) {

@@ -22,6 +22,11 @@ bool fleet_units_bars(const Leader *l, const char *name, const Node *n);
 bool fleet_units_unknown(const Leader *l, char *ret, size_t size);
 // Who runs it, why nobody takes it over, and what to do about that: in one sentence. False: nobody runs it.
 bool fleet_units_why(const Leader *l, const char *name, char *ret, size_t size);
-// A node is new: it is barred for all of them that have a record.
-void fleet_units_mark_all(Leader *l);
+// The nodes that take a unit of that name over, one after the other; NULL: no more of them. Nothing may be said of fleet's units meanwhile.
+typedef struct FleetUnitNodes {
+        const ListNode *at, *end;
+} FleetUnitNodes;
+FleetUnitNodes fleet_units_nodes(const Leader *l, const char *name);
+const Node *fleet_units_next_node(FleetUnitNodes *nodes);
+void fleet_units_mark(Leader *l, const Host *h); // a node of its own is new: all that it names
 void fleet_units_clear(Leader *l); // of all hosts; marks nothing

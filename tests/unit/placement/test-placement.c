@@ -293,10 +293,35 @@ static void a_unit_stays_away_from_where_it_failed_until_it_is_readmitted(void *
         done(f);
 }
 
+static void a_confined_unit_goes_only_where_it_is_admitted(void **state) {
+        Fixture *f = hosts(4);
+        uint32_t a = add(f, "a", f->class), b = add(f, "b", f->class), c = add(f, "c", f->class), node;
+
+        placement_unit_confine(f->p, a);
+        assert_int_equal(placement_move(f->p, a, SEC), PLACEMENT_NONE);
+        placement_unit_admit(f->p, a, 2);
+        placement_unit_admit(f->p, a, 3);
+        assert_int_equal(placement_move(f->p, a, SEC), 2);
+        placement_unit_put(f->p, b, 2); // now the other one is the better
+        assert_int_equal(placement_unit_follow(f->p, c, a), 0);
+        placement_unit_exclude(f->p, a, 2);
+        assert_int_equal(placement_move(f->p, a, SEC), 3);
+        placement_unit_exclude(f->p, a, 3); // that it is admitted is known beside it
+        assert_int_equal(placement_move(f->p, a, SEC), PLACEMENT_NONE);
+        placement_unit_readmit(f->p, a, 2);
+        assert_int_equal(placement_move(f->p, a, SEC), 2);
+        placement_node_add(f->p, 0, NULL, 0, &node); // one more changes nothing
+        assert_true(unit_excluded(f->p, a, node));
+        placement_unit_readmit(f->p, a, PLACEMENT_NONE);
+        assert_false(unit_excluded(f->p, a, 0));
+        assert_false(unit_excluded(f->p, a, node));
+        done(f);
+}
+
 static void exclusions_end_one_by_one_with_their_unit_and_with_their_node(void **state) {
         enum { NODES = 8, UNITS = 20 };
         Fixture *f = hosts(NODES);
-        bool excluded[UNITS][NODES] = {}, gone[NODES] = {};
+        bool excluded[UNITS][NODES] = {}, admitted[UNITS][NODES] = {}, confined[UNITS] = {}, gone[NODES] = {};
         uint32_t units[UNITS];
         unsigned seed = 1;
 
@@ -310,14 +335,23 @@ static void exclusions_end_one_by_one_with_their_unit_and_with_their_node(void *
                         placement_node_remove(f->p, n);
                         gone[n] = true;
                         for (unsigned i = 0; i < UNITS; i++)
-                                excluded[i][n] = false;
-                } else if (step % 50 == 49) {
-                        placement_unit_readmit(f->p, units[u], PLACEMENT_NONE);
+                                excluded[i][n] = admitted[i][n] = false;
+                } else if (step % 50 == 49 || step % 100 == 98) {
+                        if (step % 50 == 49)
+                                placement_unit_readmit(f->p, units[u], PLACEMENT_NONE);
+                        else {
+                                placement_unit_remove(f->p, units[u]);
+                                units[u] = add(f, "u", f->class);
+                        }
                         memset(excluded[u], 0, sizeof excluded[u]);
-                } else if (step % 100 == 98) {
-                        placement_unit_remove(f->p, units[u]);
-                        units[u] = add(f, "u", f->class);
-                        memset(excluded[u], 0, sizeof excluded[u]);
+                        memset(admitted[u], 0, sizeof admitted[u]);
+                        confined[u] = false;
+                } else if (step % 40 == 7) {
+                        placement_unit_confine(f->p, units[u]);
+                        confined[u] = true;
+                } else if (step % 4 == 1 && confined[u] && !gone[n]) {
+                        placement_unit_admit(f->p, units[u], n);
+                        admitted[u][n] = true;
                 } else if (excluded[u][n]) {
                         placement_unit_readmit(f->p, units[u], n);
                         excluded[u][n] = false;
@@ -327,7 +361,8 @@ static void exclusions_end_one_by_one_with_their_unit_and_with_their_node(void *
                 }
                 for (unsigned i = 0; i < UNITS; i++)
                         for (unsigned k = 0; k < NODES; k++)
-                                assert_int_equal(unit_excluded(f->p, units[i], k), excluded[i][k]);
+                                assert_int_equal(unit_excluded(f->p, units[i], k),
+                                                 excluded[i][k] || (confined[i] && !admitted[i][k]));
         }
         done(f);
 }
@@ -695,6 +730,7 @@ int main(void) {
                 cmocka_unit_test(what_is_on_a_lost_node_stays_until_it_is_released),
                 cmocka_unit_test(a_penalty_fades),
                 cmocka_unit_test(a_unit_stays_away_from_where_it_failed_until_it_is_readmitted),
+                cmocka_unit_test(a_confined_unit_goes_only_where_it_is_admitted),
                 cmocka_unit_test(exclusions_end_one_by_one_with_their_unit_and_with_their_node),
                 cmocka_unit_test(the_role_that_has_the_least_for_its_weight_goes_next),
                 cmocka_unit_test(a_limit_holds_and_is_told),

@@ -3,9 +3,11 @@
 // What a host runs from fleet's directory starts nowhere else.
 #include <errno.h>
 
+#include "batch.h"
 #include "leader-private.h"
-#include "leader-rig.h"
+#include "leader-rig-private.h"
 #include "registry.h"
+#include "scheduler.h"
 #include "sessions.h"
 #include "test.h"
 #include "unit-work.h"
@@ -152,7 +154,27 @@ static void a_new_leader_hears_of_them_anew(void **state) {
         assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0); // its Attach said none
 }
 
-// It says all of them whenever one has changed; to look again at each of those that have not would cost all nodes times all names.
+// Only its own names are looked at, and none that others have named, however many these are.
+static void a_new_host_costs_nobody_a_look(void **state) {
+        _cleanup_(batch_done) Batch b = {};
+        uint64_t looks;
+
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
+        says(2, true, false, "web.service", NULL);
+        assert_int_equal(rig_change(&g, START, "web.service", NULL)->status, 0);
+        looks = g.leader->n_refusals_told;
+        batch_host(&b, 0, "newcomer", 1)->port = 7070;
+        rig_add_host(&g, true, 1);
+        rig_propose(&g, &b);
+        rig_settle(&g);
+        assert_int_equal(rig_change(&g, START, "other.service", SERVICE)->status, 0);
+        assert_int_not_equal(node_find(g.leader, 4)->place, 0);
+        assert_int_equal(g.leader->n_refusals_told, looks);
+        assert_false(scheduler_node_admits(g.leader, node_find(g.leader, 4), "web.service"));
+        assert_true(scheduler_node_admits(g.leader, node_find(g.leader, 2), "web.service"));
+}
+
+// It says all of them whenever one has changed; only those are looked at again that have.
 static void only_what_has_changed_is_looked_at(void **state) {
         Argosy__FleetUnits m = ARGOSY__FLEET_UNITS__INIT;
         char *names[] = {(char *) "a.service", (char *) "b.service"};
@@ -187,6 +209,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(what_runs_is_not_touched_by_that, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_host_that_is_lost_keeps_nobody_waiting, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_healthy_unit_stays_where_it_is, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_new_host_costs_nobody_a_look, setup, teardown),
                 cmocka_unit_test_setup_teardown(only_what_has_changed_is_looked_at, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_new_leader_hears_of_them_anew, setup, teardown),
         };

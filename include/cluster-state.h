@@ -250,6 +250,8 @@ int spec_entry_file(SpecEntry *spec, const UnitFile **ret) _warn_unused_;
 
 // By number, ascending.
 const HostEntry *cluster_state_hosts(const ClusterState *s, size_t *ret_n);
+// The one with the next higher number; NULL: there is none.
+const Argosy__HostRecord *cluster_state_next_host(const ClusterState *s, uint32_t after);
 const Argosy__HostRecord *cluster_state_find_host(const ClusterState *s, uint32_t host);
 const Argosy__HostRecord *cluster_state_find_host_by_pin(const ClusterState *s, const Hash *pin);
 const Argosy__HostRecord *cluster_state_find_host_by_node(const ClusterState *s, uint32_t node);

@@ -17,7 +17,7 @@
 // Scheduler has to know of refusals and nodes is pulled whenever one is made (scheduler_new()), so that
 // questions between two turns are answered by the same tables.
 //
-// No turn is long: who begins to lead follows BUILD_UNITS records in each, and leads when the tables are whole
+// No turn is long: who begins to lead follows BUILD_RECORDS records in each, and leads when the tables are whole
 // (followers_build_some()). Of units that were touched, thousands when a host attaches or is lost, PULLED_UNITS are
 // pulled at a time, and nobody decides before the last of them. Who leads no more gives all tables to the pool as they
 // are (retired-tables.c): nobody is told of the end of each unit.
@@ -77,7 +77,7 @@
 #include "why.h"
 
 enum {
-        BUILD_UNITS = 256,   // records that are followed in one turn, at about 15 us each
+        BUILD_RECORDS = 256, // of hosts, nodes and units, that are followed in one turn, at up to 15 us each
         PULLED_UNITS = 2048, // marks of units, at about 1 us each
 };
 
@@ -237,15 +237,21 @@ static void follow_hosts(Leader *l) {
         l->features_due = true;
 }
 
-// A unit that changed while the tables are made, whether that has come to it or not: nobody is in session.
+static void follow_one_early(Leader *l, UnitEntry *e) {
+        Unit *u = unit_of(l, e);
+
+        follow_unit(l, u, e);
+        unit_mark_unused(l, u);
+}
+
+// A unit that changed while the tables are made, whether that has come to it or not: nobody is in session. Before all nodes are there
+// it is left to the walk.
 static void follow_early(Leader *l) {
         UnitEntry *e;
 
         while ((e = cluster_state_next_dirty(l->state))) {
-                Unit *u = unit_of(l, e);
-
-                follow_unit(l, u, e);
-                unit_mark_unused(l, u);
+                if (l->hosts_known)
+                        follow_one_early(l, e);
                 cluster_state_dirty_done(l->state, e);
         }
         open_jobs_on_applied(l);
@@ -337,10 +343,10 @@ void followers_build_begin(Leader *l) {
         event_stream_begin(l);
         l->hosts_revision = cluster_state_hosts_revision(l->state);
         authorization_begin(l);
-        registry_build_hosts(l);
         open_jobs_build_begin(l);
         scheduler_open(l);
-        cluster_state_walk_begin(l->state);
+        l->hosts_walked = 0;
+        l->hosts_known = false;
 }
 
 static void end_build(Leader *l) {
@@ -354,13 +360,37 @@ static void end_build(Leader *l) {
         leader_mark(l);
 }
 
-bool followers_build_some(Leader *l) {
-        UnitEntry *e = NULL;
+static bool build_hosts(Leader *l, size_t *left) {
+        if (l->hosts_known)
+                return true;
+        if (!registry_build_hosts(l, left) || !scheduler_build_nodes(l, left))
+                return false;
+        l->hosts_known = true;
+        cluster_state_walk_begin(l->state); // from here on what changes is followed
+        return true;
+}
 
-        for (unsigned n = 0; n < BUILD_UNITS && (e = cluster_state_walk_next(l->state)); n++)
+// Hosts, and then the nodes that these have, before the units that are there. True: there are no more.
+static bool build_units(Leader *l) {
+        size_t left = BUILD_RECORDS;
+        UnitEntry *e;
+
+        if (!build_hosts(l, &left))
+                return false;
+        for (; left > 0; left--) {
+                e = cluster_state_walk_next(l->state);
+                if (!e)
+                        return true;
                 follow_unit(l, unit_of(l, e), e);
+        }
+        return false;
+}
+
+bool followers_build_some(Leader *l) {
+        bool units = build_units(l);
+
         (void) followers_pull(l);
-        if (e || !open_jobs_build_some(l)) { // units before the jobs that are about them
+        if (!units || !open_jobs_build_some(l)) { // units before the jobs that are about them
                 leader_mark(l);
                 return false;
         }

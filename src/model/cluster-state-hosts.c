@@ -22,7 +22,8 @@ const HostEntry *cluster_state_hosts(const ClusterState *s, size_t *ret_n) {
         return s->hosts;
 }
 
-static HostEntry *find_host_entry(const ClusterState *s, uint32_t host) {
+// Where the host of that number is, or would be.
+static size_t place_of(const ClusterState *s, uint32_t host) {
         size_t low = 0, high = s->n_hosts;
 
         while (low < high) {
@@ -33,7 +34,19 @@ static HostEntry *find_host_entry(const ClusterState *s, uint32_t host) {
                 else
                         high = middle;
         }
-        return low < s->n_hosts && s->hosts[low].record->host == host ? &s->hosts[low] : NULL;
+        return low;
+}
+
+static HostEntry *find_host_entry(const ClusterState *s, uint32_t host) {
+        size_t at = place_of(s, host);
+
+        return at < s->n_hosts && s->hosts[at].record->host == host ? &s->hosts[at] : NULL;
+}
+
+const Argosy__HostRecord *cluster_state_next_host(const ClusterState *s, uint32_t after) {
+        size_t at = after == UINT32_MAX ? s->n_hosts : place_of(s, after + 1);
+
+        return at < s->n_hosts ? s->hosts[at].record : NULL;
 }
 
 const Argosy__HostRecord *cluster_state_find_host(const ClusterState *s, uint32_t host) {

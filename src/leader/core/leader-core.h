@@ -172,6 +172,8 @@ struct Leader {
         Companions companions; // which templates stand beside which units
         Dependencies dependencies;
         LeaseTable leases;
+        uint32_t hosts_walked; // number of the last that a leader that begins has looked at
+        bool hosts_known;      // to one that begins: all of them, and their nodes
         HostCounts n_hosts;
         bool clocks_disagreed;   // people were told: host-clocks.c alone
         bool wall_changed;       // what is due by leader_wall() is to be looked at again

@@ -2,7 +2,7 @@
 //
 // Nodes and hosts in the Placement. Those that have changed (host_touch()) are told to it when somebody is about to
 // place something, and their labels if the log says something else of them; the labels of all if there is more that is
-// looked for in them.
+// looked for in them. Who begins to lead tells it of some in each turn, before any unit.
 #include <errno.h>
 
 #include "array.h"
@@ -59,6 +59,7 @@ static void add_node(Leader *l, Node *n) {
         placement_node_add(t->placement, h->place - 1, NULL, 0, &number);
         n->place = number + 1;
         n->place_labels = 0;
+        h->labels_due = true; // also if others of its nodes have theirs
         t->n_renumbered++;
         if (number >= t->n_nodes) {
                 size_t before = t->n_nodes;
@@ -70,8 +71,14 @@ static void add_node(Leader *l, Node *n) {
         host_mark_place(l, h);
 }
 
+// A node and its number, so that a sort looks at no node.
+typedef struct NewNode {
+        uint32_t number;
+        Node *node;
+} NewNode;
+
 static int by_number(const void *a, const void *b) {
-        const Node *x = *(Node *const *) a, *y = *(Node *const *) b;
+        const NewNode *x = a, *y = b;
 
         return (x->number > y->number) - (x->number < y->number);
 }
@@ -115,26 +122,43 @@ static size_t count(const ListNode *list) {
         return n;
 }
 
-// In the order of their numbers, which decides between equals.
-void scheduler_add_new_nodes(Leader *l) {
-        _cleanup_free_ Node **new = NULL;
+// Their numbers decide between equals.
+static void sort_new_nodes(Leader *l) {
+        _cleanup_free_ NewNode *new = oom_checked(calloc(count(&l->nodes_new) + 1, sizeof *new));
         size_t n = 0;
+
+        while (!list_is_empty(&l->nodes_new)) {
+                Node *node = CONTAINER_OF(l->nodes_new.next, Node, new);
+
+                list_unlink(&node->new);
+                new[n++] = (NewNode){node->number, node};
+        }
+        qsort(new, n, sizeof *new, by_number);
+        for (size_t i = 0; i < n; i++)
+                list_append(&l->nodes_new, &new[i].node->new);
+}
+
+void scheduler_add_new_nodes(Leader *l) {
+        ListNode added = LIST_INIT(added);
 
         if (list_is_empty(&l->nodes_new))
                 return;
-        new = oom_checked(calloc(count(&l->nodes_new), sizeof *new));
+        sort_new_nodes(l);
         while (!list_is_empty(&l->nodes_new)) {
-                new[n] = CONTAINER_OF(l->nodes_new.next, Node, new);
-                list_unlink(&new[n++]->new);
+                Node *n = CONTAINER_OF(l->nodes_new.next, Node, new);
+
+                list_unlink(&n->new);
+                list_append(&added, &n->new);
+                add_node(l, n);
+                fleet_units_mark(l, n->host);
         }
-        qsort(new, n, sizeof *new, by_number);
-        for (size_t i = 0; i < n; i++) {
-                add_node(l, new[i]);
-                fleet_units_mark(l, new[i]->host);
+        while (!list_is_empty(&added)) {
+                Node *n = CONTAINER_OF(added.next, Node, new);
+
+                list_unlink(&n->new);
+                if (n->host->labels_due)
+                        label_host(l, n->host);
         }
-        for (size_t i = 0; i < n; i++)
-                if (new[i]->host->labels_due)
-                        label_host(l, new[i]->host);
 }
 
 static void label_all_hosts(Leader *l) {
@@ -181,20 +205,35 @@ static void sync_host(Leader *l, Host *h) {
         }
 }
 
+static void sync_due(Leader *l, Host *h) {
+        if (h->labels_due)
+                label_host(l, h);
+        list_unlink(&h->place_due);
+        sync_host(l, h);
+}
+
+bool scheduler_build_nodes(Leader *l, size_t *left) {
+        if (!l->places->sorted)
+                sort_new_nodes(l);
+        l->places->sorted = true;
+        for (; *left > 0 && !list_is_empty(&l->nodes_new); (*left)--) {
+                Node *n = CONTAINER_OF(l->nodes_new.next, Node, new);
+
+                list_unlink(&n->new);
+                add_node(l, n);
+                sync_due(l, n->host);
+        }
+        return list_is_empty(&l->nodes_new);
+}
+
 void scheduler_sync_nodes(Leader *l, uint32_t without_host) {
         Host *out = without_host ? host_find(l, without_host) : NULL;
 
         scheduler_add_new_nodes(l);
         if (l->places->labels_due)
                 label_all_hosts(l);
-        while (!list_is_empty(&l->places_due)) {
-                Host *h = CONTAINER_OF(l->places_due.next, Host, place_due);
-
-                if (h->labels_due)
-                        label_host(l, h);
-                list_unlink(&h->place_due);
-                sync_host(l, h);
-        }
+        while (!list_is_empty(&l->places_due))
+                sync_due(l, CONTAINER_OF(l->places_due.next, Host, place_due));
         if (!out)
                 return;
         list_foreach (i, &out->nodes)

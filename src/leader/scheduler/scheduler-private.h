@@ -22,6 +22,7 @@ struct SchedulerTables {
         uint64_t roles_revision; // of the records as they are here
         uint32_t role, anything; // ROLE_DEFAULT's number; the class of units that nothing is known of
         bool labels_due; // of all nodes: there are new resources to be looked for
+        bool sorted;             // the nodes that a leader that begins has found
         Node **nodes;            // by number in the Placement
         size_t n_nodes;
         Map guests; // Guest by name: units without a record, while a Scheduler lives

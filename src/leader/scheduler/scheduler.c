@@ -381,7 +381,6 @@ void scheduler_open(Leader *l) {
         (void) scheduler_sync_roles(l);
         r = placement_class_get(t->placement, &(PlacementSpec){}, &t->anything);
         assert(r == 0); // it names nothing of which there may be too many
-        scheduler_sync_nodes(l, 0);
 }
 
 SchedulerTables *scheduler_close(Leader *l) {

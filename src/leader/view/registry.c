@@ -3,7 +3,7 @@
 // The tables of what exists: hosts and nodes as the log has them, units, and which nodes refuse them; see tables.h for
 // who lives how long. What is seen of a unit on a node is in unit-on-node.c. Nothing is decided here.
 //
-// An entry of the log names the hosts that it is about, and only these are looked at; a new leader looks at all. Tables
+// An entry of the log names the hosts that it is about, and only these are looked at; a new leader looks at all, some in each turn. Tables
 // that had missed something would lie from then on, so want of memory ends the process (oom.h).
 #include <errno.h>
 
@@ -237,13 +237,17 @@ static void mark_hosts_due(Leader *l) {
         l->waiters_all = true;
 }
 
-void registry_build_hosts(Leader *l) {
-        size_t n;
-        const HostEntry *hosts = cluster_state_hosts(l->state, &n);
+// One that comes or changes meanwhile is followed as always, whether the walk has come to it or not.
+bool registry_build_hosts(Leader *l, size_t *left) {
+        const Argosy__HostRecord *next;
 
-        for (size_t i = 0; i < n; i++)
-                sync_host(l, hosts[i].record->host, hosts[i].record);
-        mark_hosts_due(l);
+        for (; (next = cluster_state_next_host(l->state, l->hosts_walked)) && *left > 0; (*left)--) {
+                l->hosts_walked = next->host;
+                sync_host(l, next->host, next);
+        }
+        if (!next)
+                mark_hosts_due(l);
+        return !next;
 }
 
 void registry_sync_hosts(Leader *l) {

@@ -5,9 +5,10 @@
 
 #include "leader-core.h"
 
-// Hosts and nodes as the log has them now: all of them when this leader begins, then those that are said to have changed.
-// Nodes that it has no more are in Leader.nodes_gone. A new host gets a full lease.
-void registry_build_hosts(Leader *l);
+// Hosts and nodes as the log has them now: all of them when this leader begins, up to *left in a turn, from that of the number
+// Leader.hosts_walked on (true: there are no more); then those that are said to have changed. Nodes that it has no more are in
+// Leader.nodes_gone. A new host gets a full lease.
+bool registry_build_hosts(Leader *l, size_t *left);
 void registry_sync_hosts(Leader *l);
 void registry_on_unit(Leader *l, Unit *u, UnitEntry *e); // its record
 // Hosts lose what was of this term, and those that are not linked go. All lists and deadlines begin anew: what was in them,

@@ -94,6 +94,7 @@ WRAP(int, leader_request_lent,
      (Leader * l, const Argosy__Author *author, const Argosy__Request *q, LeaderRespond respond, void *data,
       uint64_t *ret),
      (l, author, q, respond, data, ret), q->what_case)
+WRAP(bool, leader_set_leading, (Leader * l, bool leading, uint64_t term), (l, leading, term), leading)
 WRAP_VOID(leader_on_message, (Leader * l, uint32_t host, Argosy__ToVoter *m), (l, host, m), m->msg_case)
 WRAP_VOID(leader_on_host_link, (Leader * l, uint32_t host, const Argosy__ToVoter__Hello *hello),
           (l, host, hello), host)

@@ -103,9 +103,16 @@ static void drop_node(Leader *l, Node *n) {
 
 // ------------------------------------------------------------------------------------------------ marks
 
-static void refresh_units_of(Leader *l, const Node *n) {
+static void spend(size_t *left, size_t n) {
+        *left -= MIN_OF(*left, n);
+}
+
+static void follow_node(Leader *l, Node *n) {
         list_foreach (i, &n->placed)
                 disruption_budget_refresh(l, CONTAINER_OF(i, Unit, placed));
+        listings_on_node(l, n);
+        event_mark(l, &n->event);
+        event_mark_units_of(l, n);
 }
 
 static void follow_touched(Leader *l, Unit *u) {
@@ -120,48 +127,53 @@ static void follow_touched(Leader *l, Unit *u) {
                 unit_mark_unused(l, u);
 }
 
-static bool pull_touched(Leader *l) {
-        for (unsigned n = 0; n < PULLED_UNITS && !list_is_empty(&l->touched); n++) {
+static void pull_nodes(Leader *l, size_t *left) {
+        while (*left > 0 && !list_is_empty(&l->nodes_touched)) {
+                Node *n = CONTAINER_OF(l->nodes_touched.next, Node, touched);
+
+                list_unlink(&n->touched);
+                spend(left, 1 + n->n_placed + n->n_units_on_node);
+                follow_node(l, n);
+        }
+}
+
+static void pull_units(Leader *l, size_t *left) {
+        for (; *left > 0 && !list_is_empty(&l->released); (*left)--) { // it may be time for a placement round, too
+                Unit *u = CONTAINER_OF(l->released.next, UnitWork, released)->unit;
+
+                list_unlink(&unit_work(l, u)->released);
+                orders_release(l, u);
+        }
+        for (; *left > 0 && !list_is_empty(&l->touched); (*left)--) {
                 Unit *u = CONTAINER_OF(l->touched.next, UnitWork, touched)->unit;
 
                 list_unlink(&unit_work(l, u)->touched);
                 l->n_pulled++;
                 follow_touched(l, u);
         }
-        if (list_is_empty(&l->touched))
-                return true;
-        leader_mark(l);
-        return false;
 }
 
-bool followers_pull(Leader *l) {
-        bool all;
-
-        node_calls_on_sessions_ended(l);
-        while (!list_is_empty(&l->nodes_touched)) {
-                Node *n = CONTAINER_OF(l->nodes_touched.next, Node, touched);
-
-                list_unlink(&n->touched);
-                refresh_units_of(l, n);
-                listings_on_node(l, n);
-                event_mark(l, &n->event);
-                event_mark_units_of(l, n);
-        }
-        while (!list_is_empty(&l->released)) { // it may be time for a placement round, too
-                Unit *u = CONTAINER_OF(l->released.next, UnitWork, released)->unit;
-
-                list_unlink(&unit_work(l, u)->released);
-                orders_release(l, u);
-        }
-        all = pull_touched(l);
-        while (!list_is_empty(&l->unused)) { // last: who has a mark now is asked about again when that is pulled
+static void drop_unused(Leader *l, size_t *left) {
+        for (; *left > 0 && !list_is_empty(&l->unused); (*left)--) {
                 Unit *u = CONTAINER_OF(l->unused.next, UnitWork, unused)->unit;
 
                 list_unlink(&unit_work(l, u)->unused);
                 if (!unit_is_used(u))
                         drop_unit(l, u);
         }
-        return all;
+}
+
+bool followers_pull(Leader *l) {
+        size_t left = PULLED_UNITS;
+
+        node_calls_on_sessions_ended(l);
+        pull_nodes(l, &left);
+        pull_units(l, &left);
+        drop_unused(l, &left); // last: who has a mark now is asked about again when that is pulled
+        if (list_is_empty(&l->nodes_touched) && list_is_empty(&l->released) && list_is_empty(&l->touched) && list_is_empty(&l->unused))
+                return true;
+        leader_mark(l);
+        return false;
 }
 
 // ------------------------------------------------------------------------------------------------ the log
@@ -290,23 +302,27 @@ static void follow_wall(Leader *l) {
                 authorization_on_wall(l);
 }
 
+// Others go on in the next turn, before anybody decides by what they keep.
+static bool decide_nothing(Leader *l) {
+        if (leader_has_authority(l))
+                sessions_acknowledge(l);
+        return true;
+}
+
 bool followers_turn(Leader *l) {
+        bool expired;
+
         if (l->wall_changed)
                 follow_wall(l);
+        expired = sessions_expire_some(l);
         sessions_take_some(l);
-        if (!followers_pull(l)) { // before anybody decides by what they keep
-                if (leader_has_authority(l))
-                        sessions_acknowledge(l);
-                return true;
-        }
+        if (!followers_pull(l) || !expired)
+                return decide_nothing(l);
         listings_step(l);
         node_calls_turn(l);
         why_turn(l);
-        if (!orders_globals(l) || !scheduler_sync_refusals_step(l)) { // the same
-                if (leader_has_authority(l))
-                        sessions_acknowledge(l);
-                return true;
-        }
+        if (!orders_globals(l) || !scheduler_sync_refusals_step(l))
+                return decide_nothing(l);
         if (l->mass_loss_due)
                 mass_loss_controller_judge(l);
         held_jobs_step(l); // before requests are decided: those that may go are among them

@@ -478,7 +478,7 @@ static void stop_leading(Leader *l) {
         l->barriers_pause_us = 0;
         l->rebalance_due_us = l->tombstones_due_us = l->token_expiry_us = 0;
         access_tokens_clear(l);
-        l->in_mass_loss = false;
+        l->in_mass_loss = l->leases_due = false;
 }
 
 bool leader_set_leading(Leader *l, bool leading, uint64_t term) {

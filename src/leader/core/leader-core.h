@@ -240,6 +240,7 @@ struct Leader {
 
         // ---- hosts
         ListNode lived_due;                     // Host.lived_due
+        bool leases_due;                        // more of them may have expired, and nobody decides before that is known
         ListNode attaches_due;                  // Host.attach_due: not all that they hold is taken
         ListNode barriers_due, barriers_flying; // Host.barrier_queue: for the next barrier; of the one on its way
         bool barrier_flying;

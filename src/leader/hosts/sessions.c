@@ -57,6 +57,8 @@
 enum {
         BARRIER_RETRY_US = 50000,
         HELD_PER_TURN = 1024, // units of an Attach, at about 1 us each
+        EXPIRED_PER_TURN = 4096, // units on nodes of hosts that are lost, at up to 0.5 us each,
+        EXPIRED_HOST = 16,       // of which a host is worth so many
 };
 
 static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, UnitOnNode *s)) {
@@ -186,21 +188,42 @@ void host_lose(Leader *l, Host *h) {
         leader_mark(l);
 }
 
+static size_t count_units(const Host *h) {
+        size_t n = 0;
+
+        list_foreach (i, &h->nodes)
+                n += CONTAINER_OF(i, Node, of_host)->n_placed + CONTAINER_OF(i, Node, of_host)->n_units_on_node;
+        return n;
+}
+
+// What that took, as EXPIRED_PER_TURN counts it.
+static size_t expire(Leader *l, Host *h, uint64_t now_us) {
+        size_t n = EXPIRED_HOST;
+
+        log_host(LOG_NOTICE, host_name(l, h), "Host %s is %s: not heard of for %llu ms.", host_name(l, h),
+                 h->lease.state == LEASE_LOST ? "lost" : "suspect",
+                 (unsigned long long) ((now_us - h->lease.renewed_us) / USEC_PER_MSEC));
+        if (h->lease.state == LEASE_LOST) {
+                n += count_units(h);
+                host_lose(l, h);
+        } else
+                host_touch(l, h);
+        leader_mark(l);
+        return n;
+}
+
 void sessions_on_time(Leader *l, uint64_t now_us) {
-        Lease *lease;
+        Lease *lease = NULL;
 
-        while ((lease = lease_table_expire(&l->leases, now_us))) {
-                Host *h = CONTAINER_OF(lease, Host, lease);
+        for (size_t n = 0; n < EXPIRED_PER_TURN && (lease = lease_table_expire(&l->leases, now_us));)
+                n += expire(l, CONTAINER_OF(lease, Host, lease), now_us);
+        l->leases_due = lease;
+}
 
-                log_host(LOG_NOTICE, host_name(l, h), "Host %s is %s: not heard of for %llu ms.",
-                         host_name(l, h), lease->state == LEASE_LOST ? "lost" : "suspect",
-                         (unsigned long long) ((now_us - lease->renewed_us) / USEC_PER_MSEC));
-                if (lease->state == LEASE_LOST)
-                        host_lose(l, h);
-                else
-                        host_touch(l, h);
-                leader_mark(l);
-        }
+bool sessions_expire_some(Leader *l) {
+        if (l->leases_due)
+                sessions_on_time(l, leader_now(l));
+        return !l->leases_due;
 }
 
 static void renew_lease(Leader *l, Host *h) {

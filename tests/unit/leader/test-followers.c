@@ -95,9 +95,12 @@ static void of_many_that_were_touched_some_are_looked_at_in_each_turn(void **sta
         assert_true(followers_turn(t.leader)); // goes no further
         assert_false(list_is_empty(&t.leader->touched));
         assert_int_equal(t.leader->n_pulled - pulled, 2 * PULLED_MAX);
-        assert_true(followers_pull(t.leader));
+        assert_false(followers_pull(t.leader)); // nor are more of those dropped whom nobody needs
         assert_int_equal(t.leader->n_pulled - pulled, UNITS);
-        assert_int_equal(t.leader->units.count, 0); // and whom nobody needs goes, wherever it was in the list
+        assert_int_equal(t.leader->units.count, UNITS - (PULLED_MAX - 10));
+        assert_false(followers_pull(t.leader));
+        assert_true(followers_pull(t.leader));
+        assert_int_equal(t.leader->units.count, 0); // wherever it was in the list
 }
 
 // ---- refusals

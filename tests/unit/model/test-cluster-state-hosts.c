@@ -26,6 +26,11 @@ static void numbers_are_given_once(void **state) {
         assert_int_equal(hosts[1].record->nodes[0]->node, 4);
         assert_int_equal(cluster_state_next_raft_id(s), 6);
         assert_null(cluster_state_find_host(s, 2));
+        assert_ptr_equal(cluster_state_next_host(s, 0), hosts[0].record);
+        assert_ptr_equal(cluster_state_next_host(s, 1), hosts[1].record);
+        assert_ptr_equal(cluster_state_next_host(s, 2), hosts[1].record);
+        assert_null(cluster_state_next_host(s, 3));
+        assert_null(cluster_state_next_host(s, UINT32_MAX));
         assert_null(cluster_state_find_host_by_node(s, 2));
 }
 

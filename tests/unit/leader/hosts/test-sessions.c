@@ -182,6 +182,41 @@ static void silence_makes_a_host_suspect_and_then_lost(void **state) {
         assert_false(host_is_lost(h));
 }
 
+static size_t count_lost(void) {
+        size_t n = 0;
+
+        map_foreach (slot, &t.leader->hosts)
+                n += host_is_lost(slot->value);
+        return n;
+}
+
+// Nobody decides before it is known how many they are.
+static void of_many_that_are_lost_some_are_in_each_turn(void **state) {
+        enum { HOSTS = 700, PER_TURN = 256 };
+        size_t n_lost = 0;
+        unsigned turns = 0;
+        Batch b = {};
+
+        for (unsigned i = 0; i < HOSTS; i++) {
+                char name[16];
+
+                snprintf(name, sizeof(name), "more%u", i);
+                batch_host(&b, 0, name, 1);
+        }
+        tables_apply(&t, &b);
+        pass_ms(TABLES_LEASE_MS / 2);
+        while (t.leader->leases_due) // suspect
+                (void) sessions_expire_some(t.leader);
+        pass_ms(TABLES_LEASE_MS / 2);
+        for (; t.leader->leases_due; turns++) {
+                assert_in_range(count_lost() - n_lost, 1, PER_TURN);
+                n_lost = count_lost();
+                assert_false(sessions_expire_some(t.leader) && count_lost() < HOSTS);
+        }
+        assert_true(turns >= HOSTS / PER_TURN);
+        assert_true(count_lost() >= HOSTS);
+}
+
 static void units_of_a_lost_host_move_unless_they_are_done(void **state) {
         Batch b = {};
 
@@ -265,6 +300,7 @@ int main(void) {
                 TEST(a_quiet_beat_holds_the_lease_up_and_is_not_answered),
                 TEST(no_beat_of_an_earlier_session_is_acknowledged),
                 TEST(silence_makes_a_host_suspect_and_then_lost),
+                TEST(of_many_that_are_lost_some_are_in_each_turn),
                 TEST(units_of_a_lost_host_move_unless_they_are_done),
                 TEST(a_shutdown_is_told_twice_a_restart_means_nothing),
                 TEST(only_what_a_goodbye_names_may_still_run),

@@ -53,12 +53,6 @@ static const Exception exceptions[] = {
         {"update_everywhere", 10, 0},
         {"apply_folder", 9, 0},
         {"apply_rolling", 11, 0},
-        {"half_of_the_hosts_are_lost", 10, 0},
-        {"host_joins_beside_fleet", 105, 0},
-        {"leader_is_lost", 18, 0},
-        {"leader_is_lost_with_open_jobs", 18, 0},
-        {"leader_is_lost_in_a_large_request", 19, 0},
-        {"leader_is_lost_in_an_update", 25, 0},
 };
 
 static bool is_long;

@@ -34,6 +34,8 @@ bool str_has_suffix(const char *s, const char *suffix);
 size_t str_utf8_len(const uint8_t *p);
 // Of a sequence of that length, not 0: it is no control character, and none that turns the direction of text.
 bool str_is_seen(const uint8_t *p, size_t len);
+// The character of these bytes, of which str_utf8_len() has said how many they are.
+uint32_t str_character(const uint8_t *p, size_t len);
 // Words of people, that others are to read as they were written: UTF-8, without control characters and those that turn
 // the direction of text.
 bool str_is_plain(const char *s);

@@ -9,6 +9,40 @@ _argosyctl_first_words() { # role|pool
     argosyctl "${user[@]}" "$1" show --no-legend --quiet --timeout=2s 2>/dev/null | cut -d " " -f 1
 }
 
+# The word under the cursor as it will be read, in `whole`. bash breaks it at '@' and ':' and replaces only what stands behind (with the '@'):
+# so many characters, `shown`, of each candidate are there already.
+_argosyctl_whole_word() {
+    local line="${COMP_LINE:0:COMP_POINT}" raw i breaks="${COMP_WORDBREAKS-@:}"
+
+    raw="${line##*[[:space:]]}" whole="" shown=0
+    case "$raw" in
+    \'*) whole="${raw:1}" ;;
+    *)
+        [[ $raw == \"* ]] && raw="${raw:1}" breaks=""
+        for ((i = 0; i < ${#raw}; i++)); do
+            if [[ ${raw:i:1} == "\\" ]]; then
+                ((i++))
+            elif [[ ${raw:i:1} == [@:] && $breaks == *"${raw:i:1}"* ]]; then
+                shown=${#whole}
+                [[ ${raw:i:1} == "@" ]] || ((shown++))
+            fi
+            whole+="${raw:i:1}"
+        done
+        ;;
+    esac
+}
+
+# Of the names on standard input those that begin with that, as they are: compgen would take backslashes out of them.
+_argosyctl_add_names() {
+    local name whole shown
+
+    _argosyctl_whole_word
+    while IFS= read -r name; do
+        [[ -n $name && $name == "$whole"* ]] && found+=("${name:shown}")
+    done
+    compopt -o filenames # bash quotes them
+}
+
 _argosyctl() {
     local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD - 1]}" word i
     local -a verb=() found=() user=()
@@ -56,7 +90,11 @@ _argosyctl() {
     --cursor-file) found=($(compgen -f -- "$cur")) ;;
     --exec) found=($(compgen -c -- "$cur")) ;;
     --order) found=($(compgen -W "path cpu memory tasks io" -- "$cur")) ;;
-    --node) found=($(compgen -W "$(_argosyctl_cluster_words list-nodes node)" -- "$cur")) ;;
+    --node)
+        # of one option: bash breaks it at the '='
+        local COMP_LINE="$cur" COMP_POINT=${#cur}
+        _argosyctl_add_names < <(_argosyctl_cluster_words list-nodes node)
+        ;;
     --socket) found=($(compgen -f -- "$cur")) ;;
     *)
         if [[ $prev == -* && $valued == *" $prev "* ]]; then
@@ -72,9 +110,9 @@ _argosyctl() {
             else
                 for word in $(argosyctl complete arguments "${verb[@]}" 2>/dev/null); do
                     case "$word" in
-                    unit) found+=($(compgen -W "$(_argosyctl_cluster_words list-unit-files unit)" -- "$cur")) ;;
-                    node) found+=($(compgen -W "$(_argosyctl_cluster_words list-nodes node)" -- "$cur")) ;;
-                    role | pool) found+=($(compgen -W "$(_argosyctl_first_words "$word")" -- "$cur")) ;;
+                    unit) _argosyctl_add_names < <(_argosyctl_cluster_words list-unit-files unit) ;;
+                    node) _argosyctl_add_names < <(_argosyctl_cluster_words list-nodes node) ;;
+                    role | pool) _argosyctl_add_names < <(_argosyctl_first_words "$word") ;;
                     *=)
                         found+=($(compgen -W "$word" -- "$cur"))
                         compopt -o nospace

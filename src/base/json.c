@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // JSON, written as it comes, in one line or indented. Commas and line breaks stand before a value, so nobody
-// has to know which is the last one. Strings are escaped as RFC 8259 wants.
+// has to know which is the last one. Strings are escaped as RFC 8259 wants, and so is what a terminal would obey or would not show
+// as it stands: control characters, also U+0080 to U+009F, and those of direction (str_is_seen()).
 //
 //      value -> `text`, for which there is room for the longest that it can become
 //      behind each row (what ends at depth 1), and when much has come together -> the file, where there is one
@@ -129,31 +130,40 @@ static bool is_plain(uint64_t x) {
         return !(odd & EACH(0x80));
 }
 
+static uint8_t *put_digits(uint8_t *to, unsigned four) {
+        static const char digits[] = "0123456789abcdef";
+
+        *to++ = '\\';
+        *to++ = 'u';
+        for (int shift = 12; shift >= 0; shift -= 4)
+                *to++ = (uint8_t) digits[four >> shift & 15];
+        return to;
+}
+
+// A character of several bytes. All that is not seen has four digits.
+static uint8_t *put_long(uint8_t *to, const uint8_t *p, size_t n) {
+        if (!str_is_seen(p, n))
+                return put_digits(to, str_character(p, n));
+        memcpy(to, p, n);
+        return to + n;
+}
+
 // One character of the string, which is not taken further than its NUL.
 static const uint8_t *put_one(uint8_t **at, const uint8_t *p) {
-        static const char digits[] = "0123456789abcdef";
         uint8_t escape = escapes[*p], *to = *at;
         size_t n;
 
         if (escape == 0)
                 *to++ = *p++;
         else if (escape == 8 && (n = str_utf8_len(p)) > 0) {
-                memcpy(to, p, n);
-                to += n;
+                to = put_long(to, p, n);
                 p += n;
-        } else if (escape == 8) {
-                memcpy(to, "\\ufffd", 6);
-                to += 6;
+        } else if (escape == 8 || escape == 'u') {
+                to = put_digits(to, escape == 8 ? 0xfffd : *p);
                 p++;
         } else {
                 *to++ = '\\';
                 *to++ = escape;
-                if (escape == 'u') {
-                        *to++ = '0';
-                        *to++ = '0';
-                        *to++ = (uint8_t) digits[*p >> 4];
-                        *to++ = (uint8_t) digits[*p & 15];
-                }
                 p++;
         }
         *at = to;

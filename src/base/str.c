@@ -204,7 +204,7 @@ static bool is_unseen(uint32_t c) {
                (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
 }
 
-static uint32_t character(const uint8_t *p, size_t n) {
+uint32_t str_character(const uint8_t *p, size_t n) {
         uint32_t c = n == 1 ? p[0] : p[0] & (0x7fu >> n);
 
         for (size_t i = 1; i < n; i++)
@@ -213,7 +213,7 @@ static uint32_t character(const uint8_t *p, size_t n) {
 }
 
 bool str_is_seen(const uint8_t *p, size_t len) {
-        return !is_unseen(character(p, len));
+        return !is_unseen(str_character(p, len));
 }
 
 bool str_is_plain(const char *s) {

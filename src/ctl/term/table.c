@@ -74,12 +74,12 @@ static void shrink(const Table *t, size_t limit, size_t *widths) {
 // `pad`: something follows. What stands last is not padded: no blanks at the ends of lines.
 static int put_cell(Buf *out, const TextStyle *style, const char *text, Colour colour, size_t width,
                     bool pad) {
-        size_t used = MIN_OF(text_width(text), width);
+        size_t used;
         int r;
 
         r = buf_printf(out, "%s", colour_on(style, colour));
         if (r == 0)
-                r = text_append_ellipsised(out, text, width, style->utf8);
+                r = text_append_ellipsised(out, text, width, style->utf8, &used);
         if (r == 0)
                 r = buf_printf(out, "%s", colour_off(style, colour));
         if (r == 0 && pad)

@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
+#include <wchar.h>
 
 #include "clock.h"
 #include "str.h"
@@ -24,12 +26,25 @@ const char *colour_off(const TextStyle *s, Colour c) {
         return s->colour && c != COLOUR_NONE ? "\x1b[0m" : "";
 }
 
-size_t text_width(const char *s) {
-        size_t n = 0;
+// Of one character; what the locale does not know counts one.
+static size_t columns(const uint8_t *p, size_t n) {
+        int w = n > 1 ? wcwidth((wchar_t) str_character(p, n)) : 1;
 
-        for (const uint8_t *p = (const uint8_t *) s; *p; n++)
-                p += str_utf8_len(p) ?: 1;
-        return n;
+        return w < 0 ? 1 : (size_t) w;
+}
+
+static size_t width_up_to(const char *s, const char *end) {
+        size_t width = 0, n;
+
+        for (const uint8_t *p = (const uint8_t *) s; p < (const uint8_t *) end; p += n ?: 1) {
+                n = str_utf8_len(p);
+                width += columns(p, n);
+        }
+        return width;
+}
+
+size_t text_width(const char *s) {
+        return width_up_to(s, s + strlen(s));
 }
 
 int text_append_clean(Buf *out, const char *s, bool keep_tabs) {
@@ -68,25 +83,52 @@ int text_append_clean_file(Buf *out, const void *data, size_t len) {
         return r < 0 ? r : text_append_clean(out, at, true);
 }
 
-static const char *skip(const char *s, size_t columns) {
-        while (columns-- > 0 && *s)
-                s += str_utf8_len((const uint8_t *) s) ?: 1;
+// As many characters as fit into so many columns, with what is combined with the last one.
+static const char *fit(const char *s, size_t width) {
+        while (*s) {
+                size_t n = str_utf8_len((const uint8_t *) s), w = columns((const uint8_t *) s, n);
+
+                if (w > width)
+                        break;
+                width -= w;
+                s += n ?: 1;
+        }
         return s;
 }
 
-int text_append_ellipsised(Buf *out, const char *s, size_t width, bool utf8) {
-        size_t have = text_width(s), mark_width = utf8 ? 1 : 3, head, tail;
-        const char *mark = utf8 ? "\xe2\x80\xa6" : "...", *end;
+// From where on the rest fits into so many columns: with a whole character.
+static const char *fit_end(const char *s, size_t width) {
+        size_t have = text_width(s);
+
+        while (*s) {
+                size_t n = str_utf8_len((const uint8_t *) s), w = columns((const uint8_t *) s, n);
+
+                if (have <= width && w > 0)
+                        break;
+                have -= w;
+                s += n ?: 1;
+        }
+        return s;
+}
+
+int text_append_ellipsised(Buf *out, const char *s, size_t width, bool utf8, size_t *ret_width) {
+        size_t have = text_width(s), mark_width = utf8 ? 1 : 3, tail;
+        const char *mark = utf8 ? "\xe2\x80\xa6" : "...", *head_end, *end;
         int r;
 
+        *ret_width = have;
         if (have <= width)
                 return buf_append(out, s, strlen(s));
-        if (width < mark_width + 2)
-                return buf_append(out, s, (size_t) (skip(s, width) - s));
+        if (width < mark_width + 2) {
+                head_end = fit(s, width);
+                *ret_width = width_up_to(s, head_end);
+                return buf_append(out, s, (size_t) (head_end - s));
+        }
         tail = (width - mark_width) / 2;
-        head = width - mark_width - tail;
-        end = skip(s, have - tail);
-        r = buf_append(out, s, (size_t) (skip(s, head) - s));
+        head_end = fit(s, width - mark_width - tail);
+        end = fit_end(s, tail);
+        *ret_width = width_up_to(s, head_end) + mark_width + text_width(end);
+        r = buf_append(out, s, (size_t) (head_end - s));
         if (r == 0)
                 r = buf_append(out, mark, strlen(mark));
         return r < 0 ? r : buf_append(out, end, strlen(end));

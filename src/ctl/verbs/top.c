@@ -101,9 +101,10 @@ static int print_batch(Top *t, const TopRow **rows, size_t n) {
 
 static int put_notice(Top *t, const TextStyle *style, Buf *out) {
         int r = buf_printf(out, " - ");
+        size_t width;
 
         if (r == 0)
-                r = text_append_ellipsised(out, t->notice, t->screen.width / 2, style->utf8);
+                r = text_append_ellipsised(out, t->notice, t->screen.width / 2, style->utf8, &width);
         return r < 0 ? r : buf_printf(out, "\n");
 }
 

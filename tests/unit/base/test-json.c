@@ -75,6 +75,14 @@ static void odd_bytes_are_found_wherever_they_stand(void **state) {
                    {"\xc3\xa4", "\xc3\xa4"},
                    {"\xf0\x9f\x9a\xa2", "\xf0\x9f\x9a\xa2"},
                    {"\x80", "\\ufffd"},
+                   {"\xc2\x9b", "\\u009b"},         // a terminal's CSI
+                   {"\xc2\xa0", "\xc2\xa0"},
+                   {"\xe2\x80\xae", "\\u202e"},     // turns round what follows
+                   {"\xe2\x81\xa6", "\\u2066"},
+                   {"\xd8\x9c", "\\u061c"},
+                   {"\xe2\x80\xa8", "\\u2028"},
+                   {"\xef\xbb\xbf", "\\ufeff"},
+                   {"\xd7\x90", "\xd7\x90"},
                    {" ", " "},
                    {"~", "~"}};
 

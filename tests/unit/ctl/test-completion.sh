@@ -8,7 +8,8 @@ source "$2"
 expect() { # WANTED WORD...
     local wanted="$1"
     shift
-    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=() COMP_LINE="$*"
+    COMP_POINT=${#COMP_LINE}
     _argosyctl
     if [[ ${COMPREPLY[*]} != "$wanted" ]]; then
         echo "$*: offers '${COMPREPLY[*]}', not '$wanted'" >&2
@@ -41,4 +42,13 @@ expect "deploy" argosyctl token create --right = de
 [[ $(argosyctl complete arguments role delete) == role ]] || { echo "role delete takes other arguments" >&2; exit 1; }
 [[ $(argosyctl complete arguments pool set) == $'node\npool' ]] || { echo "pool set takes other arguments" >&2; exit 1; }
 [[ $(argosyctl complete arguments cluster remove) == node ]] || { echo "cluster remove takes other arguments" >&2; exit 1; }
+# Names are offered as they are, behind what bash leaves there: it breaks words at '@' and ':', and keeps the '@'.
+_argosyctl_cluster_words() { printf '%s\n' 'srv-a\x2db.mount' web@1.service x:y.service '$(touch /tmp/never)' n2; }
+expect 'srv-a\x2db.mount' argosyctl stop srv
+expect 'srv-a\x2db.mount' argosyctl stop 'srv-a\\x2d'
+expect 'srv-a\x2db.mount' argosyctl stop "'srv-a\\x2d"
+expect '@1.service' argosyctl stop web@1
+expect 'web@1.service' argosyctl stop "'web@1"
+expect 'y.service' argosyctl stop x:
+expect 'n2' argosyctl list-units --node = n
 [[ $(argosyctl complete verbs | sort | uniq -d) == "" ]] || { echo "a verb is offered twice" >&2; exit 1; }

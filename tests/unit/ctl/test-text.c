@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <locale.h>
+
 #include "test.h"
 
 #include "str.h"
@@ -49,17 +51,45 @@ static void sizes_are_powers_of_1024(void **state) {
 
 static void long_names_lose_their_middle(void **state) {
         _cleanup_buf_ Buf b = {};
+        size_t width;
 
-        assert_int_equal(text_append_ellipsised(&b, "short", 5, true), 0);
+        assert_int_equal(text_append_ellipsised(&b, "short", 5, true, &width), 0);
         assert_string_equal(taken(&b), "short");
-        assert_int_equal(text_append_ellipsised(&b, "web-frontend.service", 11, true), 0);
+        assert_int_equal(text_append_ellipsised(&b, "web-frontend.service", 11, true, &width), 0);
         assert_string_equal(taken(&b), "web-f\xe2\x80\xa6rvice");
-        assert_int_equal(text_append_ellipsised(&b, "web-frontend.service", 11, false), 0);
+        assert_int_equal(text_append_ellipsised(&b, "web-frontend.service", 11, false, &width), 0);
         assert_string_equal(taken(&b), "web-...vice");
-        assert_int_equal(text_append_ellipsised(&b, "abcdef", 2, true), 0);
+        assert_int_equal(text_append_ellipsised(&b, "abcdef", 2, true, &width), 0);
         assert_string_equal(taken(&b), "ab");
-        assert_int_equal(text_append_ellipsised(&b, "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa4", 3, true), 0);
+        assert_int_equal(text_append_ellipsised(&b, "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa4", 3, true, &width), 0);
         assert_string_equal(taken(&b), "\xc3\xa4\xe2\x80\xa6\xc3\xa4");
+}
+
+#define WIDE "\xe6\xbc\xa2" // two columns
+#define ACUTE "\xcc\x81"    // none: it is combined with what stands before
+
+static void columns_are_counted_as_a_terminal_has_them(void **state) {
+        _cleanup_buf_ Buf b = {};
+        size_t width;
+
+        assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+        assert_int_equal(text_width("ab" WIDE "e" ACUTE), 5);
+        assert_int_equal(text_append_ellipsised(&b, WIDE WIDE WIDE WIDE WIDE, 10, true, &width), 0);
+        assert_string_equal(taken(&b), WIDE WIDE WIDE WIDE WIDE);
+        assert_int_equal(width, 10);
+        assert_int_equal(text_append_ellipsised(&b, WIDE WIDE WIDE WIDE WIDE, 9, true, &width), 0);
+        assert_string_equal(taken(&b), WIDE WIDE "\xe2\x80\xa6" WIDE WIDE);
+        assert_int_equal(width, 9);
+        assert_int_equal(text_append_ellipsised(&b, WIDE WIDE WIDE WIDE WIDE, 8, true, &width), 0);
+        assert_string_equal(taken(&b), WIDE WIDE "\xe2\x80\xa6" WIDE);
+        assert_int_equal(width, 7); // no half of one
+        assert_int_equal(text_append_ellipsised(&b, "ae" ACUTE "bcde" ACUTE "f", 5, true, &width), 0);
+        assert_string_equal(taken(&b), "ae" ACUTE "\xe2\x80\xa6" "e" ACUTE "f");
+        assert_int_equal(width, 5);
+        assert_int_equal(text_append_ellipsised(&b, WIDE "a", 1, true, &width), 0);
+        assert_string_equal(taken(&b), "");
+        assert_int_equal(width, 0);
+        setlocale(LC_CTYPE, "C");
 }
 
 static void nothing_reaches_the_terminal_as_a_command(void **state) {
@@ -117,6 +147,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(spans_have_two_units_at_most),
                 cmocka_unit_test(sizes_are_powers_of_1024),
+                cmocka_unit_test(columns_are_counted_as_a_terminal_has_them),
                 cmocka_unit_test(long_names_lose_their_middle),
                 cmocka_unit_test(nothing_reaches_the_terminal_as_a_command),
                 cmocka_unit_test(only_true_utf8_is_taken),

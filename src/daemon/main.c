@@ -9,7 +9,6 @@
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sysexits.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -17,6 +16,7 @@
 #include "log.h"
 #include "manager-helper.h"
 #include "run.h"
+#include "start-failure.h"
 #include "str.h"
 #include "uvx.h"
 
@@ -150,16 +150,16 @@ int main(int argc, char **argv) {
         }
         r = find_paths(&arguments, &run, &why);
         if (r < 0) {
-                log_error("%s", why ?: strerror(-r));
-                return r == -ENOENT ? EX_CONFIG : EXIT_FAILURE; // no restart helps who has no directories
+                // No restart helps who has no directories.
+                return start_failed(NULL, r == -ENOENT ? -EBADMSG : r, why ?: strerror(-r), false);
         }
         run.debug = arguments.debug;
         if (arguments.recover)
                 return recover_run(&run);
         r = uvx_start_pool(heap_tune_pool_thread);
         if (r < 0) {
-                log_error("Cannot start the pool of threads: %s", strerror(-r));
-                return EXIT_FAILURE;
+                why = str_printf("Cannot start the pool of threads: %s", strerror(-r));
+                return start_failed(run.paths.runtime_dir, r, why ?: strerror(-r), false);
         }
         return daemon_run(&run, argv);
 }

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sysexits.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-id128.h>
 #include <unistd.h>
@@ -30,7 +29,6 @@
 #include "daemon.h"
 #include "feature-level.h"
 #include "join-server.h"
-#include "last-words.h"
 #include "leader.h"
 #include "local-api.h"
 #include "log.h"
@@ -45,6 +43,7 @@
 #include "run-private.h"
 #include "run.h"
 #include "socket-access.h"
+#include "start-failure.h"
 #include "state-dir.h"
 #include "str.h"
 #include "stream.h"
@@ -190,7 +189,7 @@ static int find_ids(Daemon *d, char **ret_why) {
         if (r >= 0)
                 r = sd_id128_get_boot(&boot);
         if (r < 0) {
-                *ret_why = str_printf("This machine has no machine id: %s", strerror(-r));
+                *ret_why = str_printf("This machine has no machine id (/etc/machine-id: %s); systemd-machine-id-setup makes one", strerror(-r));
                 return r;
         }
         memcpy(d->host_id, host.bytes, sizeof(d->host_id));
@@ -212,7 +211,9 @@ static int load_state(Daemon *d, bool *ret_fresh, char **ret_why) {
                                       r == -EBUSY ? "another argosyd uses it" : strerror(-r));
                 return r;
         }
-        r = state_dir_settle(d->paths->state_dir, ret_why);
+        r = state_dir_is_writable(d->paths->state_dir, ret_why);
+        if (r >= 0)
+                r = state_dir_settle(d->paths->state_dir, ret_why);
         if (r >= 0)
                 r = recovery_settle(d->paths->state_dir, ret_why);
         if (r >= 0)
@@ -434,16 +435,9 @@ int daemon_run(const RunOptions *options, char **argv) {
                 run_open_handles(d);
                 r = start(d, &why);
         }
-        if (r < 0) {
-                log_error("%s", why ?: strerror(-r));
-                (void) sd_notifyf(0, "STATUS=Failed: %s\nERRNO=%i", why ?: strerror(-r), -r);
-                if (r != -EBADMSG && r != -EPROTONOSUPPORT)
-                        return EXIT_FAILURE;
-                // What is damaged, or of a newer version, needs a person: no restart helps.
-                if (sd_listen_fds(0) > 0 && !d->api)
-                        last_words(SD_LISTEN_FDS_START, why ?: strerror(-r));
-                return EX_CONFIG;
-        }
+        if (r < 0)
+                return start_failed(d->paths->runtime_dir, r, why ?: strerror(-r), d->api);
+        start_succeeded(d->paths->runtime_dir);
         log_info("argosyd %s is up: host %u, %s, port %u.", ARGOSY_VERSION, d->peers->host,
                  *d->own.name       ? d->own.name
                  : *d->own.text ? d->own.text

@@ -3,6 +3,7 @@
 """The disk under /var/lib/argosy is full, or its content is damaged: clear words, nothing acknowledged that is not kept, never a
 silent start from nothing, and the way out that the words name works."""
 
+import time
 from contextlib import contextmanager
 
 from lib import KEPT, QUICK, SLEEPER, Cluster, eventually, main
@@ -130,6 +131,52 @@ def tells_why_once_per_question(node, saying):
         eventually(lambda: node.run("systemctl show --property ActiveState --value argosyd").strip() == "failed")
     assert node.run("systemctl is-active argosyd.socket").strip() == "active"
     eventually(lambda: starts() == before + 3, what="one start for each question")
+
+
+@contextmanager
+def that_fails(node, break_it, mend_it):
+    """argosyd cannot start there."""
+    node.run("systemctl stop argosyd.socket argosyd.service")
+    node.run(break_it)
+    try:
+        node.exec(["systemctl", "start", "argosyd.socket", "argosyd.service"], timeout=30)
+        yield
+    finally:
+        node.run(mend_it)
+
+
+NO_MACHINE_ID = "mv /etc/machine-id /root/machine-id", "mv /root/machine-id /etc/machine-id"
+
+
+def hears_why_at_once(node, saying):
+    begin = time.monotonic()
+    result = node.exec(["argosyctl", "list-units"], timeout=30)
+    assert result.status == 1 and all(words in result.err for words in saying), result
+    assert time.monotonic() - begin < 3, "it waits in silence"
+
+
+def test_whatever_keeps_argosyd_from_starting_is_told_at_once_and_tried_ever_more_rarely(c: Cluster):
+    node = c.nodes[0]
+    c.start("stays", on=node)
+    for break_it, mend_it, saying in [
+            (*NO_MACHINE_ID, ["no machine id", "systemd-machine-id-setup"]),
+            ("mkdir -p /etc/systemd/system/argosyd.service.d; "
+             "printf '[Service]\\nStateDirectory=\\n' >/etc/systemd/system/argosyd.service.d/read-only.conf; systemctl daemon-reload",
+             "rm /etc/systemd/system/argosyd.service.d/read-only.conf; systemctl daemon-reload",
+             ["/var/lib/argosy cannot be written", "Read-only file system"])]:
+        with that_fails(node, break_it, mend_it):
+            for _ in range(3):
+                hears_why_at_once(node, saying)
+            hears_why_at_once(node, saying)
+        node.run("systemctl restart argosyd")  # nobody has to wait for the next try
+        eventually(lambda: c.known(on=node) == {"stays.service"})
+        assert not node.path("/run/argosy/start-failures").exists()
+    with that_fails(node, NO_MACHINE_ID[0], NO_MACHINE_ID[1]):
+        time.sleep(8)  # in which it was started 16 times
+        restarts = int(node.run("systemctl show --property=NRestarts --value argosyd"))
+        assert 2 <= restarts <= 4, f"{restarts} restarts in 8 s"  # at once, and about 1, 2 and 5 s later
+    node.run("systemctl restart argosyd")
+    eventually(lambda: c.known(on=node) == {"stays.service"})
 
 
 def test_a_damaged_log_is_named_and_not_forgotten(c: Cluster):

@@ -565,6 +565,19 @@ def test_what_somebody_else_runs_is_not_taken_over(c: Cluster):
         node.run("systemctl stop mine.service")
 
 
+def test_all_sockets_are_open_to_those_who_have_rights(c: Cluster):
+    node = c.nodes[0]
+
+    def modes():
+        return node.run("cd /run/argosy && stat -c %a argosy.sock http.sock fleet.sock").split()
+
+    assert modes() == ["660"] * 3
+    c.ctl("access grant view to user:nobody", on=node)
+    eventually(lambda: modes() == ["666"] * 3)
+    c.ctl("access revoke view from user:nobody", on=node)
+    eventually(lambda: modes() == ["660"] * 3)
+
+
 def test_without_a_leader_all_is_unavailable(c: Cluster):
     for node in c.nodes[1:]:
         node.kill()

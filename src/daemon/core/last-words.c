@@ -81,19 +81,30 @@ static void accept_all(Listeners *l) {
         }
 }
 
-void last_words(int fd, const char *why) {
+// Answers who is there and who comes, until then; without `stay` not longer than somebody is there.
+static void answer_until(Listeners *l, const char *why, bool stay, uint64_t until) {
+        uint64_t now = clock_boot_us();
+
+        while ((stay || l->n > 1) && now < until) {
+                l->fds[0].events = l->n < ELEMENTSOF(l->fds) ? POLLIN : 0;
+                if (poll(l->fds, l->n, (int) ((until - now) / USEC_PER_MSEC) + 1) < 0)
+                        return;
+                for (size_t i = l->n - 1; i > 0; i--)
+                        if (l->fds[i].revents && receive(l->fds[i].fd, &l->in[i], why))
+                                drop(l, i);
+                accept_all(l);
+                now = clock_boot_us();
+        }
+}
+
+void last_words(int fd, const char *why, unsigned stay_ms) {
         static Listeners l;
-        uint64_t now = clock_boot_us(), until = now + LAST_WORDS_MS * USEC_PER_MSEC;
+        uint64_t until = clock_boot_us() + stay_ms * USEC_PER_MSEC;
 
         l = (Listeners){.fds = {{.fd = fd, .events = POLLIN}}, .n = 1};
         accept_all(&l);
-        while (l.n > 1 && now < until && poll(l.fds, l.n, (int) ((until - now) / USEC_PER_MSEC) + 1) >= 0) {
-                for (size_t i = l.n - 1; i > 0; i--)
-                        if (l.fds[i].revents && receive(l.fds[i].fd, &l.in[i], why))
-                                drop(&l, i);
-                accept_all(&l);
-                now = clock_boot_us();
-        }
+        answer_until(&l, why, true, until);
+        answer_until(&l, why, false, clock_boot_us() + LAST_WORDS_MS * USEC_PER_MSEC);
         while (l.n > 1)
                 drop(&l, l.n - 1);
 }

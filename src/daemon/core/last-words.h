@@ -8,6 +8,6 @@
 // the backlog is empty. The next client starts us again and finds out whether it has been mended meanwhile; nothing
 // has to be remembered or reset.
 
-// fd: the listening socket, non-blocking or not; stays open. Returns at once if nobody waits, and else after a second
-// at most.
-void last_words(int fd, const char *why);
+// fd: the listening socket, non-blocking or not; stays open. Answers for `stay_ms` whoever comes, and then whoever waits: if nobody does it
+// returns at once, and else after a second at most.
+void last_words(int fd, const char *why, unsigned stay_ms);

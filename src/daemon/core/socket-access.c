@@ -98,10 +98,13 @@ static void set_open(const char *path, bool open, const char *which) {
                                   "the cluster");
 }
 
-// That of a user is his alone.
+// All that have a name here: those who may ask at one may ask at each. Those of a user are his alone.
 void socket_access_update(Daemon *d) {
         _cleanup_free_ char *http = d->http ? str_printf("%s/http.sock", d->paths->runtime_dir) : NULL;
-        char path[sizeof(struct sockaddr_un) + 1];
+        char local[sizeof(struct sockaddr_un) + 1];
+        const struct {
+                const char *path, *which;
+        } sockets[] = {{local, "local"}, {http ?: "", "HTTP"}, {d->http ? d->config.fleet : "", "fleet API's"}};
         bool open;
 
         if (d->state)
@@ -109,10 +112,9 @@ void socket_access_update(Daemon *d) {
         if (!d->api || d->user_name)
                 return;
         open = access_is_open(socket_access_list(d));
-        find_path(d, path);
-        set_open(path, open, "local");
-        if (http)
-                set_open(http, open, "HTTP");
+        find_path(d, local);
+        for (size_t i = 0; i < ELEMENTSOF(sockets); i++)
+                set_open(sockets[i].path, open, sockets[i].which);
         local_api_recheck(d->api);
 }
 

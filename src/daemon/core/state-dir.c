@@ -47,6 +47,12 @@ int state_dir_lock(const char *dir) {
         return r;
 }
 
+int state_dir_is_writable(const char *dir, char **ret_why) {
+        int r = access(dir, W_OK | X_OK) < 0 ? -errno : 0;
+
+        return r == 0 ? 0 : explain(ret_why, r, str_printf("The state directory %s cannot be written: %s", dir, strerror(-r)));
+}
+
 int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {
         size_t len = argosy__peers_file__get_packed_size(peers);
         _cleanup_buf_ Buf out = {};

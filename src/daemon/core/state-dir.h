@@ -22,6 +22,8 @@
 // Takes the directory for this process, for as long as it lives: two that write to one log would ruin it.
 // -EBUSY: another process has it.
 int state_dir_lock(const char *dir);
+// Whether anything can be changed there, e.g. -EROFS, and *ret_why (malloc'd, may be NULL).
+int state_dir_is_writable(const char *dir, char **ret_why);
 
 // Finishes a replacement that was committed. To be called at every start, after the lock. Blocks on the disk, like
 // everything here.

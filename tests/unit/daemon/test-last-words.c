@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <poll.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include "tmpdir.h"
 
 #include "argosy.pb-c.h"
+#include "clock.h"
 #include "frame.h"
 #include "last-words.h"
 #include "str.h"
@@ -76,7 +78,7 @@ static void everybody_who_waits_hears_why(void **state) {
 
         for (int i = 0; i < 3; i++)
                 ask(fds[i], 7 + (uint64_t) i);
-        last_words(listening, "the log is damaged");
+        last_words(listening, "the log is damaged", 0);
         assert_false(somebody_waits()); // or systemd would start us for him again, and again
         for (int i = 0; i < 3; i++)
                 assert_notified(fds[i], 7 + (uint64_t) i, "the log is damaged");
@@ -89,7 +91,7 @@ static void who_says_nothing_or_nonsense_waits_no_more(void **state) {
         assert_int_equal(send(garbage, "\xff\xff\xff\xff\xff\xff", 6, 0), 6);
         assert_int_equal(send(half, "\0\0", 2, 0), 2);
         ask(fair, 1);
-        last_words(listening, "why");
+        last_words(listening, "why", 0);
         assert_false(somebody_waits());
         assert_notified(fair, 1, "why");
         close(silent);
@@ -97,10 +99,34 @@ static void who_says_nothing_or_nonsense_waits_no_more(void **state) {
         close(half);
 }
 
+static void *comes_later(void *data) {
+        usleep(100 * 1000);
+        *(int *) data = client();
+        ask(*(int *) data, 3);
+        return NULL;
+}
+
+static void who_comes_while_it_stays_is_answered_at_once(void **state) {
+        uint64_t begin_us = clock_boot_us(), answered_us;
+        int first = client(), later = -1;
+        pthread_t thread;
+
+        ask(first, 1);
+        assert_int_equal(pthread_create(&thread, NULL, comes_later, &later), 0);
+        last_words(listening, "why", 400);
+        answered_us = clock_boot_us();
+        pthread_join(thread, NULL);
+        assert_false(somebody_waits());
+        assert_notified(first, 1, "why");
+        assert_notified(later, 3, "why");
+        assert_in_range((answered_us - begin_us) / USEC_PER_MSEC, 400, 4000);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(everybody_who_waits_hears_why, begin, end),
                 cmocka_unit_test_setup_teardown(who_says_nothing_or_nonsense_waits_no_more, begin, end),
+                cmocka_unit_test_setup_teardown(who_comes_while_it_stays_is_answered_at_once, begin, end),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,11 @@ from .workshop import Misfit, is_scenario, position
 
 def split_test(fault):
     """"agent/plan: function" -> both"""
-    room_test, _, function = fault.test.partition(": ")
+    return split_name(fault.test)
+
+
+def split_name(test):
+    room_test, _, function = test.partition(": ")
     return room_test, function
 
 
@@ -35,7 +39,12 @@ def functions(path):
 
 
 def check_test(source, fault):
-    room_test, function = split_test(fault)
+    check_name(source, fault.test)
+
+
+def check_name(source, test):
+    """Misfit unless there is a test of that name."""
+    room_test, function = split_name(test)
     if not function:
         raise Misfit("it names no test function")
     path = file_of_test(source, room_test)

@@ -58,6 +58,8 @@ typedef enum AccountRoom {
         ACCOUNT_REQUESTS, // whose last answer has not come
         ACCOUNT_BYTES,    // of memory, for requests and answers
         ACCOUNT_FORWARDS, // at the leader: requests of other hosts' users
+        ACCOUNT_COPIES,   // of the cluster's state, and their bytes (account_counted())
+        ACCOUNT_COPY_BYTES,
         _ACCOUNT_ROOMS,
 } AccountRoom;
 
@@ -101,6 +103,14 @@ size_t account_has(const Account *u, AccountRoom room);
 // How much it would have if nobody else had any.
 size_t account_most(const Account *u, AccountRoom room);
 bool account_is_owner(const Account *u);
+// What all have.
+size_t accounts_have(Accounts *a, AccountRoom room);
+
+// Bytes of copies, which threads add and take away by themselves, as they make and free them; the account is there until they are gone. They are
+// not refused, but looked at: whether the account, or all of them, have more than they may.
+_Atomic size_t *account_counted(Account *u);
+bool account_counted_is_full(const Account *u);
+size_t accounts_counted(Accounts *a);
 
 // A new connection, which is idle. False: there is no place, or no memory. `h` is zero but for `evict`.
 bool account_holding_open(Accounts *a, AccountHolding *h, const Principal *of);

@@ -21,6 +21,7 @@
 #include "time-histogram.h"
 
 struct EventCursor;
+typedef struct Accounts Accounts;
 typedef struct AuthorNames AuthorNames;
 typedef struct HttpApi HttpApi;
 typedef struct HttpCall HttpCall; // one request of one client, while the loop has it
@@ -40,8 +41,8 @@ typedef struct HttpApiOps {
         bool (*is_ready)(void *userdata);
 } HttpApiOps;
 
-// fd: a listening unix socket, taken over on success only; -1: none. `names` and `ops` are borrowed.
-int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *ops, void *userdata,
+// fd: a listening unix socket, taken over on success only; -1: none. `accounts`, `names` and `ops` are borrowed.
+int http_api_new(uv_loop_t *loop, int fd, Accounts *accounts, AuthorNames *names, const HttpApiOps *ops, void *userdata,
                  HttpApi **ret);
 // Over TCP, too. 0 or negative errno: as of bind(2); -E2BIG, -EOPNOTSUPP (libmicrohttpd cannot do TLS).
 int http_api_listen(HttpApi *a, const HttpListen *at, bool tls);
@@ -68,7 +69,7 @@ void http_api_set_present(HttpApi *a, const struct EventCursor *cursor, uint64_t
 #define HTTP_COUNTERS(COUNTER, GAUGE) \
         COUNTER(http_requests, "requests over HTTP that this host has taken")                    \
         GAUGE(http_requests_open, "of these, whose answers were not sent whole, streams too")            \
-        GAUGE(http_held_bytes, "bytes of bodies that are under way or are carried out, and of answers that nobody has read yet") \
+        GAUGE(http_held_bytes, "bytes of requests that are under way or are carried out, those of the local socket, too, and of answers that nobody has read yet") \
         GAUGE(http_state_bytes, "bytes of copies of the cluster, and of state documents made of them that somebody reads")
 
 typedef struct HttpStats {

@@ -31,6 +31,7 @@
 #include "store.h"
 #include "time-histogram.h"
 
+typedef struct Accounts Accounts;
 typedef struct Leader Leader;
 struct EventCursor;
 
@@ -64,6 +65,7 @@ typedef struct LeaderOps {
 
 typedef struct LeaderConfig {
         uv_loop_t *loop;
+        Accounts *accounts;  // borrowed: of those whose requests other hosts forward
         ClusterState *state; // borrowed; its owner applies batches to it
         uint32_t self;       // host number
         bool user;           // of a cluster of users' managers: hosts of the other kind cannot join

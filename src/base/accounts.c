@@ -26,8 +26,10 @@ enum { MIB = 1024 * 1024 };
 const AccountLimits account_limits = {
         [ACCOUNT_CONNECTIONS] = {.each = 64, .strangers = 1024, .others = 1792, .all = 3072},
         [ACCOUNT_REQUESTS] = {.each = 1024, .strangers = 1024, .others = 3072, .all = 8192},
-        [ACCOUNT_BYTES] = {.each = 44 * MIB, .strangers = 33 * MIB, .others = 88 * MIB, .all = 512 * (size_t) MIB},
+        [ACCOUNT_BYTES] = {.each = 36 * MIB, .strangers = 33 * MIB, .others = 88 * MIB, .all = 512 * (size_t) MIB},
         [ACCOUNT_FORWARDS] = {.each = 512, .strangers = 512, .others = 16384, .all = 32768},
+        [ACCOUNT_COPIES] = {.each = 4, .strangers = 4, .others = 12, .all = 24},
+        [ACCOUNT_COPY_BYTES] = {.each = 512 * MIB, .strangers = 512 * MIB, .others = 1024 * MIB, .all = 2048 * (size_t) MIB},
 };
 
 typedef struct AccountSum {
@@ -40,6 +42,7 @@ struct Accounts {
         AccountSum held[_ACCOUNT_ROOMS];
         Map by_principal;
         ListNode idle; // AccountHolding.idle, the longest idle first
+        ListNode counting; // Account.counting
 };
 
 struct Account {
@@ -48,6 +51,8 @@ struct Account {
         size_t n_entered;
         size_t held[_ACCOUNT_ROOMS];
         ListNode idle; // AccountHolding.own
+        ListNode counting; // somebody was given `counted`
+        _Atomic size_t counted;
 };
 
 // ------------------------------------------------------------------------------------------------ principals
@@ -144,14 +149,21 @@ static bool has_anything(const Account *u) {
         for (size_t i = 0; i < _ACCOUNT_ROOMS; i++)
                 if (u->held[i] > 0)
                         return true;
-        return u->n_entered > 0;
+        return u->n_entered > 0 || u->counted > 0;
 }
 
 static void free_if_empty(Account *u) {
         if (has_anything(u))
                 return;
         (void) map_take(&u->accounts->by_principal, &u->of, sizeof(u->of));
+        list_unlink(&u->counting);
         free(u);
+}
+
+// Nobody says when the last byte that threads count is gone.
+static void sweep_counting(Accounts *a) {
+        list_foreach_safe (n, &a->counting)
+                free_if_empty(CONTAINER_OF(n, Account, counting));
 }
 
 static void sub(Account *u, AccountRoom room, size_t n) {
@@ -169,12 +181,14 @@ static Account *find_or_make(Accounts *a, const Principal *of) {
 
         if (u)
                 return u;
+        sweep_counting(a);
         u = calloc(1, sizeof(*u));
         if (!u)
                 return NULL;
         u->accounts = a;
         u->of = *of;
         list_init(&u->idle);
+        list_init(&u->counting);
         if (map_add(&a->by_principal, &u->of, sizeof(u->of), u) < 0) {
                 free(u);
                 return NULL;
@@ -240,12 +254,14 @@ Accounts *accounts_new(const AccountLimits *limits) {
         pthread_mutex_init(&a->lock, NULL);
         a->limits = limits;
         list_init(&a->idle);
+        list_init(&a->counting);
         return a;
 }
 
 Accounts *accounts_free(Accounts *a) {
         if (!a)
                 return NULL;
+        sweep_counting(a);
         assert(a->by_principal.count == 0);
         map_done(&a->by_principal);
         pthread_mutex_destroy(&a->lock);
@@ -321,6 +337,53 @@ size_t account_most(const Account *u, AccountRoom room) {
 
 bool account_is_owner(const Account *u) {
         return u->of.owner;
+}
+
+size_t accounts_have(Accounts *a, AccountRoom room) {
+        size_t n;
+
+        pthread_mutex_lock(&a->lock);
+        n = a->held[room].all;
+        pthread_mutex_unlock(&a->lock);
+        return n;
+}
+
+_Atomic size_t *account_counted(Account *u) {
+        pthread_mutex_lock(&u->accounts->lock);
+        if (!list_is_linked(&u->counting))
+                list_append(&u->accounts->counting, &u->counting);
+        pthread_mutex_unlock(&u->accounts->lock);
+        return &u->counted;
+}
+
+// Of all, and of those that are no owners.
+static void sum_counted(const Accounts *a, size_t *ret_all, size_t *ret_others) {
+        *ret_all = *ret_others = 0;
+        list_foreach (n, &a->counting) {
+                const Account *u = CONTAINER_OF(n, const Account, counting);
+
+                *ret_all += u->counted;
+                *ret_others += u->of.owner ? 0 : u->counted;
+        }
+}
+
+size_t accounts_counted(Accounts *a) {
+        size_t all, others;
+
+        pthread_mutex_lock(&a->lock);
+        sum_counted(a, &all, &others);
+        pthread_mutex_unlock(&a->lock);
+        return all;
+}
+
+bool account_counted_is_full(const Account *u) {
+        const AccountLimit *l = &(*u->accounts->limits)[ACCOUNT_COPY_BYTES];
+        size_t all, others;
+
+        pthread_mutex_lock(&u->accounts->lock);
+        sum_counted(u->accounts, &all, &others);
+        pthread_mutex_unlock(&u->accounts->lock);
+        return u->counted > most_of(l, &u->of) || all > l->all || (!u->of.owner && others > l->others);
 }
 
 bool account_holding_open(Accounts *a, AccountHolding *h, const Principal *of) {

@@ -46,7 +46,7 @@ static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__A
         int r = router_submit(d->router, request, author, on_route_answer, call, &route);
 
         if (r < 0)
-                http_call_fail(call, -r, r == -EBUSY ? "too many requests at the moment" : strerror(-r));
+                http_call_fail(call, -r, strerror(-r));
         else
                 http_call_set_route(call, route);
 }
@@ -244,7 +244,7 @@ void daemon_http_open(Daemon *d) {
         int fd, r = open_unix(d, &fd);
 
         if (r == 0 && (fd >= 0 || d->config.http_listen.n > 0 || d->config.fleet_listen.n > 0 || *d->config.fleet)) {
-                r = http_api_new(d->loop, fd, local_api_names(d->api), &http_ops, d, &d->http);
+                r = http_api_new(d->loop, fd, d->accounts, local_api_names(d->api), &http_ops, d, &d->http);
                 if (r < 0 && fd >= 0)
                         close(fd);
         }

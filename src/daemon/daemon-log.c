@@ -557,6 +557,7 @@ int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why) {
         };
         LeaderConfig leader = {
                 .loop = d->loop,
+                .accounts = d->accounts,
                 .self = d->peers->host,
                 .user = d->paths->user,
                 .lease_ms = (unsigned) (d->config.lease_us / USEC_PER_MSEC),

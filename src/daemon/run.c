@@ -81,8 +81,7 @@ static void on_api_request(ApiCall *call, Argosy__Request *request, void *userda
         int r = router_submit(d->router, message_take(request), api_call_author(call), on_route_answer, call, &route);
 
         if (r < 0)
-                api_call_fail(call, -r, "%s",
-                              r == -EBUSY ? "too many requests at the moment" : strerror(-r));
+                api_call_fail(call, -r, "%s", strerror(-r));
         else
                 api_call_set_data(call, route);
 }

@@ -39,7 +39,7 @@ void http_changes_drop(HttpCall *call) {
 }
 
 static int why_full(const HttpCall *call, size_t bytes) {
-        return bytes > http_room_most(call->user) ? -E2BIG : -EBUSY;
+        return bytes > account_most(call->user, ACCOUNT_BYTES) ? -E2BIG : -EBUSY;
 }
 
 // What has come counts. 0, -EBUSY or -E2BIG.

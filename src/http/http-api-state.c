@@ -42,7 +42,7 @@ typedef struct StateWork {
 
 struct HttpState {
         HttpApi *api;
-        HttpShare *own; // whose it is; NULL: all share it
+        Account *own; // whose it is, and has entered it; NULL: all share it
         bool changes;
         bool dropped; // it is freed when the worker has ended
         bool working, paused, all;
@@ -63,23 +63,21 @@ static void go_on(HttpState *s);
 
 // ---- how much there is
 
-static _Atomic size_t *held_of(HttpApi *a, HttpShare *own) {
-        return own ? &own->held : &a->states.held;
+static _Atomic size_t *held_of(HttpApi *a, Account *own) {
+        return own ? account_counted(own) : &a->states.held;
 }
 
 static size_t most_of(const HttpState *s) {
-        return s->own ? http_share_most(s->own) : HTTP_STATE_BYTES_MAX;
+        return s->own ? account_most(s->own, ACCOUNT_COPY_BYTES) : HTTP_STATE_BYTES_MAX;
 }
 
-size_t http_states_bytes(const HttpStates *all) {
-        return all->held + http_shares_bytes(&all->own);
+size_t http_states_bytes(const HttpApi *a) {
+        return a->states.held + accounts_counted(a->accounts);
 }
 
 // All of them together, and of those that are not shared each for the others.
 static bool is_full(const HttpState *s) {
-        const HttpStates *all = &s->api->states;
-
-        return http_states_bytes(all) > HTTP_STATE_BYTES_MAX || (s->own && http_share_is_full(&all->own, s->own));
+        return http_states_bytes(s->api) > HTTP_STATE_BYTES_MAX || (s->own && account_counted_is_full(s->own));
 }
 
 static void drop_parts(HttpState *s, HttpPart **parts, size_t *n) {
@@ -91,6 +89,11 @@ static void drop_parts(HttpState *s, HttpPart **parts, size_t *n) {
 
 // ---- life
 
+static void give_own(Account *own) {
+        account_give(own, ACCOUNT_COPIES, 1);
+        account_leave(own);
+}
+
 static void state_free(HttpState *s) {
         HttpApi *a = s->api;
 
@@ -100,7 +103,7 @@ static void state_free(HttpState *s) {
         http_version_unref(s->newest);
         cluster_copy_free(s->copy);
         if (s->own)
-                http_shares_give(&a->states.own, s->own);
+                give_own(s->own);
         free(s);
         a->states.n--;
         http_api_on_ended(a);
@@ -116,7 +119,7 @@ static void drop(HttpState *s) {
 }
 
 // own: NULL for the shared one; when this succeeds it gives that back in the end.
-static HttpState *state_new(HttpApi *a, HttpShare *own, const char *since) {
+static HttpState *state_new(HttpApi *a, Account *own, const char *since) {
         HttpState *s = calloc(1, sizeof(*s));
 
         if (!s)
@@ -384,23 +387,19 @@ static void join(HttpState *s, HttpCall *call) {
 }
 
 static void join_own(HttpCall *call) {
-        HttpShares *shares = &call->api->states.own;
+        Account *own = call->user;
         HttpState *s;
-        HttpShare *own;
 
-        switch (http_shares_take(shares, call->user, &own)) {
-        case HTTP_SHARE_ALL_ARE_FULL:
-                http_call_fail(call, EBUSY, "too many others ask for what has changed");
+        if (!account_take(own, ACCOUNT_COPIES, 1)) {
+                http_call_fail(call, EBUSY,
+                               account_has(own, ACCOUNT_COPIES) >= account_most(own, ACCOUNT_COPIES)
+                                       ? "as many documents as one user may have are made for you alone: ask again when one has come"
+                                       : "too many others ask for what has changed");
                 return;
-        case HTTP_SHARE_USER_IS_FULL:
-                http_call_fail(call, EBUSY, "as many documents as one user may have are made for you alone: ask again when one has come");
-                return;
-        case HTTP_SHARE_TAKEN:
-                break;
         }
-        s = state_new(call->api, own, call->target.since);
+        s = state_new(call->api, account_ref(own), call->target.since);
         if (!s)
-                http_shares_give(shares, own);
+                give_own(own);
         join(s, call);
 }
 

@@ -16,7 +16,6 @@
 
 #include "argosy.pb-c.h"
 #include "event-cursor.h"
-#include "http-shares.h"
 #include "http-version.h"
 #include "list.h"
 
@@ -41,10 +40,9 @@ typedef struct HttpStates {
         HttpState *shared; // NULL: nobody has asked for a while
         size_t n;          // all of them, also those that a worker has yet
         uv_timer_t idle; // from when nobody waits for the shared one any more
-        // Bytes of copies, of answers that wait to be taken into one, and of documents until the last client has read them; workers and the
-        // thread count, too. Of the shared one, and of all others.
+        // Bytes of the shared copy, of answers that wait to be taken into it, and of documents until the last client has read them; workers and the
+        // thread count, too. Those of others are in their accounts (account_counted()).
         _Atomic size_t held;
-        HttpShares own;
 } HttpStates;
 
 // Of an HttpApi, under its lock.
@@ -59,7 +57,7 @@ typedef struct HttpPresent {
 int http_states_init(HttpApi *a, uv_loop_t *loop);
 // When no call is left. Copies that a worker has end later: http_api_on_ended().
 void http_states_close(HttpApi *a, uv_close_cb closed);
-size_t http_states_bytes(const HttpStates *all);
+size_t http_states_bytes(const HttpApi *a);
 void http_state_begin(HttpCall *call, const Argosy__Author *author);
 void http_state_respond(HttpCall *call, const Argosy__Response *response);
 // It is answered, or failed: it waits for nothing any more.

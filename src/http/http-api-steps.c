@@ -23,6 +23,7 @@
 #include "event-json.h"
 #include "http-private.h"
 #include "message.h"
+#include "request-kind.h"
 
 Argosy__Request *http_steps_ask_for_end(uint64_t job) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
@@ -34,12 +35,17 @@ Argosy__Request *http_steps_ask_for_end(uint64_t job) {
         return message_copy(&q);
 }
 
-// What it may do is judged when it is known what is asked for; so the least is asked here, and that it is too little is no answer.
-static Argosy__Request *ask_for_token(void) {
+static bool is_long(const HttpCall *call) {
+        return call->announced > HTTP_SMALL_BODY_MAX;
+}
+
+// What it may do is judged when it is known what is asked for; so the least is asked here, and that it is too little is no answer. But nobody
+// sends much who may not bring content.
+static Argosy__Request *ask_for_token(const HttpCall *call) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__RightCheck m = ARGOSY__REQUEST__RIGHT_CHECK__INIT;
 
-        m.right = ARGOSY__RIGHT__RIGHT_VIEW;
+        m.right = is_long(call) ? ARGOSY__RIGHT__RIGHT_DEPLOY : ARGOSY__RIGHT__RIGHT_VIEW;
         q.what_case = ARGOSY__REQUEST__WHAT_RIGHT_CHECK;
         q.right_check = &m;
         return message_copy(&q);
@@ -48,7 +54,7 @@ static Argosy__Request *ask_for_token(void) {
 static Argosy__Request *request_of(HttpCall *call) {
         switch (call->step) {
         case HTTP_STEP_TOKEN:
-                return ask_for_token();
+                return ask_for_token(call);
         case HTTP_STEP_CHANGES:
                 return http_changes_request(call);
         case HTTP_STEP_RETRY:
@@ -76,9 +82,11 @@ static void ask(HttpCall *call, const Argosy__Author *author) {
         HttpApi *a = call->api;
         Argosy__Request *request = request_of(call);
 
-        if (request)
+        if (request) {
+                call->proves = request->what_case == ARGOSY__REQUEST__WHAT_RIGHT_CHECK ||
+                               request_right(request) != ARGOSY__RIGHT__RIGHT_NONE;
                 a->ops->request(call, request, author, a->userdata);
-        else
+        } else
                 http_call_fail(call, ENOMEM, "this host has no memory for the request");
 }
 
@@ -215,6 +223,10 @@ static void on_stream_due(HttpCall *call) {
 void http_steps_respond_token(HttpCall *call, const Argosy__Response *response) {
         if (!response->final)
                 return;
+        if (response->status == EACCES && is_long(call)) {
+                http_call_fail(call, E2BIG, "a body of more than 1 MiB is read of whoever may bring content, and has the right 'deploy'");
+                return;
+        }
         if (response->status != 0 && response->status != EACCES) {
                 http_call_fail(call, response->status, response->message);
                 return;

@@ -87,82 +87,69 @@ void http_call_fail(HttpCall *call, int status, const char *message) {
 }
 
 bool http_call_enter(HttpCall *call) {
-        HttpApi *a = call->api;
-        const HttpPeer *peer = call->peer;
+        Principal of = http_peer_principal(call->peer, &call->pass.proof);
 
-        pthread_mutex_lock(&a->lock);
-        call->user = peer->tcp.listener ? http_room_enter_token(&a->room, &call->pass.proof)
-                                        : http_room_enter_user(&a->room, peer->uid, peer->owner);
-        pthread_mutex_unlock(&a->lock);
-        return call->user;
+        call->user = account_enter(call->api->accounts, &of);
+        if (call->user && account_take(call->user, ACCOUNT_REQUESTS, 1))
+                return true;
+        account_leave(TAKE_PTR(call->user));
+        return false;
 }
 
 void http_call_leave(HttpCall *call) {
-        HttpApi *a = call->api;
-
         if (!call->user)
                 return;
-        pthread_mutex_lock(&a->lock);
-        http_room_leave(&a->room, TAKE_PTR(call->user));
-        pthread_mutex_unlock(&a->lock);
+        account_give(call->user, ACCOUNT_REQUESTS, 1);
+        account_leave(TAKE_PTR(call->user));
 }
 
 bool http_api_hold(HttpCall *call, size_t bytes) {
-        HttpApi *a = call->api;
-        bool fits;
+        bool fits = account_take(call->user, ACCOUNT_BYTES, bytes);
 
-        pthread_mutex_lock(&a->lock);
-        fits = http_room_take(&a->room, call->user, bytes);
-        pthread_mutex_unlock(&a->lock);
+        call->held += fits ? bytes : 0;
         return fits;
 }
 
 void http_api_release(HttpCall *call, size_t bytes) {
-        HttpApi *a = call->api;
-
         if (bytes == 0)
                 return;
-        pthread_mutex_lock(&a->lock);
-        http_room_give(&a->room, call->user, bytes);
-        pthread_mutex_unlock(&a->lock);
+        call->held -= bytes;
+        account_give(call->user, ACCOUNT_BYTES, bytes);
 }
 
-// Of what has come over TCP nobody knows whose it is, so all of it together has a part of the room only.
 bool http_api_hold_body(HttpCall *call, size_t bytes) {
-        HttpApi *a = call->api;
-        bool tcp = call->peer->tcp.listener, fits;
+        bool fits = http_api_hold(call, bytes);
 
-        pthread_mutex_lock(&a->lock);
-        fits = tcp ? http_room_take_upload(&a->room, call->user, bytes) : http_room_take(&a->room, call->user, bytes);
-        pthread_mutex_unlock(&a->lock);
-        if (!fits)
-                return false;
-        call->body_bytes += bytes;
-        call->n_uploaded += tcp ? bytes : 0;
-        return true;
-}
-
-void http_api_read_body(HttpCall *call) {
-        HttpApi *a = call->api;
-
-        if (call->n_uploaded == 0)
-                return;
-        pthread_mutex_lock(&a->lock);
-        http_room_read_upload(&a->room, call->n_uploaded);
-        pthread_mutex_unlock(&a->lock);
-        call->n_uploaded = 0;
+        call->body_bytes += fits ? bytes : 0;
+        return fits;
 }
 
 void http_api_release_body(HttpCall *call) {
-        HttpApi *a = call->api;
+        http_api_release(call, call->body_bytes);
+        call->body_bytes = 0;
+}
 
-        if (call->body_bytes == 0)
+// Where there is no room in the token's account, it stays in that of the address.
+void http_call_note_known(HttpCall *call) {
+        Principal of = principal_of_token(0, &call->pass.proof);
+        Account *u;
+
+        if (!call->peer->over_tcp || call->is_known || !call->proves)
                 return;
-        pthread_mutex_lock(&a->lock);
-        http_room_read_upload(&a->room, call->n_uploaded);
-        http_room_give(&a->room, call->user, call->body_bytes);
-        pthread_mutex_unlock(&a->lock);
-        call->body_bytes = call->n_uploaded = 0;
+        call->is_known = true;
+        u = account_enter(call->api->accounts, &of);
+        if (!u || u == call->user || !account_take(u, ACCOUNT_REQUESTS, 1)) {
+                account_leave(u);
+                return;
+        }
+        if (!account_take(u, ACCOUNT_BYTES, call->held)) {
+                account_give(u, ACCOUNT_REQUESTS, 1);
+                account_leave(u);
+                return;
+        }
+        account_give(call->user, ACCOUNT_BYTES, call->held);
+        http_call_leave(call);
+        call->user = u;
 }
 
 // Where the rows of this response stand in the list, and how many there are.
@@ -192,7 +179,7 @@ int http_part_pack(HttpCall *call, const Argosy__Response *response, HttpPart *r
         uint8_t *data;
 
         if (!http_api_hold(call, len))
-                return call->n_bytes + len > http_room_most(call->user) ? -E2BIG : -EBUSY;
+                return call->n_bytes + len > account_most(call->user, ACCOUNT_BYTES) ? -E2BIG : -EBUSY;
         data = malloc(MAX_OF(len, (size_t) 1));
         if (!data) {
                 http_api_release(call, len);
@@ -347,6 +334,8 @@ static void respond_one(HttpCall *call, const Argosy__Response *response) {
 void http_call_respond(HttpCall *call, const Argosy__Response *response) {
         ListNode others = LIST_INIT(others);
 
+        if (response->status == 0)
+                http_call_note_known(call);
         if (response->final)
                 http_alike_take(call, &others);
         respond_one(call, response);
@@ -414,7 +403,7 @@ static void begin(HttpCall *call) {
                 return;
         }
         call->question = (AuthorQuestion){.answered = on_author, .userdata = call};
-        if (peer->tcp.listener)
+        if (peer->over_tcp)
                 on_author(&bearer, 0, call);
         else if (peer->uid == 0)
                 on_author(&root, 0, call);
@@ -520,9 +509,9 @@ HttpStats http_api_stats(HttpApi *a) {
 
         pthread_mutex_lock(&a->lock);
         stats = (HttpStats){.http_requests = a->n_begun, .http_requests_open = a->n_calls};
-        stats.http_held_bytes = a->room.held;
         pthread_mutex_unlock(&a->lock);
-        stats.http_state_bytes = http_states_bytes(&a->states);
+        stats.http_held_bytes = accounts_have(a->accounts, ACCOUNT_BYTES);
+        stats.http_state_bytes = http_states_bytes(a);
         return stats;
 }
 
@@ -632,12 +621,11 @@ int http_api_listen_fleet_tcp(HttpApi *a, const HttpListen *at) {
 static void free_api(HttpApi *a) {
         http_tcp_done(&a->tcp);
         http_gate_done(&a->gate);
-        http_room_done(&a->room);
         pthread_mutex_destroy(&a->lock);
         free(a);
 }
 
-int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *ops, void *userdata,
+int http_api_new(uv_loop_t *loop, int fd, Accounts *accounts, AuthorNames *names, const HttpApiOps *ops, void *userdata,
                  HttpApi **ret) {
         HttpApi *a = calloc(1, sizeof(*a));
         int r;
@@ -646,6 +634,7 @@ int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *
                 return -ENOMEM;
         a->ops = ops;
         a->userdata = userdata;
+        a->accounts = accounts;
         a->names = names;
         list_init(&a->asked);
         list_init(&a->arrived);

@@ -18,6 +18,7 @@
 #include <microhttpd.h>
 #include <pthread.h>
 
+#include "accounts.h"
 #include "answers-memo.h"
 #include "author-names.h"
 #include "buf.h"
@@ -37,7 +38,6 @@
 #include "http-limits.h"
 #include "http-listen.h"
 #include "http-peer.h"
-#include "http-room.h"
 #include "http-target.h"
 #include "http-tcp.h"
 #include "job-changes.h"
@@ -88,9 +88,12 @@ struct HttpCall {
         const char *drop_why; // borrowed for as long as the call lives
         AuthorQuestion question;
         HttpPass pass;      // of one who came over TCP
-        HttpUser *user;     // whose bytes are counted; NULL: not known yet
-        size_t body_bytes;  // of its body, until what was made of it is gone
-        size_t n_uploaded;  // of these, that came over TCP and were not read yet
+        Account *user;      // whose bytes are counted; NULL: not known yet
+        size_t held;        // bytes that are counted there
+        size_t body_bytes;  // of these, of its body, until what was made of it is gone
+        uint64_t announced; // bytes of its body, before it is read
+        bool proves;        // its question needs a right, so that an answer says that whoever asks is known
+        bool is_known;      // there was one
         // what is asked
         Argosy__Request *request; // of what changes something: made by the thread
         Argosy__Author *author;   // of a call that asks more than once
@@ -168,6 +171,7 @@ typedef struct HttpFleetPage {
 struct HttpApi {
         const HttpApiOps *ops;
         void *userdata;
+        Accounts *accounts;
         AuthorNames *names;
         uv_async_t async; // calls have arrived, or somebody over TCP is waited for
         HttpStates states;
@@ -192,12 +196,11 @@ struct HttpApi {
         void *closed_data;
 
         pthread_mutex_t lock; // of what follows
-        ListNode arrived;     // at most HTTP_CONNECTIONS_MAX
+        ListNode arrived;     // one of each connection at most
         bool ended;           // nobody takes calls any more
         uint64_t arrived_us;  // when the first of these did; 0: there is none
         size_t n_calls;         // whose answers were not sent yet
         uint64_t n_begun;       // and those that were
-        HttpRoom room;        // of bodies, and of answers that were not read to their end
         HttpPresent present;
         bool sessions_ended; // of browsers: who listens with one is to go
 };
@@ -216,10 +219,11 @@ void http_call_leave(HttpCall *call);
 bool http_api_hold(HttpCall *call, size_t bytes);
 // They are gone.
 void http_api_release(HttpCall *call, size_t bytes);
-// The same of its body, of which this keeps the count. When it was read it is released by whoever has what was made of it.
+// The same of its body, of which this keeps the count: until it is released by whoever has what was made of it.
 bool http_api_hold_body(HttpCall *call, size_t bytes);
-void http_api_read_body(HttpCall *call);
 void http_api_release_body(HttpCall *call);
+// By the loop: the cluster has answered it, so there is such a token, and what the call has is put down to it.
+void http_call_note_known(HttpCall *call);
 // Somebody has logged out, or a session has given way to another one.
 void http_api_on_logout(HttpApi *a);
 

@@ -171,7 +171,7 @@ static enum MHD_Result send_metrics(HttpCall *call) {
 
 // What the leader says of a token over TCP is true of all sessions that began with it.
 void http_thread_note_refusal(HttpCall *call) {
-        if (call->peer->tcp.listener && http_status_of(call->status) == 401 &&
+        if (call->peer->over_tcp && http_status_of(call->status) == 401 &&
             http_gate_still_lets(&call->api->gate, &call->pass)) // else it was the session that ended
                 http_gate_refuse(&call->api->gate, &call->pass);
 }
@@ -270,7 +270,7 @@ enum MHD_Result http_thread_send_answer(HttpCall *call) {
         if (http_target_streams(&call->target))
                 return send_response(call->connection, 200, http_stream_type(call->format), http_thread_begin_stream(call));
         if (call->target.resource == HTTP_STATE) {
-                call->peer->sees_all_by = call->peer->tcp.listener ? 0 : call->state.sees_all_by; // each request has its own token there
+                call->peer->sees_all_by = call->peer->over_tcp ? 0 : call->state.sees_all_by; // each request has its own token there
                 return http_state_send(call);
         }
         return call->target.resource == HTTP_METRICS ? send_metrics(call) : send_document(call);

@@ -38,7 +38,7 @@ struct HttpThread {
         HttpApi *api;
         const HttpDoor *door;
         struct MHD_Daemon *daemon;
-        ListNode peers;   // of open connections
+        size_t n_refused; // connections that are one too many and were not told so yet
         EventsMemo *memo; // NULL: nobody was told of events
         AnswersMemo *answers;
 };
@@ -60,25 +60,33 @@ static gnutls_session_t session_of(struct MHD_Connection *connection) {
 
 static HttpPeer *new_peer_tcp(HttpThread *t, struct MHD_Connection *connection, int fd) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-        HttpPeer *p = info ? http_peer_new_tcp(&t->peers, fd, t->door->tls) : NULL;
+        HttpPeer *p = info ? http_peer_new_tcp(t->api->accounts, info->client_addr, fd, t->door->tls) : NULL;
 
         if (p && t->door->fleet)
                 http_tls_ask_for_certificate(session_of(connection));
         if (p)
-                watch_late(t->api, http_tcp_begin(&t->api->tcp, &p->tcp, t->door, info->client_addr, fd, clock_boot_us()));
+                watch_late(t->api, http_tcp_begin(&t->api->tcp, &p->tcp, fd, clock_boot_us()));
         return p;
 }
 
-static enum MHD_Result on_accept(void *userdata, const struct sockaddr *from, socklen_t len) {
-        HttpThread *t = userdata;
-
-        return !t->door->tcp || http_tcp_may_come(&t->api->tcp, t->door, from) ? MHD_YES : MHD_NO;
+static void end_peer(HttpThread *t, HttpPeer *p) {
+        if (p->over_tcp)
+                http_tcp_end(&t->api->tcp, &p->tcp);
+        t->n_refused -= p->one_too_many;
+        http_peer_free(t->api->accounts, p);
 }
 
-static void end_peer(HttpThread *t, HttpPeer *p) {
-        if (p->tcp.listener)
-                http_tcp_end(&t->api->tcp, &p->tcp);
-        http_peer_free(p);
+static HttpPeer *new_peer(HttpThread *t, int fd) {
+        HttpPeer *p = http_peer_new(t->api->accounts, fd);
+
+        if (!p || !p->one_too_many)
+                return p;
+        if (t->n_refused < HTTP_CONNECTIONS_REFUSED_MAX) {
+                t->n_refused++;
+                return p;
+        }
+        http_peer_free(t->api->accounts, p);
+        return NULL;
 }
 
 static void on_connection(void *userdata, struct MHD_Connection *connection, void **peer,
@@ -88,11 +96,11 @@ static void on_connection(void *userdata, struct MHD_Connection *connection, voi
 
         if (code == MHD_CONNECTION_NOTIFY_STARTED) {
                 info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-                *peer = !info            ? NULL
+                *peer = !info          ? NULL
                         : t->door->tcp ? new_peer_tcp(t, connection, info->connect_fd)
-                                       : http_peer_new(&t->peers, info->connect_fd);
+                                       : new_peer(t, info->connect_fd);
                 if (info && !*peer)
-                        (void) shutdown(info->connect_fd, SHUT_RDWR); // his place is somebody else's at once
+                        (void) shutdown(info->connect_fd, SHUT_RDWR); // before a handshake costs anything
         } else if (*peer) {
                 end_peer(t, *peer);
                 *peer = NULL;
@@ -190,7 +198,7 @@ static HttpClaim claim_of(const HttpCall *call) {
 static bool is_foreign(const HttpCall *call) {
         HttpClaim claim = claim_of(call);
 
-        if (call->peer->tcp.listener)
+        if (call->peer->over_tcp)
                 return call->method != HTTP_GET && http_gate_is_foreign(&claim, &call->pass);
         return call->method != HTTP_GET &&
                !http_origin_is_ours(header(call, "Origin"), header(call, "Host"));
@@ -237,7 +245,8 @@ static enum MHD_Result on_body_headers(HttpCall *call) {
                 return refuse(call, 413, "the body is too long", true);
         if (call->target.resource == HTTP_LOGIN && n > HTTP_LOGIN_BODY_MAX)
                 return refuse(call, 413, "the body is too long", true);
-        if (n > HTTP_TCP_UNJUDGED_MAX && call->peer->tcp.listener && call->stage == HTTP_CALL_NEW)
+        call->announced = n;
+        if (call->stage == HTTP_CALL_NEW && n > (call->peer->over_tcp ? HTTP_TCP_UNJUDGED_MAX : HTTP_SMALL_BODY_MAX) && !call->peer->owner)
                 return judge(call);
         call->upload_us = clock_boot_us();
         call->upload_length = (size_t) n;
@@ -284,14 +293,15 @@ static enum MHD_Result on_headers(HttpCall *call, const char *method, const char
                 return refuse(call, 429, "too many connections are open", true);
         if (!has_host(call, version))
                 return refuse(call, 400, "the request has no Host", true);
-        if (call->peer->tcp.listener) {
+        if (call->peer->over_tcp) {
                 HttpClaim claim = claim_of(call);
 
                 http_tcp_asks(&call->api->tcp, &call->peer->tcp);
                 status = http_gate_judge(&call->api->gate, &claim, &call->pass, &why);
         }
+        account_holding_busy(call->api->accounts, &call->peer->holding);
         if (!http_call_enter(call))
-                return MHD_NO;
+                return refuse(call, 429, "too many requests are under way", true);
         if (status == 0 && !has_body(call)) {
                 call->stage = HTTP_CALL_READ;
                 return MHD_YES;
@@ -314,8 +324,7 @@ static void release_upload(HttpCall *call) {
 
 // What was made of it is as long, and counts in its place until it is gone.
 static void replace_upload(HttpCall *call) {
-        http_api_read_body(call);
-        buf_done(&call->upload);
+        buf_done(&call->upload); // and what was made of it is there
 }
 
 // What has come counts, and not what was announced: who says that much is coming, and sends nothing, takes room from nobody.
@@ -456,6 +465,11 @@ static enum MHD_Result ask(HttpCall *call) {
         return MHD_YES;
 }
 
+static void note_known(HttpCall *call) {
+        if (call->is_known)
+                http_peer_note_token(call->api->accounts, call->peer, &call->pass.proof);
+}
+
 static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *data, size_t *n_data,
                                   void **request) {
@@ -471,6 +485,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
                 call->peer = info ? info->socket_context : NULL;
                 return call->peer ? on_headers(call, method, version) : MHD_NO;
         case HTTP_CALL_JUDGED:
+                note_known(call);
                 return on_judged(call);
         case HTTP_CALL_READ:
         case HTTP_CALL_DROPS:
@@ -485,6 +500,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
         case HTTP_CALL_READY:
                 return post(call);
         case HTTP_CALL_ASKED:
+                note_known(call);
                 return http_thread_send_answer(call);
         case HTTP_CALL_REFUSED:
                 break;
@@ -553,8 +569,10 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
         *request = NULL;
         if (!call)
                 return;
-        if (call->peer && call->peer->tcp.listener)
+        if (call->peer && call->peer->over_tcp)
                 watch_late(call->api, http_tcp_waits(&call->api->tcp, &call->peer->tcp, clock_boot_us()));
+        if (call->peer)
+                account_holding_idle(call->api->accounts, &call->peer->holding);
         release_upload(call);
         call->journal.gone = call->target.resource == HTTP_JOURNAL && call->stage == HTTP_CALL_ASKED;
         if (!call->journal.gone || !http_api_post(call))
@@ -565,11 +583,11 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 // ---- by the loop
 
 static struct MHD_Daemon *start_daemon(HttpThread *t, int fd) {
-        unsigned n = t->door->tcp ? HTTP_TCP_PER_LISTENER : HTTP_CONNECTIONS_MAX + HTTP_CONNECTIONS_REFUSED_MAX;
+        unsigned n = (unsigned) account_limits[ACCOUNT_CONNECTIONS].all + HTTP_CONNECTIONS_REFUSED_MAX;
         unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (t->door->tls ? MHD_USE_TLS : 0);
 
         return MHD_start_daemon(
-                flags, 0, on_accept, t, on_request, t, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_URI_LOG_CALLBACK,
+                flags, 0, NULL, NULL, on_request, t, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_URI_LOG_CALLBACK,
                 on_target, t, MHD_OPTION_NOTIFY_COMPLETED, on_completed, t, MHD_OPTION_NOTIFY_CONNECTION,
                 on_connection, t, MHD_OPTION_CONNECTION_LIMIT, n + 1 /* who is one too many is not to wait */, MHD_OPTION_CONNECTION_TIMEOUT,
                 (unsigned) HTTP_IDLE_SEC, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) HTTP_HEADER_MAX,
@@ -587,7 +605,6 @@ int http_thread_start(HttpDoor *door, HttpThread **ret) {
                 return -ENOMEM;
         t->api = door->api;
         t->door = door;
-        list_init(&t->peers);
         copy = fcntl(door->fd, F_DUPFD_CLOEXEC, 3); // libmicrohttpd closes its own
         if (copy < 0) {
                 free(t);

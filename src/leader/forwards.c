@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Requests that other hosts forward for their clients: the same as local ones, with the answers sent back
-// over the link. Who asks is what the host says of its own users (author.h); one that says nothing is older.
+// over the link. Who asks is what the host says of its own users (author.h); one that says nothing is older. Each of them has an account
+// (accounts.h): who has too many under way is answered so, and the link is read on, since beats and the log are behind it.
 #include <errno.h>
 
+#include "accounts.h"
 #include "author.h"
 #include "forwards.h"
 #include "host-link.h"
@@ -15,6 +17,7 @@
 typedef struct Forward {
         Leader *leader;
         Host *host;
+        Account *account; // of who asks, which has it
         uint64_t id; // chosen by the host
         uint64_t cancel;
 } Forward;
@@ -32,7 +35,39 @@ static void send_reply(Leader *l, Host *h, uint64_t id, const Argosy__Response *
 
 static void end(Forward *f) {
         map_take(&f->host->forwards, &f->id, sizeof(f->id));
+        account_give(f->account, ACCOUNT_FORWARDS, 1);
+        account_leave(f->account);
         free(f);
+}
+
+// A token is the same wherever it is shown. A host that says nothing of who asks is one asker.
+static Principal principal_of(const Host *h, const Argosy__Author *author, bool attested) {
+        Hash proof;
+
+        if (hash_from_bytes(author->token_proof.data, author->token_proof.len, &proof))
+                return principal_of_token(0, &proof);
+        return attested ? principal_of_user(h->number, author->uid, author->owner) : principal_of_host(h->number);
+}
+
+// NULL: he has as many under way as he may, or out of memory.
+static Forward *forward_new(Leader *l, Host *h, uint64_t id, const Argosy__Author *author, bool attested) {
+        Principal of = principal_of(h, author, attested);
+        Forward *f = calloc(1, sizeof(*f));
+
+        if (!f)
+                return NULL;
+        *f = (Forward){.leader = l, .host = h, .id = id, .account = account_enter(l->config.accounts, &of)};
+        if (!f->account || !account_take(f->account, ACCOUNT_FORWARDS, 1)) {
+                account_leave(f->account);
+                free(f);
+                return NULL;
+        }
+        if (map_add(&h->forwards, &f->id, sizeof(f->id), f) == 0)
+                return f;
+        account_give(f->account, ACCOUNT_FORWARDS, 1);
+        account_leave(f->account);
+        free(f);
+        return NULL;
 }
 
 static void on_response(const Argosy__Response *response, void *userdata) {
@@ -78,16 +113,9 @@ void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *for
                 refuse(l, h, id, request_id, EINVAL, "what this host says of who asks is not possible");
                 return;
         }
-        if (h->forwards.count >= (author->owner ? FORWARDS_PER_HOST_MAX : FORWARDS_OTHERS_MAX)) {
-                refuse(l, h, id, request_id, EBUSY, "this host has too many requests under way");
-                return;
-        }
-        f = calloc(1, sizeof(*f));
-        if (!f)
-                return;
-        *f = (Forward){.leader = l, .host = h, .id = id};
-        if (map_add(&h->forwards, &f->id, sizeof(f->id), f) < 0) {
-                free(f);
+        f = forward_new(l, h, id, author, forward->author);
+        if (!f) {
+                refuse(l, h, id, request_id, EBUSY, "whoever asks has too many requests under way at the leader");
                 return;
         }
         r = request_is_long(forward->request) ? leader_request_take(l, author, forward->request, on_response, f, &cancel)

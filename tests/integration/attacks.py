@@ -13,6 +13,7 @@ import threading
 import time
 
 from access import make_users, open_everywhere, units_of_two_roles
+from over_http import ask
 from lib import Cluster, eventually, main, sanitized
 
 MEMORY_KIB = 64 * 1024  # over rest, of each argosyd
@@ -41,9 +42,10 @@ def frame(payload):
     return len(payload).to_bytes(4, "big") + payload
 def request(number, what, id=1):
     return frame(field(ID, id) + field(number, what))
+SOCKET = "argosy.sock"
 def dial():
     s = socket.socket(socket.AF_UNIX)
-    s.connect("argosy.sock")
+    s.connect(SOCKET)
     s.setblocking(False)
     return s
 # Sends `data` on `count` connections, again and again, and reads what comes; one that is closed is dialled anew.
@@ -84,6 +86,17 @@ LOCAL = {
     "fields that nobody knows": "flood(request(LIST_UNITS, field(9999, b'') * 300000), 64)",
     "small requests": "flood(b''.join(request(LIST_UNITS, b'', i) for i in range(1, 50)), 64)",
     "nothing": "flood(b'', 64)",
+}
+
+
+# The same user, over HTTP.
+LONG_BODY = "b'POST /v1/jobs HTTP/1.1\\r\\nHost: x\\r\\nContent-Type: application/x-ndjson\\r\\nContent-Length: %d\\r\\n\\r\\n' % {length} + b'{{}}\\n' * ({length} // 3)"
+HTTP = {
+    "bodies of 32 MiB": f"flood({LONG_BODY.format(length=33000000)}, 64)",
+    "bodies of 1 MiB": f"flood({LONG_BODY.format(length=1000000)}, 64)",
+    "halves of bodies": f"flood(({LONG_BODY.format(length=1000000)})[:900000], 64, once=True)",
+    "lists": "flood(b'GET /v1/units HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' * 100, 64)",
+    "halves of headers": "flood(b'GET /v1/units HTTP/1.1\\r\\nHost: x\\r\\nX: ' + b'x' * 4000, 100, once=True)",
 }
 
 
@@ -180,6 +193,18 @@ def test_a_local_user_who_may_see_something(c: Cluster):
     for what, script in LOCAL.items():
         assert_bears(c, what, victim, script, quiet)
         eventually(lambda: c.ctl("list-nodes", on=victim))
+
+
+def test_the_same_over_http(c: Cluster):
+    units_of_two_roles(c)
+    make_users(c)
+    c.ctl("access grant view to user:ann on role ghost")
+    open_everywhere(c)
+    victim = c.followers()[0]
+    quiet = label_times(c, victim, 5)
+    for what, script in HTTP.items():
+        assert_bears(c, what, victim, "SOCKET = 'http.sock'\n" + script, quiet)
+        eventually(lambda: ask(victim, "/v1/nodes"))
 
 
 if __name__ == "__main__":

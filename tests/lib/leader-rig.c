@@ -762,6 +762,8 @@ static void start(Rig *g, size_t n_hosts, uint32_t feature_level, bool unchecked
         assert_int_equal(uv_loop_init(&g->loop), 0);
         g->state = cluster_state_new();
         config.state = g->state;
+        config.accounts = g->accounts = accounts_new(&account_limits);
+        assert_non_null(g->accounts);
         assert_int_equal(store_open_memory(&g->loop, &store_ops, g, &g->store), 0);
         while (!g->led)
                 uv_run(&g->loop, UV_RUN_NOWAIT);
@@ -830,6 +832,7 @@ void rig_stop(Rig *g) {
         g->n_hosts = 0;
         cluster_state_free(g->state);
         assert_int_equal(uv_loop_close(&g->loop), 0);
+        accounts_free(g->accounts); // which sees that nobody has anything any more
 }
 
 bool rig_job_is_own(const Rig *g, uint64_t number) {

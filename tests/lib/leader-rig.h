@@ -8,6 +8,7 @@
 // What the leader must never say to a host fails the test. So does the start of a unit that runs on another host,
 // unless the leader called that one lost.
 
+#include "accounts.h"
 #include "buf.h"
 #include "leader.h"
 #include "virtual-host.h"
@@ -68,6 +69,7 @@ typedef struct RigAnswer { // of one request
 
 struct Rig {
         uv_loop_t loop;
+        Accounts *accounts;
         ClusterState *state;
         Store *store;
         Leader *leader;

@@ -12,6 +12,7 @@
 
 #include <uv.h>
 
+#include "accounts.h"
 #include "batch.h"
 #include "clock.h"
 #include "feature-level.h"
@@ -24,6 +25,7 @@ enum { TABLES_LEASE_MS = 4000, TABLES_SENT_MAX = 64 };
 
 typedef struct Tables {
         uv_loop_t loop;
+        Accounts *accounts;
         ClusterState *state;
         Leader *leader; // leads from the beginning
         uint64_t now_us, wall_us;
@@ -134,6 +136,7 @@ static inline void tables_start(Tables *t, size_t n_hosts) {
         *t = (Tables){.now_us = 1000 * USEC_PER_SEC, .wall_us = 1700000000 * USEC_PER_SEC};
         assert_int_equal(uv_loop_init(&t->loop), 0);
         config.loop = &t->loop;
+        config.accounts = t->accounts = accounts_new(&account_limits);
         config.state = t->state = cluster_state_new();
         cluster->generation = 1;
         cluster->feature_level = FEATURE_LEVEL;
@@ -162,6 +165,7 @@ static inline void tables_stop(Tables *t) {
         tables_forget_sent(t);
         cluster_state_free(t->state);
         assert_int_equal(uv_loop_close(&t->loop), 0);
+        accounts_free(t->accounts);
 }
 
 // ---- what is looked at

@@ -642,13 +642,12 @@ RouterStats router_stats(const Router *r) {
 
 int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *author, RouteRespond respond,
                   void *userdata, Route **ret) {
-        bool busy = r->n_routes >= (!author || author->owner ? ROUTER_ROUTES_MAX : ROUTER_ROUTES_OTHERS_MAX);
-        Route *route = busy ? NULL : calloc(1, sizeof(*route));
+        Route *route = calloc(1, sizeof(*route));
         int k;
 
         if (!route) {
                 message_free(request);
-                return busy ? -EBUSY : -ENOMEM;
+                return -ENOMEM;
         }
         route->router = r;
         route->respond = respond;

@@ -21,8 +21,6 @@ typedef struct Route Route;
 typedef struct Router Router;
 
 enum {
-        ROUTER_ROUTES_MAX = 4096,
-        ROUTER_ROUTES_OTHERS_MAX = 3072, // of all but root and whom argosyd runs as
         ROUTER_READ_MS = 2000,    // a read waits until there was no leader for so long
         ROUTER_WATCH_MS = 60000,  // the leader is watched for whoever asked whether it is silent; he may ask again
         ROUTER_AGAIN_MS = 100,    // after "I do not lead any more" without news of another leader
@@ -43,7 +41,7 @@ typedef void (*RouteRespond)(const Argosy__Response *response, void *userdata);
 int router_new(Daemon *d, Router **ret);
 void router_close(Router *r); // asynchronous only in its timer; routes are dropped without a response
 // Takes the request, also when it fails; NULL: out of memory. `author`, who asks, is borrowed; NULL: this daemon itself.
-// -EBUSY beyond ROUTER_ROUTES_MAX, or ROUTER_ROUTES_OTHERS_MAX.
+// How many there are is for the doors to say by which they come (accounts.h).
 int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *author, RouteRespond respond,
                   void *userdata, Route **ret);
 void router_cancel(Route *route);

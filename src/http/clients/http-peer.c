@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Root, and whom this process runs as, are owners: they look after the cluster, and whatever others do there is room for them.
-// So each of the others has a share, all of them together have one, and each owner has what those leave.
+// A place is the account's from before the first byte until just before the socket is closed, so whoever wants it never shuts down the socket of
+// somebody else.
 
 #include "http-peer.h"
 
@@ -16,10 +16,15 @@
 
 enum { GROUPS_MAX = 65536 }; // the kernel's NGROUPS_MAX
 
-void http_peer_free(HttpPeer *p) {
-        list_unlink(&p->link);
+void http_peer_free(Accounts *accounts, HttpPeer *p) {
+        account_holding_close(accounts, &p->holding);
         free(p->groups);
         free(p);
+}
+
+// By any thread: libmicrohttpd's, which owns the connection, hears of it by its socket.
+static void on_evict(AccountHolding *h) {
+        (void) shutdown(CONTAINER_OF(h, HttpPeer, holding)->fd, SHUT_RDWR);
 }
 
 static int find_groups(int fd, HttpPeer *p) {
@@ -42,71 +47,61 @@ static bool is_owner(uid_t uid) {
         return uid == 0 || uid == geteuid();
 }
 
-bool http_peer_is_one_too_many(const ListNode *peers, uid_t uid) {
-        size_t n_of_user = 0, n_others = 0;
-
-        list_foreach (n, peers) {
-                const HttpPeer *p = CONTAINER_OF(n, const HttpPeer, link);
-
-                if (p->one_too_many)
-                        continue; // they take no share
-                n_of_user += p->uid == uid;
-                n_others += !is_owner(p->uid);
-        }
-        if (is_owner(uid))
-                return n_of_user >= HTTP_CONNECTIONS_PER_OWNER;
-        return n_of_user >= HTTP_CONNECTIONS_PER_USER || n_others >= HTTP_CONNECTIONS_OTHERS_MAX;
-}
-
-static size_t count_refused(const ListNode *peers) {
-        size_t n = 0;
-
-        list_foreach (node, peers)
-                n += CONTAINER_OF(node, const HttpPeer, link)->one_too_many;
-        return n;
-}
-
 bool http_peer_is_gone(const HttpPeer *p) {
         struct pollfd f = {.fd = p->fd};
 
         return poll(&f, 1, 0) > 0 && (f.revents & (POLLHUP | POLLERR));
 }
 
-HttpPeer *http_peer_new_tcp(ListNode *peers, int fd, bool tls) {
+HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int fd, bool tls) {
         HttpPeer *p = calloc(1, sizeof(*p));
 
         if (!p)
                 return NULL;
+        p->over_tcp = true;
         p->uid = UINT32_MAX; // nobody's
         p->gid = UINT32_MAX;
         p->tls = tls;
         p->fd = fd;
-        list_init(&p->link);
-        list_append(peers, &p->link);
-        return p;
+        p->holding.evict = on_evict;
+        p->of = principal_of_address(from);
+        if (account_holding_open(accounts, &p->holding, &p->of))
+                return p;
+        free(p);
+        return NULL;
 }
 
-HttpPeer *http_peer_new(ListNode *peers, int fd) {
+HttpPeer *http_peer_new(Accounts *accounts, int fd) {
         HttpPeer *p = calloc(1, sizeof(*p));
         struct ucred creds;
         socklen_t len = sizeof(creds);
 
         if (!p)
                 return NULL;
-        list_init(&p->link);
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &creds, &len) < 0 || find_groups(fd, p) < 0) {
-                http_peer_free(p);
+                free(p);
                 return NULL;
         }
         p->fd = fd;
         p->uid = creds.uid;
         p->owner = is_owner(creds.uid);
         p->gid = creds.gid;
-        p->one_too_many = http_peer_is_one_too_many(peers, p->uid);
-        if (p->one_too_many && count_refused(peers) >= HTTP_CONNECTIONS_REFUSED_MAX) {
-                http_peer_free(p);
-                return NULL;
-        }
-        list_append(peers, &p->link);
+        p->holding.evict = on_evict;
+        p->of = principal_of_user(0, p->uid, p->owner);
+        p->one_too_many = !account_holding_open(accounts, &p->holding, &p->of);
         return p;
+}
+
+void http_peer_note_token(Accounts *accounts, HttpPeer *p, const Hash *proof) {
+        Principal token = principal_of_token(0, proof);
+
+        if (!p->over_tcp || p->is_known)
+                return;
+        p->is_known = true;
+        p->proof = *proof;
+        (void) account_holding_move(accounts, &p->holding, &token); // else it is its address's on
+}
+
+Principal http_peer_principal(const HttpPeer *p, const Hash *proof) {
+        return p->is_known && hash_equal(&p->proof, proof) ? principal_of_token(0, proof) : p->of;
 }

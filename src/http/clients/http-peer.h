@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who has connected, and whether there is room for him. Used by the HTTP thread alone.
+// Who has connected, and the place that it has among the connections (accounts.h). Used by the HTTP thread alone, but for what the accounts do
+// with the place.
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "accounts.h"
 #include "http-tcp.h"
-#include "list.h"
 
 // Whoever is at the other end of a connection, as the kernel says.
 typedef struct HttpPeer {
-        ListNode link; // in HttpThread.peers
-        HttpTcpConnection tcp; // if it is one: then nothing is known of who it is
+        AccountHolding holding;
+        Principal of;   // whose requests these are: the user, or the address until a token of it was good
+        bool over_tcp;  // then nothing is known of who it is
+        bool is_known;  // but that it has shown a token that was good:
+        Hash proof;     // this one
+        HttpTcpConnection tcp;
         bool tls;
         int fd;     // borrowed
         bool owner; // root, or whom this process runs as
@@ -21,19 +26,21 @@ typedef struct HttpPeer {
         gid_t gid;
         gid_t *groups;
         size_t n_groups;
-        bool one_too_many; // it is told so, and has to go
+        bool one_too_many; // it has no place: it is told so, and has to go
         uint64_t
                 sees_all_by; // 1 + the revision of rights by which he was found to see everything; 0: he was not
 } HttpPeer;
 
-// Of a connection's socket, to the end of `peers`. NULL: it is not known who that is, or too many wait to be refused; he is not answered.
-HttpPeer *http_peer_new(ListNode *peers, int fd);
-// The same of one over TCP: nobody, until a request of his has a token. NULL: out of memory.
-HttpPeer *http_peer_new_tcp(ListNode *peers, int fd, bool tls);
+// Of a connection's socket, which is shut down when another one is to have its place. NULL: it is not known who that is, or out of memory.
+HttpPeer *http_peer_new(Accounts *accounts, int fd);
+// The same of one over TCP: nobody, until a request of his has a token. NULL: there is no place for it either.
+HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int fd, bool tls);
+// A token of that proof was good: the place is its from now on, if it has one left.
+void http_peer_note_token(Accounts *accounts, HttpPeer *p, const Hash *proof);
+// Whose a request is that shows that token, or whose connection is no TCP.
+Principal http_peer_principal(const HttpPeer *p, const Hash *proof);
 // Whether he reads nothing any more. Who will say no more may yet read: over TCP nobody can tell him from one who has closed, until his kernel
 // was sent something, or asked whether it is there (HTTP_TCP_SILENT_SEC).
 bool http_peer_is_gone(const HttpPeer *p);
-// And out of that list.
-void http_peer_free(HttpPeer *p);
-// Pure, but for whom this process runs as: whether there is no room beside those for one more connection of that user.
-bool http_peer_is_one_too_many(const ListNode *peers, uid_t uid);
+// Before its socket is closed.
+void http_peer_free(Accounts *accounts, HttpPeer *p);

@@ -7,7 +7,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <string.h>
+#include <sys/socket.h>
 
 #include "clock.h"
 #include "http-limits.h"
@@ -20,40 +20,6 @@ void http_tcp_init(HttpTcp *t) {
 
 void http_tcp_done(HttpTcp *t) {
         pthread_mutex_destroy(&t->lock);
-}
-
-HttpTcpFrom http_tcp_from(const struct sockaddr *from) {
-        HttpTcpFrom key = {.family = (uint8_t) from->sa_family};
-
-        if (from->sa_family == AF_INET)
-                memcpy(key.bytes, &((const struct sockaddr_in *) from)->sin_addr, sizeof(struct in_addr));
-        else if (from->sa_family == AF_INET6)
-                memcpy(key.bytes, &((const struct sockaddr_in6 *) from)->sin6_addr, sizeof(key.bytes));
-        return key;
-}
-
-bool http_tcp_is_one_too_many(const ListNode *all, const void *listener, const HttpTcpFrom *from) {
-        size_t n = 0, n_here = 0, n_from = 0;
-
-        list_foreach (node, all) {
-                const HttpTcpConnection *c = CONTAINER_OF(node, const HttpTcpConnection, link);
-
-                n++;
-                n_here += c->listener == listener;
-                n_from += memcmp(&c->from, from, sizeof(*from)) == 0;
-        }
-        return n >= HTTP_TCP_CONNECTIONS_MAX || n_here >= HTTP_TCP_PER_LISTENER ||
-               n_from >= HTTP_TCP_PER_ADDRESS;
-}
-
-bool http_tcp_may_come(HttpTcp *t, const void *listener, const struct sockaddr *from) {
-        HttpTcpFrom key = http_tcp_from(from);
-        bool may;
-
-        pthread_mutex_lock(&t->lock);
-        may = !http_tcp_is_one_too_many(&t->all, listener, &key);
-        pthread_mutex_unlock(&t->lock);
-        return may;
 }
 
 // The lock is held.
@@ -74,11 +40,10 @@ static void set_options(int fd) {
         (void) setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
-bool http_tcp_begin(HttpTcp *t, HttpTcpConnection *c, const void *listener, const struct sockaddr *from,
-                    int fd, uint64_t now_us) {
+bool http_tcp_begin(HttpTcp *t, HttpTcpConnection *c, int fd, uint64_t now_us) {
         bool first;
 
-        *c = (HttpTcpConnection){.listener = listener, .from = http_tcp_from(from), .fd = fd};
+        *c = (HttpTcpConnection){.fd = fd};
         list_init(&c->link);
         set_options(fd);
         pthread_mutex_lock(&t->lock);

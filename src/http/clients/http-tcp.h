@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Connections over TCP, of all listeners: how many there are, from where, and until when each has to have asked for something. Who is
-// at the other end is nobody yet, so the limits are those of addresses, and hold before a handshake costs anything.
+// Connections over TCP, of all listeners: until when each has to have asked for something. How many there may be is the accounts' to say.
 //
-//      accepted -> http_tcp_may_come()     no: closed at once
-//               -> http_tcp_begin()        it has HTTP_TCP_BEGIN_SEC for the handshake and the headers of its first request
+//      accepted -> http_tcp_begin()        it has HTTP_TCP_BEGIN_SEC for the handshake and the headers of its first request
 //      headers  -> http_tcp_asks()         no limit but those of bodies and of slow readers
 //      answered -> http_tcp_waits()        HTTP_IDLE_SEC for the headers of the next one
 //      closed   -> http_tcp_end()
@@ -16,20 +14,11 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #include "list.h"
 
-// An IPv4 address, or the first half of an IPv6 address: of that one client may have all.
-typedef struct HttpTcpFrom {
-        uint8_t family;
-        uint8_t bytes[8];
-} HttpTcpFrom;
-
 typedef struct HttpTcpConnection {
         ListNode link;        // in HttpTcp.all
-        const void *listener; // NULL: it is no connection over TCP
-        HttpTcpFrom from;
         int fd;
         uint64_t ask_by_us; // boot time; 0: it has asked
 } HttpTcpConnection;
@@ -43,10 +32,8 @@ typedef struct HttpTcp {
 void http_tcp_init(HttpTcp *t);
 // When there is no connection any more.
 void http_tcp_done(HttpTcp *t);
-bool http_tcp_may_come(HttpTcp *t, const void *listener, const struct sockaddr *from);
 // From here on until http_tcp_end() the socket is ended when it is late. True: it is the only one that is waited for.
-bool http_tcp_begin(HttpTcp *t, HttpTcpConnection *c, const void *listener, const struct sockaddr *from,
-                    int fd, uint64_t now_us);
+bool http_tcp_begin(HttpTcp *t, HttpTcpConnection *c, int fd, uint64_t now_us);
 void http_tcp_asks(HttpTcp *t, HttpTcpConnection *c);
 // True: as above.
 bool http_tcp_waits(HttpTcp *t, HttpTcpConnection *c, uint64_t now_us);
@@ -55,7 +42,3 @@ void http_tcp_end(HttpTcp *t, HttpTcpConnection *c);
 bool http_tcp_is_waited_for(HttpTcp *t);
 // Whether there is anybody left to wait for.
 bool http_tcp_end_late(HttpTcp *t, uint64_t now_us);
-
-// Pure.
-HttpTcpFrom http_tcp_from(const struct sockaddr *from);
-bool http_tcp_is_one_too_many(const ListNode *all, const void *listener, const HttpTcpFrom *from);

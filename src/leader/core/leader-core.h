@@ -22,8 +22,6 @@
 enum {
         TICKETS_MAX = 4096,           // requests that wait for the log, for units or for agents
         TICKETS_OTHERS_MAX = 3072,    // of these, of all but root and whom argosyd runs as
-        FORWARDS_PER_HOST_MAX = 1024, // and from one host
-        FORWARDS_OTHERS_MAX = 768,    // likewise
         // Questions to nodes. An agent answers AGENT_CALLS_MAX (64) at a time, and has a place for root whatever users ask:
         NODE_QUESTIONS_PER_USER = 16, // under way, of one user of a host
         NODE_LISTENERS_MAX = 24,      // of one node: questions but for status that are under way, of all but root

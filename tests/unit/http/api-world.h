@@ -10,7 +10,7 @@
 #include "http-world.h"
 #include "message.h"
 
-enum { CLIENTS = HTTP_CONNECTIONS_PER_OWNER + 6 };
+enum { CLIENTS = CONNECTIONS_PER_OWNER + 6 };
 
 typedef struct World {
         bool ready, nobody_admitted, waits;

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "http-accounts.h"
 #include "author-names.h"
 #include "buf.h"
 #include "http-private.h"
@@ -22,6 +23,7 @@ typedef struct Client {
 
 static struct HttpWorld {
         uv_loop_t loop;
+        Accounts *accounts;
         AuthorNames *names;
         HttpApi *api;
         char *path;    // of the socket on which it listens, in a directory of the test's own; or NULL,
@@ -52,7 +54,9 @@ static inline void world_begin(int fd, size_t n_clients, const HttpApiOps *ops) 
         assert_non_null(world.clients);
         assert_int_equal(uv_loop_init(&world.loop), 0);
         assert_int_equal(author_names_new(&world.loop, &account_source_system, &world.names), 0);
-        assert_int_equal(http_api_new(&world.loop, fd, world.names, ops, NULL, &world.api), 0);
+        world.accounts = accounts_new(&world_limits);
+        assert_non_null(world.accounts);
+        assert_int_equal(http_api_new(&world.loop, fd, world.accounts, world.names, ops, NULL, &world.api), 0);
 }
 
 static inline void world_begin_on_socket(void **state, size_t n_clients, const HttpApiOps *ops) {
@@ -82,6 +86,7 @@ static inline int world_end(void **state) {
         assert_int_equal(uv_run(&world.loop, UV_RUN_DEFAULT), 0);
         assert_true(world.api_closed);
         assert_int_equal(uv_loop_close(&world.loop), 0);
+        accounts_free(world.accounts); // which sees that nothing is held any more
         for (size_t i = 0; i < world.n_clients; i++)
                 buf_done(&world.clients[i].got);
         free(world.clients);
@@ -120,10 +125,5 @@ static inline bool has(const Client *c, const char *words) {
 
 // Bytes of requests and answers that wait.
 static inline size_t held(void) {
-        size_t n;
-
-        pthread_mutex_lock(&world.api->lock);
-        n = world.api->room.held;
-        pthread_mutex_unlock(&world.api->lock);
-        return n;
+        return accounts_have(world.accounts, ACCOUNT_BYTES);
 }

@@ -135,7 +135,7 @@ static void what_differs_counts_as_any_answer_does(void **state) {
                 }
                 slow = say(2, GET("/v1/nodes"));
                 RUN_UNTIL(w.n_calls == 7);
-                n = HTTP_HELD_MAX - held();
+                n = HELD_PER_OWNER - held();
                 assert_true(http_api_hold(w.calls[6], n));
                 respond_jobs(w.calls[5], 5, 4, 0, false); // others have all the room
                 RUN_UNTIL(has(c, "too many long answers wait to be read"));

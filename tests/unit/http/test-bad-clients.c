@@ -20,6 +20,7 @@
 #include "author-names.h"
 #include "buf.h"
 #include "event-cursor.h"
+#include "http-accounts.h"
 #include "http-private.h"
 #include "message.h"
 #include "str.h"
@@ -31,9 +32,9 @@
 #define GET(path) "GET " path " HTTP/1.1\r\n" HEADERS "\r\n"
 
 enum {
-        OTHERS = HTTP_CONNECTIONS_OTHERS_MAX / HTTP_CONNECTIONS_PER_USER, // users that fill it
+        OTHERS = CONNECTIONS_OTHERS / CONNECTIONS_PER_USER, // users that fill it
         FIRST_USER = 54321,
-        CLIENTS = HTTP_CONNECTIONS_MAX + HTTP_CONNECTIONS_MAX,
+        CLIENTS = CONNECTIONS_ALL + CONNECTIONS_ALL,
 };
 
 typedef struct Client {
@@ -45,12 +46,13 @@ typedef struct Client {
 
 static struct World {
         uv_loop_t loop;
+        Accounts *accounts;
         AuthorNames *names;
         HttpApi *api;
         char *path;
         uint16_t port;
         bool api_closed, waits;
-        HttpCall *calls[8];
+        HttpCall *calls[CONNECTIONS_ALL];
         size_t n_calls;
         int last_what;
         Client clients[CLIENTS];
@@ -205,10 +207,12 @@ static int begin(void **state) {
         tmpdir_make(state);
         assert_int_equal(chmod((char *) *state, 0755), 0);
         w.path = str_printf("%s/http", (char *) *state);
+        w.accounts = accounts_new(&world_limits);
+        assert_non_null(w.accounts);
         assert_int_equal(uv_loop_init(&w.loop), 0);
         assert_int_equal(author_names_new(&w.loop, &account_source_system, &w.names), 0);
         assert_int_equal(listener_bind_unix(w.path, 0666, (gid_t) -1, &fd), 0);
-        assert_int_equal(http_api_new(&w.loop, fd, w.names, &ops, NULL, &w.api), 0);
+        assert_int_equal(http_api_new(&w.loop, fd, w.accounts, w.names, &ops, NULL, &w.api), 0);
         listen_tcp();
         return 0;
 }
@@ -222,6 +226,7 @@ static int end(void **state) {
         assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
         assert_true(w.api_closed);
         assert_int_equal(uv_loop_close(&w.loop), 0);
+        accounts_free(w.accounts);
         for (size_t i = 0; i < w.n_clients; i++)
                 buf_done(&w.clients[i].got);
         free(w.path);
@@ -234,45 +239,71 @@ static bool cannot_be_others(void) {
         return getuid() != 0;
 }
 
-static void two_thousand_connections_are_served_and_one_more_of_anybody_is_told(void **state) {
-        static Client *in[HTTP_CONNECTIONS_MAX];
+static void of_two_thousand_connections_the_longest_idle_goes_for_another_one(void **state) {
+        static Client *in[CONNECTIONS_ALL];
         size_t n = 0;
 
         if (cannot_be_others())
                 skip();
         for (unsigned user = 0; user < OTHERS; user++)
-                for (size_t i = 0; i < HTTP_CONNECTIONS_PER_USER; i++)
+                for (size_t i = 0; i < CONNECTIONS_PER_USER; i++)
                         in[n++] = dial_as(FIRST_USER + user);
-        while (n < HTTP_CONNECTIONS_MAX)
+        while (n < CONNECTIONS_ALL)
                 in[n++] = dial(false);
         for (size_t i = 0; i < n; i++)
                 is_served(in[i]);
-        for (unsigned user = 0; user < 3; user++) {
-                Client *c = user == 0 ? dial(false) : dial_as(user == 1 ? FIRST_USER : FIRST_USER + OTHERS);
+        is_served(dial(false)); // for the oldest of its own,
+        RUN_UNTIL(in[CONNECTIONS_OTHERS]->ended);
+        is_served(dial_as(FIRST_USER)); // also this one,
+        RUN_UNTIL(in[0]->ended);
+        is_served(dial_as(FIRST_USER + OTHERS)); // and this for the oldest of all others
+        RUN_UNTIL(in[1]->ended);
+        for (size_t i = 2; i < n; i++)
+                assert_true(i == CONNECTIONS_OTHERS || !in[i]->ended);
+        in[2]->got.len = 0;
+        is_served(in[2]);
+}
 
-                say(c, GET("/healthz"));
-                RUN_UNTIL(c->ended);
-                assert_true(has(c, "HTTP/1.1 429 ") && has(c, "too many connections are open"));
+static void who_is_one_too_many_is_told(void **state) {
+        Client *c;
+
+        if (cannot_be_others())
+                skip();
+        w.waits = true;
+        for (size_t i = 1; i <= CONNECTIONS_PER_USER; i++) {
+                say(dial_tcp(), GET("/v1/nodes"));
+                RUN_UNTIL(w.n_calls == i);
         }
-        for (size_t i = 0; i < n; i++)
-                assert_false(in[i]->ended);
-        assert_true(count(in[0], "ok\n") == 1);
-        in[0]->got.len = 0;
-        is_served(in[0]);
-        is_served(dial_tcp()); // which has connections of its own
+        c = dial_tcp(); // which nobody tells
+        RUN_UNTIL(c->ended);
+        for (size_t i = 1; i <= CONNECTIONS_PER_OWNER; i++) {
+                say(dial(false), GET("/v1/nodes"));
+                RUN_UNTIL(w.n_calls == CONNECTIONS_PER_USER + i);
+        }
+        c = dial(false);
+        say(c, GET("/healthz"));
+        RUN_UNTIL(c->ended);
+        assert_true(has(c, "HTTP/1.1 429 ") && has(c, "too many connections are open"));
+        for (size_t i = 0; i <= HTTP_CONNECTIONS_REFUSED_MAX; i++) // who do not even ask
+                c = dial(false);
+        RUN_UNTIL(c->ended);
+        assert_int_equal(c->got.len, 0);
+        is_served(dial_as(FIRST_USER));
 }
 
 // They are let in in their order, so whoever comes behind them is served when they are.
 static void who_connects_again_and_again_and_says_nothing_takes_the_room_of_nobody_else(void **state) {
         if (cannot_be_others())
                 skip();
-        for (size_t i = 0; i < HTTP_CONNECTIONS_MAX + 2 * HTTP_CONNECTIONS_REFUSED_MAX; i++)
+        for (size_t i = 0; i < CONNECTIONS_ALL + 2 * HTTP_CONNECTIONS_REFUSED_MAX; i++)
                 (void) dial_as(FIRST_USER);
         is_served(dial(false));
         is_served(dial_as(FIRST_USER + 1));
-        for (size_t i = 0; i < HTTP_CONNECTIONS_PER_USER; i++) {
-                assert_false(w.clients[i].ended);
-                is_served(&w.clients[i]);
+        for (size_t i = 0; i < CONNECTIONS_PER_USER; i++) { // its newest
+                Client *c = &w.clients[CONNECTIONS_ALL + 2 * HTTP_CONNECTIONS_REFUSED_MAX - 1 - i];
+
+                assert_false(c->ended);
+                is_served(c);
         }
 }
 
@@ -286,7 +317,7 @@ static void one_user_has_some_of_the_copies_and_not_all(void **state) {
         w.waits = true;
         event_cursor_format(&at, cursor);
         str_fit(text, sizeof(text), "GET /v1/state?since=%s HTTP/1.1\r\n" HEADERS "\r\n", cursor);
-        for (size_t i = 1; i <= HTTP_STATE_OWN_PER_USER; i++) {
+        for (size_t i = 1; i <= COPIES_PER_USER; i++) {
                 say(dial_tcp(), text);
                 RUN_UNTIL(w.n_calls == i);
         }
@@ -295,11 +326,11 @@ static void one_user_has_some_of_the_copies_and_not_all(void **state) {
         RUN_UNTIL(has(c, "\"status\":"));
         assert_true(has(c, "HTTP/1.1 503 ") && has(c, "as many documents as one user may have"));
         say(dial_unix(), text); // and somebody else has his
-        RUN_UNTIL(w.n_calls == HTTP_STATE_OWN_PER_USER + 1);
+        RUN_UNTIL(w.n_calls == COPIES_PER_USER + 1);
         http_call_fail(w.calls[0], EHOSTUNREACH, NULL);
         c->got.len = 0;
         say(c, text);
-        RUN_UNTIL(w.n_calls == HTTP_STATE_OWN_PER_USER + 2);
+        RUN_UNTIL(w.n_calls == COPIES_PER_USER + 2);
 }
 
 // ---- who ends his half
@@ -472,7 +503,8 @@ int main(void) {
         struct rlimit files;
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-                TEST(two_thousand_connections_are_served_and_one_more_of_anybody_is_told),
+                TEST(of_two_thousand_connections_the_longest_idle_goes_for_another_one),
+                TEST(who_is_one_too_many_is_told),
                 TEST(who_connects_again_and_again_and_says_nothing_takes_the_room_of_nobody_else),
                 TEST(one_user_has_some_of_the_copies_and_not_all),
                 TEST(who_shuts_down_his_half_is_owed_his_answer),

@@ -23,7 +23,7 @@
         "POST /v1/jobs HTTP/1.1\r\n" HOST headers \
         "Content-Type: application/json\r\nContent-Length: 37\r\n\r\n" STOP
 
-enum { CLIENTS = HTTP_TCP_PER_ADDRESS + 2 };
+enum { CLIENTS = CONNECTIONS_PER_USER + 2 };
 
 static struct World {
         bool waits;
@@ -208,22 +208,33 @@ static void a_long_body_of_somebody_is_read_and_judged_by_what_it_says(void **st
         RUN_UNTIL(has(&world.clients[2], "HTTP/1.1 200 "));
 }
 
+// Something else, on the same connection.
+static void say_more(size_t i, const char *text) {
+        world.clients[i].got.len = 0;
+        assert_int_equal(stream_write(world.clients[i].stream, text, strlen(text)), 0);
+}
+
 // Who reads his answers slowly, or sends bodies slowly, takes room from himself.
 static void a_token_has_no_more_than_its_share(void **state) {
         static const char other[] = GET("/v1/nodes", HOST "Authorization: Bearer " OTHER_TOKEN "\r\n");
+        unsigned n;
         HttpCall *slow;
 
+        for (size_t i = 0; i < 3; i++)
+                is_answered(i, GET("/v1/nodes", HOST BEARER), "200"); // so it is known
+        n = w.n_requests;
         w.waits = true;
-        (void) say(0, GET("/v1/nodes", HOST BEARER));
-        RUN_UNTIL(w.n_requests == 1);
+        say_more(0, GET("/v1/nodes", HOST BEARER));
+        RUN_UNTIL(w.n_requests == n + 1);
         slow = w.call;
-        assert_true(http_api_hold(slow, HTTP_HELD_PER_USER));
+        assert_true(http_api_hold(slow, HELD_PER_USER));
         w.waits = false;
-        is_answered(1, GET("/v1/nodes", HOST BEARER), "503");
+        say_more(1, GET("/v1/nodes", HOST BEARER));
         RUN_UNTIL(has(&world.clients[1], "too many long answers wait to be read"));
-        is_answered(2, POST(BEARER), "503");
+        say_more(2, POST(BEARER));
+        RUN_UNTIL(has(&world.clients[2], "HTTP/1.1 503 "));
         is_answered(3, other, "200");
-        http_api_release(slow, HTTP_HELD_PER_USER);
+        http_api_release(slow, HELD_PER_USER);
         is_answered(4, GET("/v1/nodes", HOST BEARER), "200");
         is_answered(5, POST(BEARER), "200");
         answer_nodes(slow);
@@ -283,23 +294,36 @@ static void without_tls_there_are_no_sessions(void **state) {
         assert_int_equal(w.n_requests, 0);
 }
 
+// Of one address: the longest idle one, and where all are waited for, the new one.
 static void who_is_one_too_many_is_closed(void **state) {
-        for (size_t i = 0; i < HTTP_TCP_PER_ADDRESS; i++)
+        for (size_t i = 0; i < CONNECTIONS_PER_USER; i++)
                 is_answered(i, GET("/healthz", HOST), "200");
-        (void) say(HTTP_TCP_PER_ADDRESS, GET("/healthz", HOST));
-        RUN_UNTIL(world.clients[HTTP_TCP_PER_ADDRESS].closed);
-        assert_int_equal(world.clients[HTTP_TCP_PER_ADDRESS].got.len, 0);
-        stream_close(world.clients[0].stream, 0, false);
+        is_answered(CONNECTIONS_PER_USER, GET("/healthz", HOST), "200");
         RUN_UNTIL(world.clients[0].closed);
-        // that this end is closed is seen by the thread a little later
-        for (bool in = false; !in;) {
-                Client *c = &world.clients[HTTP_TCP_PER_ADDRESS + 1];
+        for (size_t i = 1; i < CONNECTIONS_PER_USER; i++)
+                assert_false(world.clients[i].closed);
+}
 
-                *c = (Client){};
-                (void) say(HTTP_TCP_PER_ADDRESS + 1, GET("/healthz", HOST));
-                RUN_UNTIL(c->closed || has(c, "ok\n"));
-                in = !c->closed;
+static void who_has_shown_a_good_token_is_no_stranger_any_more(void **state) {
+        for (size_t i = 0; i < CONNECTIONS_PER_USER; i++)
+                is_answered(i, i == 0 ? GET("/v1/nodes", HOST BEARER) : GET("/healthz", HOST), "200");
+        is_answered(CONNECTIONS_PER_USER, GET("/healthz", HOST), "200"); // the address has one place more
+        for (size_t i = 0; i < CONNECTIONS_PER_USER; i++)
+                assert_false(world.clients[i].closed);
+        is_answered(CONNECTIONS_PER_USER + 1, GET("/healthz", HOST), "200");
+        RUN_UNTIL(world.clients[1].closed);
+        assert_false(world.clients[0].closed);
+}
+
+static void who_asks_and_is_not_answered_keeps_its_place(void **state) {
+        w.waits = true;
+        for (size_t i = 0; i < CONNECTIONS_PER_USER; i++) {
+                (void) say(i, GET("/v1/nodes", HOST BEARER));
+                RUN_UNTIL(w.n_requests == i + 1);
         }
+        (void) say(CONNECTIONS_PER_USER, GET("/healthz", HOST));
+        RUN_UNTIL(world.clients[CONNECTIONS_PER_USER].closed);
+        assert_int_equal(world.clients[CONNECTIONS_PER_USER].got.len, 0);
 }
 
 static void what_was_seen_by_one_token_is_not_known_to_the_next(void **state) {
@@ -348,6 +372,8 @@ int main(void) {
                 TEST(a_page_of_another_origin_changes_nothing),
                 TEST(without_tls_there_are_no_sessions),
                 TEST(who_is_one_too_many_is_closed),
+                TEST(who_has_shown_a_good_token_is_no_stranger_any_more),
+                TEST(who_asks_and_is_not_answered_keeps_its_place),
                 TEST(what_was_seen_by_one_token_is_not_known_to_the_next),
         };
 

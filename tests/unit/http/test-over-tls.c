@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "error-response.h"
 #include "event-cursor.h"
+#include "http-accounts.h"
 #include "http-bearer.h"
 #include "http-private.h"
 #include "http-tls.h"
@@ -36,6 +37,7 @@ static_assert(sizeof(LOGIN_BODY) == 62 + 1, "as its Content-Length says");
 
 static struct World {
         uv_loop_t loop;
+        Accounts *accounts;
         AuthorNames *names;
         HttpApi *api;
         uint16_t port;
@@ -196,9 +198,11 @@ static int begin_at(void **state, bool fleet) {
                 make_client(i, c.chain);
         w.shows = -1;
         http_tls_set_certificate(&c);
+        w.accounts = accounts_new(&world_limits);
+        assert_non_null(w.accounts);
         assert_int_equal(uv_loop_init(&w.loop), 0);
         assert_int_equal(author_names_new(&w.loop, &account_source_system, &w.names), 0);
-        assert_int_equal(http_api_new(&w.loop, -1, w.names, &ops, NULL, &w.api), 0);
+        assert_int_equal(http_api_new(&w.loop, -1, w.accounts, w.names, &ops, NULL, &w.api), 0);
         listen_somewhere(fleet);
         assert_true(http_name_parse(name, strlen(name), &parsed) && http_names_add(&names, &parsed));
         http_api_set_names(w.api, &names, false);
@@ -219,6 +223,7 @@ static int end(void **state) {
         assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
         assert_true(w.api_closed);
         assert_int_equal(uv_loop_close(&w.loop), 0);
+        accounts_free(w.accounts);
         gnutls_certificate_free_credentials(w.trusts);
         for (size_t i = 0; i < ELEMENTSOF(w.clients); i++)
                 gnutls_certificate_free_credentials(w.clients[i].credentials);

@@ -1,75 +1,35 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
+#include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "http-limits.h"
+#include "hash.h"
 #include "http-peer.h"
 #include "macro.h"
 
-static HttpPeer peers[HTTP_CONNECTIONS_MAX];
-static ListNode list;
-static size_t n_peers;
+enum { PER_USER = 2, STRANGERS = 3, OTHERS = 4, ALL = 8 };
 
-static void connect_as(uid_t uid, size_t n) {
-        for (; n > 0; n--) {
-                HttpPeer *p = &peers[n_peers++];
+static const AccountLimits limits = {[ACCOUNT_CONNECTIONS] = {PER_USER, STRANGERS, OTHERS, ALL}};
 
-                assert_true(n_peers <= ELEMENTSOF(peers));
-                p->uid = uid;
-                list_init(&p->link);
-                list_append(&list, &p->link);
-        }
-}
+static Accounts *accounts;
 
 static int setup(void **state) {
-        list_init(&list);
-        n_peers = 0;
+        accounts = accounts_new(&limits);
+        return accounts ? 0 : -1;
+}
+
+static int teardown(void **state) {
+        accounts_free(accounts);
         return 0;
 }
 
-// Nobody's who runs this.
-static uid_t other(unsigned n) {
-        return geteuid() + 1000 + n;
-}
+static const struct sockaddr_in from = {.sin_family = AF_INET};
 
-static void each_user_has_a_share(void **state) {
-        connect_as(other(0), HTTP_CONNECTIONS_PER_USER - 1);
-        assert_false(http_peer_is_one_too_many(&list, other(0)));
-        connect_as(other(0), 1);
-        assert_true(http_peer_is_one_too_many(&list, other(0)));
-        assert_false(http_peer_is_one_too_many(&list, other(1)));
-}
-
-static void all_others_together_leave_room_for_owners(void **state) {
-        for (unsigned i = 0; i < HTTP_CONNECTIONS_OTHERS_MAX / HTTP_CONNECTIONS_PER_USER; i++) {
-                assert_false(http_peer_is_one_too_many(&list, other(i)));
-                connect_as(other(i), HTTP_CONNECTIONS_PER_USER);
-        }
-        assert_int_equal(n_peers, HTTP_CONNECTIONS_OTHERS_MAX);
-        assert_true(http_peer_is_one_too_many(&list, other(1000)));
-        assert_false(http_peer_is_one_too_many(&list, 0));
-        assert_false(http_peer_is_one_too_many(&list, geteuid()));
-}
-
-static void owners_leave_room_for_others(void **state) {
-        connect_as(geteuid(), HTTP_CONNECTIONS_PER_OWNER - 1);
-        assert_false(http_peer_is_one_too_many(&list, geteuid()));
-        connect_as(geteuid(), 1);
-        assert_true(http_peer_is_one_too_many(&list, geteuid()));
-        assert_false(http_peer_is_one_too_many(&list, other(0)));
-}
-
-// They wait to be told that they are.
-static void who_is_one_too_many_takes_no_share(void **state) {
-        connect_as(other(0), HTTP_CONNECTIONS_OTHERS_MAX);
-        for (size_t i = HTTP_CONNECTIONS_PER_USER; i < n_peers; i++)
-                peers[i].one_too_many = true;
-        assert_true(http_peer_is_one_too_many(&list, other(0)));
-        assert_false(http_peer_is_one_too_many(&list, other(1)));
-        for (size_t i = 0; i < n_peers; i++)
-                peers[i].one_too_many = false;
+static HttpPeer *come_over_tcp(int fd) {
+        return http_peer_new_tcp(accounts, (const struct sockaddr *) &from, fd, false);
 }
 
 static void who_shuts_down_his_half_is_not_gone(void **state) {
@@ -77,14 +37,13 @@ static void who_shuts_down_his_half_is_not_gone(void **state) {
         int fds[2];
 
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-        p = http_peer_new_tcp(&list, fds[0], false);
+        p = come_over_tcp(fds[0]);
         assert_non_null(p);
-        p->tcp.listener = &list;
         assert_int_equal(shutdown(fds[1], SHUT_WR), 0);
         assert_false(http_peer_is_gone(p));
         close(fds[1]);
         assert_true(http_peer_is_gone(p));
-        http_peer_free(p);
+        http_peer_free(accounts, p);
         close(fds[0]);
 }
 
@@ -93,14 +52,13 @@ static void who_connects_is_who_the_kernel_says(void **state) {
         int fds[2];
 
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-        p = http_peer_new(&list, fds[0]);
+        p = http_peer_new(accounts, fds[0]);
         assert_non_null(p);
         assert_int_equal(p->uid, geteuid());
         assert_int_equal(p->gid, getegid());
         assert_int_equal(p->n_groups, getgroups(0, NULL));
-        assert_ptr_equal(list.next, &p->link);
-        http_peer_free(p);
-        assert_true(list_is_empty(&list));
+        assert_false(p->one_too_many);
+        http_peer_free(accounts, p);
         close(fds[0]);
         close(fds[1]);
 }
@@ -109,21 +67,73 @@ static void who_is_not_known_is_nobody(void **state) {
         int fds[2];
 
         assert_int_equal(pipe(fds), 0);
-        assert_null(http_peer_new(&list, fds[0]));
-        assert_true(list_is_empty(&list));
+        assert_null(http_peer_new(accounts, fds[0]));
         close(fds[0]);
         close(fds[1]);
 }
 
+static bool has_ended(int fd) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        char byte;
+
+        return poll(&p, 1, 0) == 1 && read(fd, &byte, 1) == 0;
+}
+
+static void the_longest_idle_makes_room(void **state) {
+        HttpPeer *p[PER_USER + 2];
+        int fds[PER_USER + 2][2];
+
+        for (size_t i = 0; i < ELEMENTSOF(p); i++)
+                assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds[i]), 0);
+        for (size_t i = 0; i < PER_USER; i++)
+                p[i] = come_over_tcp(fds[i][0]);
+        account_holding_busy(accounts, &p[0]->holding);
+        p[PER_USER] = come_over_tcp(fds[PER_USER][0]);
+        assert_non_null(p[PER_USER]);
+        assert_true(has_ended(fds[1][1]));
+        assert_false(has_ended(fds[0][1]));
+        account_holding_busy(accounts, &p[PER_USER]->holding);
+        assert_null(come_over_tcp(fds[PER_USER + 1][0]));
+        for (size_t i = 0; i <= PER_USER; i++)
+                http_peer_free(accounts, p[i]);
+        for (size_t i = 0; i < ELEMENTSOF(p); i++) {
+                close(fds[i][0]);
+                close(fds[i][1]);
+        }
+}
+
+static void who_has_shown_a_good_token_is_that(void **state) {
+        Hash token = hash_of("token", 5), other = hash_of("other", 5);
+        HttpPeer *p[PER_USER + 1];
+        Principal address, of;
+
+        for (size_t i = 0; i < PER_USER; i++) {
+                p[i] = come_over_tcp(-1);
+                assert_non_null(p[i]);
+                account_holding_busy(accounts, &p[i]->holding);
+        }
+        assert_null(come_over_tcp(-1));
+        address = http_peer_principal(p[0], &token);
+        assert_int_equal(address.kind, PRINCIPAL_ADDRESS);
+        http_peer_note_token(accounts, p[0], &token);
+        of = http_peer_principal(p[0], &token);
+        assert_int_equal(of.kind, PRINCIPAL_TOKEN);
+        of = http_peer_principal(p[0], &other);
+        assert_memory_equal(&of, &address, sizeof(of));
+        p[PER_USER] = come_over_tcp(-1); // the address has a place again
+        assert_non_null(p[PER_USER]);
+        for (size_t i = 0; i < ELEMENTSOF(p); i++)
+                http_peer_free(accounts, p[i]);
+}
+
 int main(void) {
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup(each_user_has_a_share, setup),
-                cmocka_unit_test_setup(all_others_together_leave_room_for_owners, setup),
-                cmocka_unit_test_setup(owners_leave_room_for_others, setup),
-                cmocka_unit_test_setup(who_is_one_too_many_takes_no_share, setup),
-                cmocka_unit_test_setup(who_shuts_down_his_half_is_not_gone, setup),
-                cmocka_unit_test_setup(who_connects_is_who_the_kernel_says, setup),
-                cmocka_unit_test_setup(who_is_not_known_is_nobody, setup),
+                CASE(who_shuts_down_his_half_is_not_gone),
+                CASE(who_connects_is_who_the_kernel_says),
+                CASE(who_is_not_known_is_nobody),
+                CASE(the_longest_idle_makes_room),
+                CASE(who_has_shown_a_good_token_is_that),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

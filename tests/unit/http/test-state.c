@@ -461,18 +461,21 @@ static void who_waits_while_the_time_is_over_keeps_it_no_longer_than_others(void
 // What others read slowly, or have copied, fills all the room, or all that is not the shared one's.
 static void copies_have_a_room_that_is_everybody_s(void **state) {
         HttpStates *all = &world.api->states;
+        Principal somebody = principal_of_user(0, 4711, false);
+        Account *other = account_enter(world.accounts, &somebody);
         char before[EVENT_CURSOR_SIZE];
 
         (void) str_copy(before, sizeof(before), tag());
-        all->own.all[0].held = HTTP_STATE_OWN_BYTES_MAX + 1; // somebody else's
+        *account_counted(other) = 2 * (size_t) COPIES_BYTES_PER_USER + 1;
         w.now.seq++;
         ask_with(0, SINCE, before);
         assert_true(has(told(0), "HTTP/1.1 503 ") && has(&world.clients[0], "too many documents wait to be read"));
         ask(1);
         assert_true(has(told(1), "HTTP/1.1 200 "));
         assert_true(all->held > 0);
-        all->own.all[0].held -= HTTP_STATE_OWN_BYTES_MAX + 1;
-        assert_int_equal(http_shares_bytes(&all->own), 0);
+        *account_counted(other) -= 2 * (size_t) COPIES_BYTES_PER_USER + 1;
+        account_leave(other);
+        assert_int_equal(accounts_counted(world.accounts), 0);
         all->held += HTTP_STATE_BYTES_MAX + 1;
         w.now.seq++;
         for (size_t i = 0; i < 2; i++) {
@@ -493,9 +496,9 @@ static void what_waits_to_be_copied_counts(void **state) {
         w.now.seq += 4;
         ask_with(0, SINCE, before);
         RUN_UNTIL(w.n_held == 1);
-        assert_int_equal(http_shares_bytes(&world.api->states.own), 0);
+        assert_int_equal(accounts_counted(world.accounts), 0);
         answer_held();
-        assert_true(http_shares_bytes(&world.api->states.own) > 0);
+        assert_true(accounts_counted(world.accounts) > 0);
         RUN_UNTIL(w.n_held == 1);
         answer_held();
         (void) told(0);

@@ -172,9 +172,7 @@ static void for_who_does_not_read_nothing_is_asked(void **state) {
                 assert_true(w.n_asked < 100);
         } while (w.n_open > 0);
         n_before = w.n_asked;
-        pthread_mutex_lock(&world.api->lock);
-        assert_true(world.api->room.held <= EVENTS_BYTES_MAX);
-        pthread_mutex_unlock(&world.api->lock);
+        assert_true(held() <= EVENTS_BYTES_MAX);
         while (w.n_asked == n_before) {
                 ssize_t n = read(fd, buf, sizeof(buf));
 

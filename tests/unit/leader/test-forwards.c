@@ -224,17 +224,23 @@ static Argosy__Author a_member(void) {
 }
 
 static void what_users_wait_for_leaves_root_of_their_host_a_place(void **state) {
-        Argosy__Author member = a_member(), root = author_of_host(2);
+        Argosy__Author member = a_member(), other = a_member(), root = author_of_host(2);
+        size_t each = account_limits[ACCOUNT_FORWARDS].each;
 
-        for (uint64_t id = 1; id <= FORWARDS_OTHERS_MAX; id++)
+        for (uint64_t id = 1; id <= each; id++)
                 forward(2, id, &member);
-        assert_int_equal(g.leader->n_tickets, FORWARDS_OTHERS_MAX);
+        assert_int_equal(g.leader->n_tickets, each);
+        n_replies = 0;
         forward(2, 5000, &member); // no more of these
-        assert_int_equal(g.leader->n_tickets, FORWARDS_OTHERS_MAX);
+        assert_int_equal(g.leader->n_tickets, each);
+        assert_int_equal(n_replies, 1);
+        assert_int_equal(status, EBUSY);
         forward(2, 5001, &root);
         assert_true(last_author()->owner);
-        forward(3, 1, &member);
-        assert_int_equal(g.leader->n_tickets, FORWARDS_OTHERS_MAX + 2);
+        forward(3, 1, &member); // who is somebody else there
+        other.uid++;
+        forward(2, 5002, &other);
+        assert_int_equal(g.leader->n_tickets, each + 3);
 }
 
 static void on_response(const Argosy__Response *response, void *userdata) {

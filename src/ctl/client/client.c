@@ -9,15 +9,18 @@
 // between a look at it and the wait.
 
 #include <errno.h>
+#include <grp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "client.h"
 #include "clock.h"
 #include "frame.h"
+#include "str.h"
 
 enum { READ_CHUNK = 64 * 1024 };
 
@@ -61,16 +64,34 @@ int client_lose(Client *c, const char *why) {
         return fail(c, -ECONNRESET, why);
 }
 
+void client_say_who_may(const char *path, char *ret, size_t size) {
+        struct stat st;
+        const struct group *gr;
+
+        if (stat(path, &st) < 0)
+                str_fit(ret, size, "its directory lets nobody else through");
+        else if (!(st.st_mode & S_IWGRP))
+                str_fit(ret, size, "only root may use it");
+        else if ((gr = getgrgid(st.st_gid)))
+                str_fit(ret, size, "only root and members of group %s may use it", gr->gr_name);
+        else
+                str_fit(ret, size, "only root and members of the group %u may use it", st.st_gid);
+}
+
 static int fail_connect(Client *c, int error) {
-        if (c->user)
+        char who[128];
+
+        if (c->user && error != -EAGAIN)
                 snprintf(c->why, sizeof(c->why),
                          "cannot reach this user's argosyd at %s: %s; 'systemctl --user enable --now "
                          "argosyd.service' starts it",
                          c->path, strerror(-error));
-        else if (error == -EACCES || error == -EPERM)
-                snprintf(c->why, sizeof(c->why),
-                         "cannot reach argosyd at %s: %s; only root and members of group argosy may use it",
-                         c->path, strerror(-error));
+        else if (error == -EACCES || error == -EPERM) {
+                client_say_who_may(c->path, who, sizeof(who));
+                str_fit(c->why, sizeof(c->why), "cannot reach argosyd at %s: %s; %s", c->path, strerror(-error), who);
+        } else if (error == -EAGAIN)
+                str_fit(c->why, sizeof(c->why),
+                        "cannot reach argosyd at %s: as many wait to be let in as there is room for; try again", c->path);
         else
                 snprintf(c->why, sizeof(c->why),
                          "cannot reach argosyd at %s: %s; is argosyd.service running?", c->path,

@@ -23,11 +23,12 @@ static char *find_socket(const Ctl *ctl) {
 }
 
 static int fail_to_reach(Ctl *ctl, const char *path, int error) {
-        if (error == -EACCES || error == -EPERM)
-                return ctl_fail(
-                        ctl,
-                        "dashboard: cannot reach %s: %s; only root and members of group argosy may use it",
-                        path, strerror(-error));
+        char who[128];
+
+        if (error == -EACCES || error == -EPERM) {
+                client_say_who_may(path, who, sizeof(who));
+                return ctl_fail(ctl, "dashboard: cannot reach %s: %s; %s", path, strerror(-error), who);
+        }
         return ctl_fail(
                 ctl, "dashboard: cannot reach %s: %s; is argosyd running, and Listen= of [Http] not none?",
                 path, strerror(-error));

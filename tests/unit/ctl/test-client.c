@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <grp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
 #include "test.h"
 
 #include "client.h"
@@ -121,6 +127,69 @@ static void nobody_listens_is_said_with_the_path(void **state) {
         client_done(&c);
 }
 
+// As somebody who is in no group.
+static void assert_forbidden(const char *path, const char *words) {
+        Argosy__Response *response;
+        Client c;
+        int r;
+
+        client_init(&c, path, NULL);
+        assert_int_equal(seteuid(4712), 0);
+        r = ask(&c, in_seconds(20), &response);
+        assert_int_equal(seteuid(0), 0);
+        assert_int_equal(r, -EACCES);
+        assert_non_null(strstr(c.why, words));
+        client_done(&c);
+}
+
+static void who_may_use_it_is_said_of_the_socket_that_is_there(void **state) {
+        struct sockaddr_un a = {.sun_family = AF_UNIX};
+        char dir[] = "/tmp/argosy-test-XXXXXX";
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        if (geteuid() != 0)
+                skip();
+        assert_non_null(mkdtemp(dir));
+        assert_int_equal(chmod(dir, 0755), 0);
+        snprintf(a.sun_path, sizeof(a.sun_path), "%s/sock", dir);
+        assert_int_equal(bind(fd, (struct sockaddr *) &a, sizeof(a)), 0);
+        assert_int_equal(chmod(a.sun_path, 0660), 0);
+        assert_int_equal(chown(a.sun_path, 0, 1), 0);
+        assert_forbidden(a.sun_path, getgrgid(1)->gr_name);
+        assert_int_equal(chown(a.sun_path, 0, 4711), 0);
+        assert_forbidden(a.sun_path, "only root and members of the group 4711 may use it");
+        assert_int_equal(chmod(a.sun_path, 0600), 0);
+        assert_forbidden(a.sun_path, "; only root may use it");
+        assert_int_equal(chmod(dir, 0700), 0);
+        assert_forbidden(a.sun_path, "; its directory lets nobody else through");
+        close(fd);
+        unlink(a.sun_path);
+        rmdir(dir);
+}
+
+static void a_full_backlog_is_no_daemon_that_does_not_run(void **state) {
+        struct sockaddr_un a = {.sun_family = AF_UNIX};
+        char dir[] = "/tmp/argosy-test-XXXXXX";
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), waiting;
+        Argosy__Response *response;
+        Client c;
+
+        assert_non_null(mkdtemp(dir));
+        snprintf(a.sun_path, sizeof(a.sun_path), "%s/sock", dir);
+        assert_int_equal(bind(fd, (struct sockaddr *) &a, sizeof(a)), 0);
+        assert_int_equal(listen(fd, 0), 0);
+        waiting = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(connect(waiting, (struct sockaddr *) &a, sizeof(a)), 0);
+        client_init(&c, a.sun_path, NULL);
+        assert_int_equal(ask(&c, in_seconds(20), &response), -EAGAIN);
+        assert_non_null(strstr(c.why, "as many wait to be let in as there is room for"));
+        client_done(&c);
+        close(waiting);
+        close(fd);
+        unlink(a.sun_path);
+        rmdir(dir);
+}
+
 static void a_path_that_is_too_long_is_no_overflow(void **state) {
         Argosy__Response *response;
         char path[300];
@@ -191,6 +260,8 @@ int main(void) {
                 cmocka_unit_test(an_answer_to_another_question_is_refused),
                 cmocka_unit_test(half_an_answer_is_a_lost_connection),
                 cmocka_unit_test(nobody_listens_is_said_with_the_path),
+                cmocka_unit_test(who_may_use_it_is_said_of_the_socket_that_is_there),
+                cmocka_unit_test(a_full_backlog_is_no_daemon_that_does_not_run),
                 cmocka_unit_test(a_path_that_is_too_long_is_no_overflow),
                 cmocka_unit_test(silence_ends_at_the_deadline),
                 cmocka_unit_test(an_interrupt_ends_waiting_at_once),

@@ -260,31 +260,61 @@ static int hash_apply(const Argosy__Request *request, uint64_t *ret) {
         return hash_request(&only, ret);
 }
 
+// A file is its name and what is in it; by which path somebody found it says nothing of that.
+static int hash_change(const Argosy__Request *request, uint64_t *ret) {
+        Argosy__Request__Change change = *request->change;
+        _cleanup_free_ Argosy__NamedFile *files = calloc(change.n_files + 1, sizeof(*files));
+        _cleanup_free_ Argosy__NamedFile **pointers = calloc(change.n_files + 1, sizeof(*pointers));
+        Argosy__Request only = *request;
+
+        if (!files || !pointers)
+                return -ENOMEM;
+        for (size_t i = 0; i < change.n_files; i++) {
+                files[i] = *change.files[i];
+                files[i].path = (char *) "";
+                pointers[i] = &files[i];
+        }
+        change.files = pointers;
+        change.id = (ProtobufCBinaryData){};
+        change.parts = false;
+        only.change = &change;
+        return hash_request(&only, ret);
+}
+
+static int hash_rollout(const Argosy__Request *request, uint64_t *ret) {
+        Argosy__Request__Rollout rollout = *request->rollout;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        Argosy__Request only = *request;
+
+        rollout.id = (ProtobufCBinaryData){};
+        if (rollout.file) {
+                file = *rollout.file;
+                file.path = (char *) "";
+                rollout.file = &file;
+        }
+        only.rollout = &rollout;
+        return hash_request(&only, ret);
+}
+
 // Without what differs from one time to the next.
 int job_request_content(const Argosy__Request *request, uint64_t *ret) {
         Argosy__Request only = *request;
-        Argosy__Request__Change change;
-        Argosy__Request__Rollout rollout;
         Argosy__Request__Rebalance rebalance;
 
         only.id = only.cancel_id = 0;
         only.timeout_ms = 0;
         only.job = NULL;
-        if (only.what_case == ARGOSY__REQUEST__WHAT_CHANGE) {
-                change = *request->change;
-                change.id = (ProtobufCBinaryData){};
-                change.parts = false;
-                only.change = &change;
-        } else if (only.what_case == ARGOSY__REQUEST__WHAT_ROLLOUT) {
-                rollout = *request->rollout;
-                rollout.id = (ProtobufCBinaryData){};
-                only.rollout = &rollout;
-        } else if (only.what_case == ARGOSY__REQUEST__WHAT_REBALANCE) {
+        if (only.what_case == ARGOSY__REQUEST__WHAT_CHANGE)
+                return hash_change(&only, ret);
+        if (only.what_case == ARGOSY__REQUEST__WHAT_ROLLOUT)
+                return hash_rollout(&only, ret);
+        if (only.what_case == ARGOSY__REQUEST__WHAT_APPLY)
+                return hash_apply(&only, ret);
+        if (only.what_case == ARGOSY__REQUEST__WHAT_REBALANCE) {
                 rebalance = *request->rebalance;
                 rebalance.id = (ProtobufCBinaryData){};
                 rebalance.no_wait = false; // how it is listened to
                 only.rebalance = &rebalance;
-        } else if (only.what_case == ARGOSY__REQUEST__WHAT_APPLY)
-                return hash_apply(&only, ret);
+        }
         return hash_request(&only, ret);
 }

@@ -103,8 +103,43 @@ static void a_job_has_a_name_and_says_what_it_is_about(void **state) {
         }
 }
 
+static uint64_t content_of(Argosy__Request__WhatCase what, const char *path, const char *content) {
+        Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t hash;
+
+        file.name = (char *) "web.service";
+        file.path = (char *) path;
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        change.files = &files;
+        change.n_files = 1;
+        rollout.file = &file;
+        request.what_case = what;
+        if (what == ARGOSY__REQUEST__WHAT_CHANGE)
+                request.change = &change;
+        else
+                request.rollout = &rollout;
+        assert_int_equal(job_request_content(&request, &hash), 0);
+        return hash;
+}
+
+// Given again from another directory it is the same command.
+static void the_path_of_a_file_is_no_part_of_what_is_asked(void **state) {
+        static const Argosy__Request__WhatCase kinds[] = {ARGOSY__REQUEST__WHAT_CHANGE, ARGOSY__REQUEST__WHAT_ROLLOUT};
+
+        for (size_t i = 0; i < ELEMENTSOF(kinds); i++) {
+                uint64_t here = content_of(kinds[i], "web.service", "a");
+
+                assert_true(here == content_of(kinds[i], "/root/units/web.service", "a"));
+                assert_true(here != content_of(kinds[i], "web.service", "b"));
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(the_path_of_a_file_is_no_part_of_what_is_asked),
                 cmocka_unit_test(a_job_has_a_name_and_says_what_it_is_about),
         };
 

@@ -12,6 +12,7 @@
 #include <wchar.h>
 
 #include "clock.h"
+#include "local-time.h"
 #include "str.h"
 #include "text.h"
 
@@ -160,11 +161,10 @@ int text_append_span(Buf *out, uint64_t span_us) {
 }
 
 int text_append_time(Buf *out, uint64_t wall_us) {
-        time_t t = (time_t) (wall_us / USEC_PER_SEC);
         char text[64];
         struct tm tm;
 
-        if (!localtime_r(&t, &tm) || strftime(text, sizeof(text), "%a %Y-%m-%d %H:%M:%S %Z", &tm) == 0)
+        if (!local_time(wall_us, &tm) || strftime(text, sizeof(text), "%a %Y-%m-%d %H:%M:%S %Z", &tm) == 0)
                 return buf_append(out, "n/a", 3);
         return buf_printf(out, "%s", text);
 }

@@ -19,17 +19,17 @@
 
 #include "array.h"
 #include "buf.h"
+#include "local-time.h"
 #include "property-format.h"
 #include "str.h"
 
 static int format_timestamp(uint64_t us, Buf *ret) {
-        time_t t = (time_t) (us / 1000000);
         struct tm tm;
         char text[64];
 
         if (us == 0 || us == UINT64_MAX)
                 return 0;
-        if (!localtime_r(&t, &tm) || strftime(text, sizeof(text), "%a %Y-%m-%d %H:%M:%S %Z", &tm) == 0)
+        if (!local_time(us, &tm) || strftime(text, sizeof(text), "%a %Y-%m-%d %H:%M:%S %Z", &tm) == 0)
                 return -EBADMSG;
         return buf_printf(ret, "%s", text);
 }

@@ -22,6 +22,7 @@
 #include "clock.h"
 #include "journal-cause.h"
 #include "journal-watch.h"
+#include "local-time.h"
 #include "str.h"
 
 enum {
@@ -60,12 +61,11 @@ static bool is_text(const char *s, size_t len) {
 int journal_format(uint64_t at_us, const char *host, const char *ident, const char *pid, const char *text,
                    size_t len, char **ret, size_t max) {
         char when[32], note[64];
-        time_t at = (time_t) (at_us / 1000000);
         struct tm tm;
         int n = 0;
 
-        localtime_r(&at, &tm);
-        strftime(when, sizeof(when), "%b %d %H:%M:%S", &tm);
+        if (!local_time(at_us, &tm) || strftime(when, sizeof(when), "%b %d %H:%M:%S", &tm) == 0)
+                *when = 0;
         if (!is_text(text, len)) {
                 snprintf(note, sizeof(note), "[%zuB blob data]", len);
                 text = note;

@@ -36,6 +36,8 @@ typedef struct AccessList {
 // What counts as long as nobody has changed it: members of ACCESS_GROUP (author.h) may do everything.
 AccessList access_of_new_cluster(void);
 
+// Nothing but the token counts for him, and it may be over: only he needs AccessList.now.
+bool access_shows_token(const Argosy__Author *author);
 // Whether the author has the right, or one that has it: of units of that role, NULL: of all units.
 bool access_has(AccessList list, const Argosy__Author *author, Argosy__Right right, const char *role);
 // The same of units of some role at least.

@@ -21,7 +21,7 @@ static bool is_member(const Argosy__Author *author, const char *group) {
         return false;
 }
 
-static bool shows_token(const Argosy__Author *author) {
+bool access_shows_token(const Argosy__Author *author) {
         return *author->token || author->token_proof.len > 0;
 }
 
@@ -33,7 +33,7 @@ static const Argosy__AccessTokenRecord *active_token(AccessList list, const Argo
 }
 
 bool grant_is_of(const Argosy__GrantRecord *grant, const Argosy__Author *author) {
-        if (shows_token(author))
+        if (access_shows_token(author))
                 return false;
         if (*grant->group)
                 return is_member(author, grant->group);
@@ -48,7 +48,7 @@ static bool covers(const char *of, const char *role) {
 bool access_has(AccessList list, const Argosy__Author *author, Argosy__Right right, const char *role) {
         if (author->owner || right == ARGOSY__RIGHT__RIGHT_NONE)
                 return true;
-        if (shows_token(author)) {
+        if (access_shows_token(author)) {
                 const Argosy__AccessTokenRecord *token = active_token(list, author);
 
                 return token && token->right >= right && covers(token->role, role);
@@ -65,7 +65,7 @@ bool access_has(AccessList list, const Argosy__Author *author, Argosy__Right rig
 bool access_has_some(AccessList list, const Argosy__Author *author, Argosy__Right right) {
         if (author->owner || right == ARGOSY__RIGHT__RIGHT_NONE)
                 return true;
-        if (shows_token(author)) {
+        if (access_shows_token(author)) {
                 const Argosy__AccessTokenRecord *token = active_token(list, author);
 
                 return token && token->right >= right;
@@ -80,7 +80,7 @@ bool access_has_some(AccessList list, const Argosy__Author *author, Argosy__Righ
 size_t access_groups(AccessList list, const Argosy__Author *author, const char **ret, size_t max) {
         size_t n = 0;
 
-        if (author->owner || shows_token(author))
+        if (author->owner || access_shows_token(author))
                 return 0;
         for (size_t i = 0; i < list.n && n < max; i++) {
                 const char *group = list.grants[i]->group;

@@ -61,6 +61,7 @@ static bool is_new_unit(const ClusterState *s, const Argosy__LogOp *op) {
 
 static ClusterRefusal judge_unit(const ClusterState *s, const ClusterHeld *held, const Argosy__LogOp *op) {
         const Argosy__UnitRecord *record = op->unit->unit;
+        ClusterRefusal full;
 
         if (!record)
                 return REFUSAL_EMPTY;
@@ -68,7 +69,8 @@ static ClusterRefusal judge_unit(const ClusterState *s, const ClusterHeld *held,
                 return REFUSAL_LENGTH;
         if (!has_content(s, held, &record->spec))
                 return REFUSAL_CONTENT;
-        return is_new_unit(s, op) ? room(s, held, REFUSAL_UNITS, s->units.count, 1) : REFUSAL_NONE;
+        full = room(s, held, REFUSAL_UNITS, s->units.count, 1);
+        return full != REFUSAL_NONE && is_new_unit(s, op) ? full : REFUSAL_NONE; // mostly there is room, whoever it is
 }
 
 static void count_unit(const ClusterState *s, const Argosy__LogOp *op, int64_t more[CLUSTER_REFUSALS]) {

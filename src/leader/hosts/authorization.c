@@ -36,6 +36,10 @@ AccessList authorization_list(const Leader *l) {
         return list;
 }
 
+AccessList authorization_list_for(const Leader *l, const Argosy__Author *author) {
+        return access_shows_token(author) ? authorization_list(l) : cluster_state_access(l->state);
+}
+
 // ------------------------------------------------------------------------------------------------ units
 
 // Of a unit that is there, whose file can be read.
@@ -47,7 +51,7 @@ static bool has_for_unit(const Leader *l, const Argosy__Author *author, Argosy__
 
         if (!e || unit_options_of(e, &options) < 0)
                 return false;
-        has = access_has(authorization_list(l), author, right, options->role ?: ROLE_DEFAULT);
+        has = access_has(authorization_list_for(l, author), author, right, options->role ?: ROLE_DEFAULT);
         unit_options_unref(options);
         return has;
 }
@@ -140,7 +144,7 @@ static bool refuses_new(const Leader *l, const Argosy__Author *author, const Arg
 
 bool authorization_refuses(const Leader *l, const Argosy__Author *author, const Argosy__Request *q,
                            char why[AUTHORIZATION_WHY_SIZE]) {
-        AccessList list = authorization_list(l);
+        AccessList list = authorization_list_for(l, author);
         Argosy__Right right = request_right(q);
 
         if (access_token_error(list, author, why) > 0)
@@ -156,11 +160,11 @@ bool authorization_refuses(const Leader *l, const Argosy__Author *author, const 
 }
 
 int authorization_error(const Leader *l, const Argosy__Author *author) {
-        return access_token_error(authorization_list(l), author, (char[ACCESS_TOKEN_WHY_SIZE]){}) ?: EACCES;
+        return access_token_error(authorization_list_for(l, author), author, (char[ACCESS_TOKEN_WHY_SIZE]){}) ?: EACCES;
 }
 
 bool authorization_views_all(const Leader *l, const Argosy__Author *author) {
-        return access_has(authorization_list(l), author, ARGOSY__RIGHT__RIGHT_VIEW, NULL);
+        return access_has(authorization_list_for(l, author), author, ARGOSY__RIGHT__RIGHT_VIEW, NULL);
 }
 
 bool authorization_may_view(const Leader *l, const Argosy__Author *author, const char *unit) {
@@ -179,11 +183,11 @@ bool authorization_may_view_group(const Leader *l, const Argosy__Author *author,
 }
 
 bool authorization_may_view_role(const Leader *l, const Argosy__Author *author, const char *role) {
-        return access_has(authorization_list(l), author, ARGOSY__RIGHT__RIGHT_VIEW, role);
+        return access_has(authorization_list_for(l, author), author, ARGOSY__RIGHT__RIGHT_VIEW, role);
 }
 
 uint32_t authorization_scope(const Leader *l, const Argosy__Author *author) {
-        AccessList list = authorization_list(l);
+        AccessList list = authorization_list_for(l, author);
         const Argosy__AccessTokenRecord *token = access_token_of(list, author);
         uint32_t crc = 0;
 
@@ -237,7 +241,7 @@ static Argosy__Right highest(const Leader *l, const Argosy__Author *author,
                              bool (*has)(AccessList list, const Argosy__Author *author, Argosy__Right right)) {
         Argosy__Right right = ARGOSY__RIGHT__RIGHT_ADMIN;
 
-        while (right > ARGOSY__RIGHT__RIGHT_NONE && !has(authorization_list(l), author, right))
+        while (right > ARGOSY__RIGHT__RIGHT_NONE && !has(authorization_list_for(l, author), author, right))
                 right--;
         return right;
 }
@@ -251,7 +255,7 @@ static void filter_access(const Leader *l, const Argosy__Author *author, Argosy_
 
         access->own = highest(l, author, has_of_all);
         access->own_of_some = highest(l, author, access_has_some);
-        if (access_has(authorization_list(l), author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
+        if (access_has(authorization_list_for(l, author), author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
                 return;
         for (size_t i = 0; i < access->n_rows; i++)
                 if (grant_is_of(access->rows[i]->grant, author))
@@ -287,7 +291,7 @@ void authorization_drop_files(const Leader *l, Ticket *t) {
         Argosy__Request__Change *change = t->request->change;
 
         if (t->request->what_case != ARGOSY__REQUEST__WHAT_CHANGE || change->n_files == 0 ||
-            access_has(authorization_list(l), t->author, ARGOSY__RIGHT__RIGHT_DEPLOY, NULL))
+            access_has(authorization_list_for(l, t->author), t->author, ARGOSY__RIGHT__RIGHT_DEPLOY, NULL))
                 return;
         for (size_t i = 0; i < change->n_files; i++)
                 message_free(change->files[i]);

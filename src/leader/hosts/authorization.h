@@ -16,6 +16,8 @@ enum {
 // The rights as they are, with tokens as of now: by the leader's clock, or the log's own time if that is later, so that a clock
 // that is set back lets nobody in again.
 AccessList authorization_list(const Leader *l);
+// The same for what this one may: only a token has a time, and most requests show none.
+AccessList authorization_list_for(const Leader *l, const Argosy__Author *author);
 // Of somebody who may not: EACCES, or what is wrong with the token that he has shown.
 int authorization_error(const Leader *l, const Argosy__Author *author);
 // True: he may not, with the reason for people. What a host answers alone never comes here.

@@ -242,7 +242,7 @@ static void set_author(const Leader *l, const Argosy__Author *author, Argosy__Jo
 // By which of his groups he may do something. Of more names than are kept of a job it has the first.
 static void set_groups(const Leader *l, const Argosy__Author *author, const char *groups[JOB_GROUPS_MAX],
                        Argosy__JobRecord *record) {
-        size_t n = access_groups(authorization_list(l), author, groups, JOB_GROUPS_MAX), bytes = 0;
+        size_t n = access_groups(authorization_list_for(l, author), author, groups, JOB_GROUPS_MAX), bytes = 0;
 
         record->groups = (char **) groups;
         while (record->n_groups < n && (bytes += strlen(groups[record->n_groups])) <= JOB_GROUPS_BYTES_MAX)

@@ -128,10 +128,11 @@ TARGETS = {
     ("usage-1k", "loop-lag"): ("<= 2", lambda f: f["value"] <= 2),
     ("usage-1k", "turn-cpu"): ("<= 2", lambda f: f["value"] <= 2),
     ("usage-1k", "loop-cpu"): ("", None),
-    **{(f"virtual-{bench}", metric): ("", None) for bench, metrics in {
+    **{(f"virtual-{bench}{many}", metric): ("", None) for many in ["", "-1m"] for bench, metrics in {
         "join": ["wall"], "start": ["wall", "leader-cpu", "turn"], "memory": ["per-unit"], "idle": ["leader-cpu"], "loss": ["wall"],
         "destroy": ["wall", "leader-cpu", "turn"]}.items() for metric in metrics},
-    **{(f"virtual-{bench}", "turn-cpu"): ("<= 10", lambda f: f["value"] <= 10) for bench in ["start", "loss", "destroy"]},
+    **{(f"virtual-{bench}{many}", "turn-cpu"): ("<= 10", lambda f: f["value"] <= 10)
+       for many in ["", "-1m"] for bench in ["start", "loss", "destroy"]},
     ("place-simple", "rate"): (">= 1,000,000", lambda f: f["value"] >= 1000000),
     ("place-constrained", "rate"): (">= 100,000", lambda f: f["value"] >= 100000),
     ("place-bestfit", "rate"): (">= 200,000", lambda f: f["value"] >= 200000),

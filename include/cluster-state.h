@@ -86,17 +86,18 @@ typedef struct HostEntry {
 
 typedef struct UnitEntry {
         Argosy__UnitRecord *record; // another one after each change; its name is the unit's name and never moves
-        SpecEntry *spec;            // NULL once removed
+        SpecEntry *spec;            // NULL once removed, and the record has no hash then
         ListNode placed; // among the units of its node, or among the global ones; unlinked if neither
 
         // What it was when it became dirty:
         uint32_t node_before; // node that it was placed on, 0 if none
-        uint32_t number : 29; // private
+        uint32_t number : 28; // private
+        bool dirty : 1;       // private
         bool global_before : 1;
         bool existed : 1;
         bool removed : 1; // it is gone: the caller of cluster_state_next_dirty() holds the last of it
-        ListNode dirty; // private
-        ListNode all;   // private
+        ListNode all;     // private
+        char name[];      // that of its records, too
 } UnitEntry;
 
 // A node that may still run a unit of this name that is not wanted there. One for each name and node: a

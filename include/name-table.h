@@ -1,27 +1,45 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Objects that carry their name, found by it. For thousands of them at rest: a slot is a pointer, 8 bytes,
-// where one of a Map is 24, and of a table that has grown to its size between three eighths and three
-// quarters of them are used; it gets smaller only when it is empty. What that costs is time: the name of
-// each object that is met is compared, and it is hashed again when the table grows or something near it is
-// removed. Whoever does not have thousands uses a Map.
+// Objects that carry their name, found by it. For thousands of them at rest: a slot is half as large as one of a Map, and of a
+// table that has grown to its size between three eighths and three quarters of them are used; it gets smaller only
+// when it is empty. What that costs is that an object is asked for its name. Whoever does not have thousands uses a Map.
 //
 // The table owns neither the objects nor their names; a name must stay unchanged while its object is in the
 // table. Iteration order is arbitrary; objects may be taken while iterating with name_table_foreach(), none
 // may be added. Nothing of the table itself is ever handed out, so adding makes no pointer invalid.
+//
+// It grows as a Map does: in no long turn.
 
 #include "macro.h"
 
+typedef struct NameSlot {
+        void *object;  // NULL: free slot
+        uint32_t hash; // of its name: the lower half
+} __attribute__((packed)) NameSlot; // 12 bytes, not 16
+
 typedef struct NameTable {
         const char *(*name_of)(const void *object); // the rest is zero: an empty table
-        void **slots;
+        NameSlot *slots;
         size_t n_slots; // power of two or 0
-        size_t count;
+        size_t count;   // in both tables
+        NameSlot *old;  // while it grows: half as many slots; NULL: everything is in `slots`
+        size_t old_left; // of these the first so many may be used, all behind them have moved
 } NameTable;
+
+static inline size_t name_table_n_old(const NameTable *t) {
+        return t->old ? t->n_slots / 2 : 0;
+}
+
+// Memory of its tables.
+static inline size_t name_table_bytes(const NameTable *t) {
+        return (t->n_slots + name_table_n_old(t)) * sizeof(NameSlot);
+}
 
 // Empty again, `name_of` stays.
 void name_table_done(NameTable *t);
+// Same, and calls free_object(object) for each.
+void name_table_done_with(NameTable *t, void (*free_object)(void *object));
 
 // NULL: no object has that name.
 void *name_table_find(const NameTable *t, const char *name);

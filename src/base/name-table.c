@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// An OpenTable of objects. Where an object belongs is not noted anywhere: its name says so.
+// An OpenTable of objects; a slot keeps half of the hash of the name, so that few names are looked at, and none to grow. How it
+// grows, and why that may happen at any moment, is as in map.c.
 
 #include <errno.h>
 
@@ -8,57 +9,141 @@
 #include "name-table.h"
 #include "open-table.h"
 
-enum { TABLE_MIN_SLOTS = 8 };
+enum {
+        TABLE_MIN_SLOTS = 8,
+        MOVED_SLOTS = 96, // as map.c has it
+};
+
+// In the lower half of an iterator, where no place can be: the walk is over the new table.
+#define WALKS_NEW ((size_t) 1 << 31)
+
+typedef struct NameKey {
+        const char *name;
+        uint32_t hash;
+} NameKey;
 
 void name_table_done(NameTable *t) {
         free(t->slots);
+        free(t->old);
         *t = (NameTable){.name_of = t->name_of};
 }
 
+static void free_objects(const NameSlot *slots, size_t n, void (*free_object)(void *object)) {
+        for (size_t i = 0; i < n; i++)
+                if (slots[i].object)
+                        free_object(slots[i].object);
+}
+
+void name_table_done_with(NameTable *t, void (*free_object)(void *object)) {
+        free_objects(t->slots, t->n_slots, free_object);
+        free_objects(t->old, name_table_n_old(t), free_object);
+        name_table_done(t);
+}
+
 static bool slot_is_used(const void *slot) {
-        return *(void *const *) slot;
+        return ((const NameSlot *) slot)->object;
 }
 
 static size_t slot_hash(const void *table, const void *slot) {
-        const char *name = ((const NameTable *) table)->name_of(*(void *const *) slot);
-
-        return map_hash(name, strlen(name));
+        return ((const NameSlot *) slot)->hash;
 }
 
 static bool slot_holds(const OpenTable *t, const void *slot, const void *key) {
-        return streq(((const NameTable *) t->table)->name_of(*(void *const *) slot), key);
+        const NameSlot *s = slot;
+        const NameKey *k = key;
+
+        return s->hash == k->hash && streq(((const NameTable *) t->table)->name_of(s->object), k->name);
 }
 
-OPEN_TABLE_INLINE OpenTable table_of(const NameTable *t) {
-        return (OpenTable){.slots = (char *) t->slots,
-                           .n_slots = t->n_slots,
-                           .slot_size = sizeof(void *),
+OPEN_TABLE_INLINE OpenTable table_of(const NameTable *t, NameSlot *slots, size_t n_slots) {
+        return (OpenTable){.slots = (char *) slots,
+                           .n_slots = n_slots,
+                           .slot_size = sizeof(NameSlot),
                            .is_used = slot_is_used,
                            .hash = slot_hash,
                            .table = t};
 }
 
-OPEN_TABLE_INLINE void **probe(const NameTable *t, const char *name) {
-        OpenTable o = table_of(t);
+OPEN_TABLE_INLINE NameKey key_of(const char *name) {
+        return (NameKey){.name = name, .hash = (uint32_t) map_hash(name, strlen(name))};
+}
 
-        return open_table_probe(&o, map_hash(name, strlen(name)), name, slot_holds);
+OPEN_TABLE_INLINE NameSlot *probe(const NameTable *t, const NameKey *key) {
+        OpenTable o = table_of(t, t->slots, t->n_slots);
+
+        return open_table_probe(&o, key->hash, key, slot_holds);
+}
+
+static NameSlot *probe_old(const NameTable *t, const NameKey *key) {
+        OpenTable o = table_of(t, t->old, name_table_n_old(t));
+
+        return open_table_probe(&o, key->hash, key, slot_holds);
+}
+
+// ------------------------------------------------------------------------------------------------ growing
+
+static void move(NameTable *t, NameSlot *slot) {
+        OpenTable o = table_of(t, t->slots, t->n_slots);
+
+        if (!slot->object)
+                return;
+        *(NameSlot *) open_table_free_slot(&o, slot->hash) = *slot;
+        *slot = (NameSlot){};
+}
+
+static void move_some(NameTable *t) {
+        for (unsigned n = 0; n < MOVED_SLOTS && t->old_left > 0; n++)
+                move(t, &t->old[--t->old_left]);
+        if (t->old_left > 0)
+                return;
+        free(t->old);
+        t->old = NULL;
+}
+
+// What wraps round the end of the table, if anything does, moves first.
+static void move_first(NameTable *t) {
+        size_t n = 0;
+
+        while (t->old[n].object)
+                n++;
+        while (n > 0)
+                move(t, &t->old[--n]);
 }
 
 static int grow(NameTable *t) {
-        OpenTable o = table_of(t);
-        int r = open_table_resize(&o, t->n_slots ? 2 * t->n_slots : TABLE_MIN_SLOTS);
+        size_t n = t->n_slots ? 2 * t->n_slots : TABLE_MIN_SLOTS;
+        NameSlot *slots = calloc(n, sizeof(*slots));
 
-        t->slots = (void **) o.slots;
-        t->n_slots = o.n_slots;
-        return r;
+        assert(!t->old);
+        if (!slots)
+                return -ENOMEM;
+        t->old = t->slots;
+        t->old_left = t->n_slots;
+        t->slots = slots;
+        t->n_slots = n;
+        if (t->old)
+                move_first(t);
+        return 0;
 }
 
+// ------------------------------------------------------------------------------------------------ objects
+
 void *name_table_find(const NameTable *t, const char *name) {
-        return t->count > 0 ? *probe(t, name) : NULL;
+        NameKey key;
+        NameSlot *s;
+
+        if (t->count == 0)
+                return NULL;
+        key = key_of(name);
+        s = probe(t, &key);
+        if (!s->object && t->old)
+                s = probe_old(t, &key);
+        return s->object;
 }
 
 int name_table_add(NameTable *t, void *object) {
-        void **slot;
+        NameKey key = key_of(t->name_of(object));
+        NameSlot *s;
         int r;
 
         if (open_table_is_full(t->n_slots, t->count)) {
@@ -66,33 +151,54 @@ int name_table_add(NameTable *t, void *object) {
                 if (r < 0)
                         return r;
         }
-        slot = probe(t, t->name_of(object));
-        if (*slot)
+        if (t->old)
+                move_some(t);
+        s = probe(t, &key);
+        if (s->object || (t->old && probe_old(t, &key)->object))
                 return -EEXIST;
-        *slot = object;
+        *s = (NameSlot){.object = object, .hash = key.hash};
         t->count++;
         return 0;
 }
 
 void *name_table_take(NameTable *t, const char *name) {
-        OpenTable o = table_of(t);
-        void **slot, *object;
+        OpenTable o = table_of(t, t->slots, t->n_slots);
+        void *object;
+        NameKey key;
+        NameSlot *s;
 
         if (t->count == 0)
                 return NULL;
-        slot = probe(t, name);
-        object = *slot;
+        key = key_of(name);
+        s = probe(t, &key);
+        if (!s->object && t->old) {
+                o = table_of(t, t->old, name_table_n_old(t));
+                s = probe_old(t, &key);
+        }
+        object = s->object;
         if (!object)
                 return NULL;
-        open_table_remove(&o, slot);
+        open_table_remove(&o, s);
         if (--t->count == 0 && t->n_slots > TABLE_MIN_SLOTS)
                 name_table_done(t);
         return object;
 }
 
+// The old table first, if there is one: nothing moves while somebody walks.
 void *name_table_next(const NameTable *t, size_t *iter) {
-        OpenTable o = table_of(t);
-        void **slot = t->count > 0 ? open_table_next(&o, iter) : NULL;
+        OpenTable o = table_of(t, t->slots, t->n_slots), old = table_of(t, t->old, name_table_n_old(t));
+        size_t at = *iter & ~WALKS_NEW;
+        NameSlot *slot;
 
-        return slot ? *slot : NULL;
+        if (t->count == 0)
+                return NULL;
+        if (t->old && !(*iter & WALKS_NEW)) {
+                slot = open_table_next(&old, iter);
+                if (slot)
+                        return slot->object;
+                at = 0;
+        }
+        slot = open_table_next(&o, &at);
+        *iter = at | WALKS_NEW;
+        return slot ? slot->object : NULL;
 }

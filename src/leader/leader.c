@@ -526,7 +526,7 @@ static void finish_close(Leader *l) {
         map_done(&l->hosts);
         map_done(&l->nodes);
         map_done(&l->fleet_units);
-        map_done(&l->units);
+        name_table_done(&l->units);
         map_done(&l->budgets);
         map_done(&l->seen_specs);
         map_done(&l->open_jobs);
@@ -550,7 +550,7 @@ static size_t tables_bytes(const Leader *l) {
 
         for (size_t i = 0; i < ELEMENTSOF(l->tallies.seen); i++)
                 bytes += l->tallies.seen[i] * sizeof(UnitOnNode);
-        return bytes + map_bytes(&l->units) + map_bytes(&l->nodes) + map_bytes(&l->hosts);
+        return bytes + name_table_bytes(&l->units) + map_bytes(&l->nodes) + map_bytes(&l->hosts);
 }
 
 static void add_gauges(const Leader *l, LeaderStats *stats) {
@@ -617,6 +617,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         uv_timer_init(config->loop, &l->timer); // cannot fail
         l->timer.data = l;
         leader_time_on_applied(l);
+        l->units.name_of = unit_name_of;
         list_init(&l->works_spare);
         list_init(&l->tickets);
         list_init(&l->dry_runs);

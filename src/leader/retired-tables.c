@@ -43,7 +43,8 @@ typedef struct RetiredHost {
 typedef struct RetiredTables {
         uv_work_t work;
         Leader *leader;
-        Map nodes, units, budgets, seen_specs, jobs;
+        NameTable units;
+        Map nodes, budgets, seen_specs, jobs;
         Activators activators;
         StopDependents stop_dependents;
         Companions companions;
@@ -78,7 +79,7 @@ static void free_job(void *value) {
 static void free_tables(uv_work_t *work) {
         RetiredTables *t = CONTAINER_OF(work, RetiredTables, work);
 
-        map_done_with(&t->units, free_unit);
+        name_table_done_with(&t->units, free_unit);
         map_done_with(&t->nodes, free_node);
         map_done_with(&t->budgets, free_budget);
         map_done_with(&t->seen_specs, free);
@@ -129,7 +130,8 @@ void retired_tables_take(Leader *l) {
         assert(list_is_empty(&l->calls) && l->n_wait_items == 0 && list_is_empty(&l->rollouts));
         t->leader = l;
         t->nodes = take_map(&l->nodes);
-        t->units = take_map(&l->units);
+        t->units = l->units;
+        l->units = (NameTable){.name_of = t->units.name_of};
         t->budgets = take_map(&l->budgets);
         t->seen_specs = take_map(&l->seen_specs);
         t->jobs = take_map(&l->open_jobs);

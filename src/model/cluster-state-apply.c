@@ -13,13 +13,13 @@ static void hosts_changed(ClusterState *s) {
         s->hosts_revision = ++s->revision;
 }
 
-static void mark_dirty(ClusterState *s, UnitEntry *u) {
-        if (list_is_linked(&u->dirty))
-                return;
+static int mark_dirty(ClusterState *s, UnitEntry *u) {
+        if (u->dirty)
+                return 0;
         u->node_before = u->record->node;
         u->global_before = u->record->global;
         u->existed = true;
-        list_append(&s->dirty, &u->dirty);
+        return state_note_dirty(s, u);
 }
 
 // ------------------------------------------------------------------------------------------------ units
@@ -59,7 +59,11 @@ static int put_unit(ClusterState *s, const Argosy__LogOp__UnitPut *put) {
                 return -ENOMEM;
         s->revision++;
         if (u) {
-                mark_dirty(s, u);
+                r = mark_dirty(s, u);
+                if (r < 0) {
+                        message_free(record);
+                        return r;
+                }
                 return state_replace_unit(s, u, record,
                                           !put->bump_start && u->record->global == record->global, spec);
         }
@@ -68,8 +72,7 @@ static int put_unit(ClusterState *s, const Argosy__LogOp__UnitPut *put) {
                 message_free(record);
                 return r;
         }
-        list_append(&s->dirty, &u->dirty);
-        return 0;
+        return state_note_dirty(s, u);
 }
 
 static int remove_unit(ClusterState *s, const Argosy__LogOp__UnitRemove *remove) {
@@ -81,11 +84,13 @@ static int remove_unit(ClusterState *s, const Argosy__LogOp__UnitRemove *remove)
                 return 0;
         r = state_put_tombstones(s, remove->name, remove->nodes, remove->n_nodes, remove->fence_us,
                                  s->revision + 1);
+        if (r == 0)
+                r = mark_dirty(s, u);
         last = r < 0 ? NULL : state_make_twin(u);
         if (!last)
                 return -ENOMEM;
-        mark_dirty(s, u);
         last->target = ARGOSY__TARGET__TARGET_INACTIVE;
+        last->spec = (ProtobufCBinaryData){}; // which is the content's, and that may be gone before the entry
         last->revision = ++s->revision;
         r = state_put_twin(s, u, last);
         if (r == 0)
@@ -93,10 +98,6 @@ static int remove_unit(ClusterState *s, const Argosy__LogOp__UnitRemove *remove)
         if (r < 0)
                 return r;
         u->removed = true;
-        if (!u->existed) { // nobody has seen it
-                list_unlink(&u->dirty);
-                state_free_unit(s, u);
-        }
         return 0;
 }
 
@@ -118,13 +119,14 @@ static int clear_tombstones(ClusterState *s, const Argosy__LogOp__TombstoneClear
 
 static int put_outcome(ClusterState *s, const Argosy__LogOp__OutcomePut *put) {
         UnitEntry *u = cluster_state_find_unit(s, put->name);
+        int r;
 
         if (!u || !put->outcome || put->outcome->start_rev != u->record->start_rev ||
             (u->record->global && !cluster_state_find_host_by_node(s, put->outcome->node)))
                 return 0;
-        mark_dirty(s, u);
+        r = mark_dirty(s, u);
         s->revision++;
-        return state_put_outcome(s, u, put->outcome);
+        return r < 0 ? r : state_put_outcome(s, u, put->outcome);
 }
 
 // 1: it is not the content that its hash says.
@@ -272,14 +274,17 @@ static int raise_revision(ClusterState *s, uint64_t floor) {
         if (floor <= s->revision || floor > REVISION_MAX)
                 return 0;
         s->revision = floor;
-        map_foreach (slot, &s->units) {
-                UnitEntry *u = slot->value;
+        name_table_foreach(unit, &s->units) {
+                UnitEntry *u = unit;
                 Argosy__UnitRecord *twin = state_make_twin(u);
 
                 if (!twin)
                         return -ENOMEM;
-                mark_dirty(s, u);
                 twin->revision = s->revision;
+                if (mark_dirty(s, u) < 0) {
+                        free(twin);
+                        return -ENOMEM;
+                }
                 if (state_put_twin(s, u, twin) < 0)
                         return -ENOMEM;
         }

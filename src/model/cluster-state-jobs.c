@@ -72,7 +72,7 @@ uint64_t cluster_state_first_job(const ClusterState *s) {
 }
 
 static size_t units_bytes(const ClusterState *s) {
-        return s->units.count * (sizeof(UnitEntry) + sizeof(Argosy__UnitRecord)) + map_bytes(&s->units) +
+        return s->units.count * (sizeof(UnitEntry) + sizeof(Argosy__UnitRecord)) + name_table_bytes(&s->units) +
                paged_table_bytes(&s->unit_records);
 }
 

@@ -13,6 +13,7 @@
 
 #include "cluster-state-limits.h"
 #include "cluster-state.h"
+#include "name-table.h"
 #include "paged-table.h"
 #include "unit-order.h"
 
@@ -31,7 +32,7 @@ typedef struct NodeIndex {
 } NodeIndex;
 
 // What the table of units holds, at UnitEntry.number.
-static_assert(CLUSTER_UNITS_MAX < 1 << 29);
+static_assert(CLUSTER_UNITS_MAX < 1 << 28);
 typedef struct UnitVersion {
         Argosy__UnitRecord *record;
         SpecEntry *spec;
@@ -252,7 +253,7 @@ struct ClusterState {
         HostIndex host_index[HOST_KEYS];
         Map nodes; // number -> NodeIndex
 
-        Map units; // name -> UnitEntry
+        NameTable units; // UnitEntry
         PagedTable unit_records;
         ListNode all;   // UnitEntry.all, as they came
         ListNode *walk; // that cluster_state_walk_next() comes to next; NULL: none is under way
@@ -314,7 +315,8 @@ struct ClusterState {
 
         RefusedOps refused;
 
-        ListNode dirty;
+        UnitEntry **dirty; // in the order in which they became so; also those that came and went
+        size_t n_dirty, n_dirty_taken, dirty_allocated;
         uint32_t *dirty_hosts; // numbers, each once, in the order in which they became so
         size_t n_dirty_hosts, n_dirty_hosts_taken, dirty_hosts_allocated;
 
@@ -359,11 +361,13 @@ int state_load_former_spec(ClusterState *s, const Hash *hash, uint64_t job);
 // A former one is to be dropped, whoever names it; adds 1 to *ret_n.
 int state_forget_spec(ClusterState *s, const Hash *hash, size_t *ret_n);
 void state_specs_done(ClusterState *s);
-// A new unit of this record, clean.
+// A new unit of this record, clean. Takes the record's name in any case.
 int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec, UnitEntry **ret);
 // Puts `record`, which has neither name nor outcomes, in the place of the unit's own. `inherit`: it gets that one's
 // outcomes. Takes `record` also on failure.
 int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record, bool inherit, SpecEntry *spec);
+// It is to be told to who follows the units; the entry says what it was before.
+int state_note_dirty(ClusterState *s, UnitEntry *u);
 // Takes the unit out of every table; it stays in the dirty list if it is there.
 int state_take_unit(ClusterState *s, UnitEntry *u);
 void state_free_unit(ClusterState *s, UnitEntry *u);
@@ -379,7 +383,10 @@ void state_sets_done(ClusterState *s);
 Argosy__UnitRecord *state_make_twin(const UnitEntry *u);
 // Takes it. What only the one before points to is the caller's to retire. 0 or -ENOMEM.
 int state_put_twin(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *twin);
-// A record whose name and outcomes are another one's now.
+// The content of a record whose unit has it says its hash.
+void state_share_hash(Argosy__UnitRecord *record, const SpecEntry *spec);
+// A whole record; one whose name and outcomes are another one's now.
+void state_retire_record(ClusterState *s, Argosy__UnitRecord *record);
 void state_retire_body(ClusterState *s, Argosy__UnitRecord *record);
 void state_retire_outcomes(ClusterState *s, const Argosy__UnitRecord *record);
 // The unit has this outcome instead of those that it replaces; kind NONE: instead of them none.

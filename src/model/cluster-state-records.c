@@ -3,6 +3,7 @@
 // How the next record of a unit is made out of the one before, which snapshots may still read:
 //
 //      name        belongs to the unit; all its records share it, so it ends with the unit
+//      spec        the hash is that of the content, which nobody drops as long as a record that may be read has it
 //      outcomes    belong to the unit, too: each is shared by the records from the one that brought it to the last one
 //                  that has it, and so is the array
 //      the rest    belongs to the record that was put; twins of it, which differ in outcomes or numbers, share it
@@ -35,16 +36,32 @@ int state_put_twin(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *twin) {
         return 0;
 }
 
-static void free_body(void *p) {
+void state_share_hash(Argosy__UnitRecord *record, const SpecEntry *spec) {
+        free(record->spec.data);
+        record->spec = (ProtobufCBinaryData){.data = (uint8_t *) spec->hash.bytes, .len = HASH_SIZE};
+}
+
+static void free_record(void *p) {
         Argosy__UnitRecord *record = p;
 
         record->name = NULL;
-        record->outcomes = NULL;
-        record->n_outcomes = 0;
+        record->spec = (ProtobufCBinaryData){};
         message_free(record);
 }
 
-enum { BODY_BYTES = sizeof(Argosy__UnitRecord) + 2 * HASH_SIZE };
+static void free_body(void *p) {
+        Argosy__UnitRecord *record = p;
+
+        record->outcomes = NULL;
+        record->n_outcomes = 0;
+        free_record(record);
+}
+
+enum { BODY_BYTES = sizeof(Argosy__UnitRecord) };
+
+void state_retire_record(ClusterState *s, Argosy__UnitRecord *record) {
+        snapshot_clock_retire(s->clock, record, free_record, BODY_BYTES + record->n_outcomes * sizeof(Argosy__Outcome));
+}
 
 void state_retire_body(ClusterState *s, Argosy__UnitRecord *record) {
         snapshot_clock_retire(s->clock, record, free_body, BODY_BYTES);

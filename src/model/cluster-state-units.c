@@ -10,13 +10,22 @@
 
 #include <errno.h>
 
+#include "array.h"
 #include "message.h"
 
 // ------------------------------------------------------------------------------------------------ units
 
 void state_free_unit(ClusterState *s, UnitEntry *u) {
-        state_retire_message(s, u->record);
-        free(u);
+        state_retire_record(s, u->record);
+        state_retire(s, u, sizeof *u + strlen(u->name) + 1);
+}
+
+int state_note_dirty(ClusterState *s, UnitEntry *u) {
+        if (ARRAY_GROW(s->dirty, s->dirty_allocated, s->n_dirty + 1) < 0)
+                return -ENOMEM;
+        s->dirty[s->n_dirty++] = u;
+        u->dirty = true;
+        return 0;
 }
 
 static int link_placed(ClusterState *s, UnitEntry *u) {
@@ -56,13 +65,13 @@ static void forget_order(ClusterState *s) {
 
 static int link_unit(ClusterState *s, UnitEntry *u, SpecEntry *spec) {
         uint32_t number = 0;
-        int r = map_add_str(&s->units, u->record->name, u);
+        int r = name_table_add(&s->units, u);
 
         if (r < 0)
                 return r;
         r = unit_order_add(&s->by_name, u);
         if (r < 0) {
-                map_take_str(&s->units, u->record->name);
+                name_table_take(&s->units, u->name);
                 return r;
         }
         r = link_placed(s, u);
@@ -74,7 +83,7 @@ static int link_unit(ClusterState *s, UnitEntry *u, SpecEntry *spec) {
                 unlink_placed(s, u);
                 state_leave_set(s, u);
                 unit_order_remove(&s->by_name, u);
-                map_take_str(&s->units, u->record->name);
+                name_table_take(&s->units, u->name);
                 return r;
         }
         u->number = number;
@@ -82,21 +91,26 @@ static int link_unit(ClusterState *s, UnitEntry *u, SpecEntry *spec) {
 }
 
 int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec, UnitEntry **ret) {
-        UnitEntry *u = calloc(1, sizeof *u);
+        size_t len = strlen(record->name);
+        UnitEntry *u = calloc(1, sizeof *u + len + 1);
         int r;
 
         if (!u)
                 return -ENOMEM;
+        memcpy(u->name, record->name, len);
+        free(record->name);
+        record->name = u->name;
         u->record = record;
         list_init(&u->placed);
-        list_init(&u->dirty);
         r = state_use_spec(s, spec);
         if (r == 0)
                 r = link_unit(s, u, spec);
         if (r < 0) {
+                record->name = NULL;
                 free(u);
                 return r;
         }
+        state_share_hash(record, spec);
         u->spec = spec;
         list_append(&s->all, &u->all);
         forget_order(s);
@@ -119,7 +133,8 @@ int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record
                 state_leave_set(s, u);
         if (moves && *before->set)
                 s->left_revision = record->revision;
-        record->name = before->name; // which is the map's key
+        record->name = u->name;
+        state_share_hash(record, spec);
         if (inherit) {
                 record->outcomes = before->outcomes;
                 record->n_outcomes = before->n_outcomes;
@@ -148,7 +163,7 @@ int state_take_unit(ClusterState *s, UnitEntry *u) {
                 s->walk = u->all.next;
         list_unlink(&u->all);
         unit_order_remove(&s->by_name, u);
-        map_take_str(&s->units, u->record->name);
+        name_table_take(&s->units, u->name);
         state_unuse_spec(s, u->spec);
         u->spec = NULL;
         forget_order(s);
@@ -156,7 +171,7 @@ int state_take_unit(ClusterState *s, UnitEntry *u) {
 }
 
 UnitEntry *cluster_state_find_unit(const ClusterState *s, const char *name) {
-        return map_find_str(&s->units, name);
+        return name_table_find(&s->units, name);
 }
 
 size_t cluster_state_n_units(const ClusterState *s) {
@@ -215,13 +230,18 @@ UnitEntry *cluster_state_walk_next(ClusterState *s) {
 // ---------------------------------------------------------------------------------------------- dirty units
 
 UnitEntry *cluster_state_next_dirty(ClusterState *s) {
-        UnitEntry *u;
+        while (s->n_dirty_taken < s->n_dirty) {
+                UnitEntry *u = s->dirty[s->n_dirty_taken++];
 
-        if (list_is_empty(&s->dirty))
-                return NULL;
-        u = CONTAINER_OF(s->dirty.next, UnitEntry, dirty);
-        list_unlink(&u->dirty);
-        return u;
+                u->dirty = false;
+                if (!u->removed || u->existed)
+                        return u;
+                state_free_unit(s, u); // it came and went, and nobody has seen it
+        }
+        free(s->dirty);
+        s->dirty = NULL;
+        s->n_dirty = s->n_dirty_taken = s->dirty_allocated = 0;
+        return NULL;
 }
 
 void cluster_state_dirty_done(ClusterState *s, UnitEntry *u) {

@@ -146,12 +146,15 @@ void state_init_lists(ClusterState *s) {
         list_init(&s->globals);
         list_init(&s->idle);
         list_init(&s->former_specs);
-        list_init(&s->dirty);
         list_init(&s->fresh);
 }
 
+static const char *unit_name_of(const void *unit) {
+        return ((const UnitEntry *) unit)->name;
+}
+
 void state_init(ClusterState *s, SnapshotClock *clock) {
-        *s = (ClusterState){.clock = clock, .build_level = FEATURE_LEVEL};
+        *s = (ClusterState){.clock = clock, .build_level = FEATURE_LEVEL, .units.name_of = unit_name_of};
         state_init_lists(s);
         paged_table_init(&s->unit_records, clock, sizeof(UnitVersion));
         paged_table_init(&s->spec_entries, clock, sizeof(SpecVersion));
@@ -221,9 +224,9 @@ int state_check_level(ClusterState *s, const Argosy__ClusterRecord *cluster) {
 }
 
 static void units_done(ClusterState *s) {
-        map_foreach (slot, &s->units)
-                state_free_unit(s, slot->value);
-        map_done(&s->units);
+        name_table_foreach(u, &s->units)
+                state_free_unit(s, u);
+        name_table_done(&s->units);
         state_sets_done(s);
         paged_table_done(&s->unit_records);
         state_specs_done(s);

@@ -343,8 +343,8 @@ static void assert_tallies(const Leader *l) {
         Tallies found = {};
         size_t held = 0, running = 0, n_held = 0;
 
-        map_foreach (slot, &l->units) {
-                const Unit *u = slot->value;
+        name_table_foreach(unit, &l->units) {
+                const Unit *u = unit;
 
                 if (u->life != LIFE_ABSENT)
                         found.lives[u->life]++;
@@ -383,8 +383,8 @@ static void assert_counts(const Rig *g) {
 
         assert_tallies(g->leader);
 
-        map_foreach (slot, &g->leader->units) {
-                const Unit *u = slot->value;
+        name_table_foreach(unit, &g->leader->units) {
+                const Unit *u = unit;
 
                 pending += unit_life_is_queued(u->life);
                 if (!unit_life_is_consistent(g->leader, u))

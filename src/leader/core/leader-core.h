@@ -14,6 +14,7 @@
 #include "lease.h"
 #include "list.h"
 #include "map.h"
+#include "name-table.h"
 #include "stop-dependents.h"
 #include "unit-life.h"
 #include "uvx.h"
@@ -160,7 +161,7 @@ struct Leader {
         // ---- view: what exists, and what is seen of it
         Map hosts;   // by number
         Map nodes;   // by number
-        Map units;   // by name
+        NameTable units;
         Map budgets; // by name
         Map seen_specs; // SeenSpec by hash: view/unit-on-node.c alone
         Map fleet_units; // by name: view/fleet-units.c alone

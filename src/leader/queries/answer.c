@@ -355,8 +355,8 @@ static int add_matching_rows(Leader *l, Argosy__Response__Units *list, const Arg
                     unit_name_kind(units[i]->record->name, NULL) != UNIT_NAME_TEMPLATE && // never on a node
                     add_unit_rows(l, list, units[i]) < 0)
                         return -ENOMEM;
-        map_foreach (slot, &l->units) { // destroyed, but not gone everywhere yet
-                const Unit *u = slot->value;
+        name_table_foreach(unit, &l->units) { // destroyed, but not gone everywhere yet
+                const Unit *u = unit;
 
                 if (!u->recorded && answer_name_matches(m->patterns, m->n_patterns, u->name) &&
                     add_rows_of_node(l, list, u->name, NULL, u, &k) < 0)

@@ -365,9 +365,9 @@ static void mark_unrecorded(Listing *g) {
         Leader *l = g->leader;
 
         if (l->units.count > cluster_state_n_units(l->state))
-                map_foreach (slot, &l->units)
-                        if (!((const Unit *) slot->value)->recorded)
-                                mark_name(g, ((const Unit *) slot->value)->name);
+                name_table_foreach(u, &l->units)
+                        if (!((const Unit *) u)->recorded)
+                                mark_name(g, ((const Unit *) u)->name);
         if (cluster_state_n_tombstones(l->state) > 0)
                 map_foreach (slot, &l->nodes)
                         mark_tombstones(g, ((const Node *) slot->value)->number);

@@ -205,8 +205,8 @@ void retry_controller_on_rollout_end(Leader *l) {
 }
 
 void retry_controller_take_back(Leader *l) {
-        map_foreach (slot, &l->units) {
-                Retry *t = unit_work_seen(slot->value)->retry;
+        name_table_foreach(u, &l->units) {
+                Retry *t = unit_work_seen(u)->retry;
 
                 if (!t || !t->flying)
                         continue;

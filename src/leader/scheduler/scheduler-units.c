@@ -29,8 +29,8 @@ static int forget_patterns(Leader *l) {
         bool used[SCHEDULER_PATTERNS_MAX] = {};
         int r = 0;
 
-        map_foreach (slot, &l->units) {
-                const UnitEntry *e = cluster_state_find_unit(l->state, ((Unit *) slot->value)->name);
+        name_table_foreach(u, &l->units) {
+                const UnitEntry *e = cluster_state_find_unit(l->state, ((const Unit *) u)->name);
                 UnitOptions *options = NULL;
 
                 if (r < 0 || !e || unit_options_of(e, &options) < 0)

@@ -258,8 +258,12 @@ void registry_sync_hosts(Leader *l) {
         mark_hosts_due(l);
 }
 
+const char *unit_name_of(const void *unit) {
+        return ((const Unit *) unit)->name;
+}
+
 Unit *unit_find(const Leader *l, const char *name) {
-        return map_find_str(&l->units, name);
+        return name_table_find(&l->units, name);
 }
 
 Unit *unit_get(Leader *l, const char *name) {
@@ -273,7 +277,7 @@ Unit *unit_get(Leader *l, const char *name) {
         strcpy(u->name, name);
         u->event.kind = ARGOSY__EVENT_KIND__EVENT_UNIT;
         list_init(&u->on_nodes);
-        if (map_add_str(&l->units, u->name, u) < 0) {
+        if (name_table_add(&l->units, u) < 0) {
                 free(u);
                 return NULL;
         }
@@ -369,7 +373,7 @@ void unit_free(Leader *l, Unit *u) {
         unit_unplace(u);
         list_unlink(&u->event.due);
         unit_work_free(l, u);
-        map_take_str(&l->units, u->name);
+        name_table_take(&l->units, u->name);
         unit_discard(u);
 }
 

@@ -19,6 +19,7 @@ Host *host_find(const Leader *l, uint32_t number);
 Host *host_get(Leader *l, uint32_t number); // makes it; NULL: out of memory
 void host_drop_if_unused(Leader *l, Host *h);
 Node *node_find(const Leader *l, uint32_t number);
+const char *unit_name_of(const void *unit); // for a table of these
 Unit *unit_find(const Leader *l, const char *name);
 Unit *unit_get(Leader *l, const char *name);
 // Whoever else points to it was told before, and it lives nowhere (LIFE_IS_UNWANTED).

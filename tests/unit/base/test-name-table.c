@@ -112,12 +112,63 @@ static void may_take_while_walking(void **state) {
         }
 }
 
+// A table that is growing holds what it held, and each that is added moves a few slots, not all.
+static void grows_a_few_slots_at_a_time(void **state) {
+        NameTable t = {.name_of = item_name};
+        unsigned n_growing = 0;
+
+        name_items(0);
+        for (size_t i = 0; i < N_ITEMS; i++) {
+                size_t left = t.old ? t.old_left : 0;
+
+                assert_int_equal(name_table_add(&t, &items[i]), 0);
+                if (t.old && left > 0)
+                        assert_true(left - t.old_left <= 96);
+                if (!t.old)
+                        continue;
+                n_growing++;
+                assert_ptr_equal(name_table_find(&t, items[i / 2].name), &items[i / 2]);
+                assert_int_equal(name_table_add(&t, &items[i / 3]), -EEXIST);
+                assert_ptr_equal(name_table_take(&t, items[i / 2].name), &items[i / 2]);
+                assert_null(name_table_find(&t, items[i / 2].name));
+                assert_int_equal(name_table_add(&t, &items[i / 2]), 0);
+        }
+        assert_true(n_growing > 10);
+        name_table_done(&t);
+}
+
+// At any point of its growth, each object is met once, and may be taken.
+static void may_take_while_walking_while_it_grows(void **state) {
+        for (size_t n = 1537; n < 1553; n++) { // it grows to 4,096 slots with the 1,537th
+                NameTable t = {.name_of = item_name};
+                size_t met = 0;
+
+                name_items(0);
+                for (size_t i = 0; i < n; i++)
+                        assert_int_equal(name_table_add(&t, &items[i]), 0);
+                assert_non_null(t.old);
+                name_table_foreach(object, &t) {
+                        Item *it = object;
+
+                        assert_false(it->visited);
+                        it->visited = true;
+                        met++;
+                        if ((it - items) % 2)
+                                assert_ptr_equal(name_table_take(&t, it->name), it);
+                }
+                assert_int_equal(met, n);
+                name_table_done(&t);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(finds_what_was_added_and_nothing_else),
                 cmocka_unit_test(has_slots_for_what_it_holds),
                 cmocka_unit_test(keeps_the_first_of_a_name),
                 cmocka_unit_test(may_take_while_walking),
+                cmocka_unit_test(grows_a_few_slots_at_a_time),
+                cmocka_unit_test(may_take_while_walking_while_it_grows),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

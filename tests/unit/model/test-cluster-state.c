@@ -121,6 +121,27 @@ static void a_spec_lives_as_long_as_its_users(void **state) {
         assert_memory_equal(cluster_state_find_spec(s, &web2)->content, WEB2, strlen(WEB2));
 }
 
+// There may be a million units: each has its name once, and none has a hash of its own.
+static void names_and_hashes_are_kept_once(void **state) {
+        ClusterState *s = *state;
+        const UnitEntry *a, *b;
+        Batch batch = {0};
+
+        batch_unit(&batch, "a.service", WEB, (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
+        batch_unit(&batch, "b.service", WEB, (UnitPut){.target = LOADED});
+        apply(s, &batch);
+        a = cluster_state_find_unit(s, "a.service");
+        b = cluster_state_find_unit(s, "b.service");
+        assert_ptr_equal(a->record->name, a->name);
+        assert_ptr_equal(a->record->spec.data, a->spec->hash.bytes);
+        assert_ptr_equal(b->record->spec.data, a->spec->hash.bytes);
+        batch_unit(&batch, "a.service", WEB "# another\n", (UnitPut){.target = LAUNCHED, .node = 1});
+        apply(s, &batch);
+        assert_ptr_not_equal(a->spec, b->spec);
+        assert_ptr_equal(a->record->name, a->name);
+        assert_ptr_equal(a->record->spec.data, a->spec->hash.bytes);
+}
+
 static void a_spec_is_parsed_once(void **state) {
         ClusterState *s = *state;
         const UnitFile *one, *two;
@@ -505,6 +526,7 @@ int main(void) {
                 TEST(a_put_that_expects_another_revision_changes_nothing),
                 TEST(what_does_not_fit_is_skipped),
                 TEST(a_spec_lives_as_long_as_its_users),
+                TEST(names_and_hashes_are_kept_once),
                 TEST(a_spec_is_parsed_once),
                 TEST(units_are_listed_by_node_and_by_name),
                 TEST(an_outcome_counts_only_for_the_start_that_it_ends),

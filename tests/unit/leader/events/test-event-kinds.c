@@ -334,8 +334,8 @@ static void removed_content_is_told_also_of_units_that_are_gone_by_then(void **s
         a.max_bytes = 8192;
         change_crowd(ARGOSY__VERB__VERB_SUBMIT, SERVICE);
         assert_true(count_told(&a, false) >= CROWD);
-        map_foreach (slot, &g.leader->units)
-                event_mark(g.leader, &((Unit *) slot->value)->event);
+        name_table_foreach(u, &g.leader->units)
+                event_mark(g.leader, &((Unit *) u)->event);
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "w@7.service", NULL);
         assert_int_equal(count_told(&a, true), 1);
         change_crowd(ARGOSY__VERB__VERB_DESTROY, NULL);

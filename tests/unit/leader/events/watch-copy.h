@@ -219,8 +219,8 @@ static inline size_t compare_units(const Copy *c) {
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
         size_t n = 0, n_contents = 0;
 
-        map_foreach (slot, &g.leader->units) {
-                const Unit *u = slot->value;
+        name_table_foreach(unit, &g.leader->units) {
+                const Unit *u = unit;
                 const UnitEntry *e = cluster_state_find_unit(g.state, u->name);
                 char text[TEXT_MAX];
 
@@ -253,8 +253,8 @@ static inline void assert_gone(const Copy *c, const char *name) {
 static inline size_t compare_states(const Copy *c) {
         size_t n = 0;
 
-        map_foreach (slot, &g.leader->units) {
-                const Unit *u = slot->value;
+        name_table_foreach(unit, &g.leader->units) {
+                const Unit *u = unit;
                 const UnitEntry *e = cluster_state_find_unit(g.state, u->name);
                 size_t before = n;
 

@@ -30,8 +30,8 @@ static int teardown(void **state) {
 static size_t count_works(void) {
         size_t n = 0;
 
-        map_foreach (slot, &g.leader->units)
-                n += ((const Unit *) slot->value)->work != NULL;
+        name_table_foreach(u, &g.leader->units)
+                n += ((const Unit *) u)->work != NULL;
         return n;
 }
 

@@ -412,8 +412,7 @@ bool cluster_state_takes_time_set(const ClusterState *s, uint64_t to_us);
 // `existed` false.
 UnitEntry *cluster_state_next_dirty(ClusterState *s);
 void cluster_state_dirty_done(ClusterState *s, UnitEntry *u);
-// Likewise hosts, by number: those whose record has changed, or what the pools may say of them, and those that were
-// removed. 0: no more.
+// Likewise hosts, by number: those whose record has changed, and those that were removed. 0: no more.
 uint32_t cluster_state_next_dirty_host(ClusterState *s);
 // And what was brought of jobs, in the order in which it was; valid until the next batch. NULL: no more.
 const JobNews *cluster_state_next_job(ClusterState *s);
@@ -425,5 +424,7 @@ void cluster_state_drop_dirty(ClusterState *s);
 // The revision of the last change of hosts, tokens or the cluster record: whoever follows them keeps the
 // value that it has seen.
 uint64_t cluster_state_hosts_revision(const ClusterState *s);
+// The same of pools alone.
+uint64_t cluster_state_pools_revision(const ClusterState *s);
 // The same of which hosts vote, by their records.
 uint64_t cluster_state_voters_revision(const ClusterState *s);

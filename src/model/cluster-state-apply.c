@@ -370,10 +370,10 @@ static int put_role(ClusterState *s, const Argosy__RoleRecord *role) {
         return r;
 }
 
-// Which hosts are in a pool is said by them, too.
-static int pools_changed(ClusterState *s) {
+// Which hosts are in a pool is said by them, too; their records are as they were.
+static void pools_changed(ClusterState *s) {
         hosts_changed(s);
-        return state_mark_all_hosts(s);
+        s->pools_revision = s->revision;
 }
 
 static int put_pool(ClusterState *s, const Argosy__PoolRecord *pool) {
@@ -381,8 +381,9 @@ static int put_pool(ClusterState *s, const Argosy__PoolRecord *pool) {
         int r = record ? state_put_pool(s, record) : -ENOMEM;
 
         if (r == 0)
-                return pools_changed(s);
-        message_free(record);
+                pools_changed(s);
+        else
+                message_free(record);
         return r;
 }
 
@@ -429,7 +430,9 @@ static int carry_out(ClusterState *s, const Argosy__LogOp *op) {
         case ARGOSY__LOG_OP__OP_POOL:
                 return put_pool(s, op->pool);
         case ARGOSY__LOG_OP__OP_POOL_REMOVE:
-                return state_remove_pool(s, op->pool_remove->name) ? pools_changed(s) : 0;
+                if (state_remove_pool(s, op->pool_remove->name))
+                        pools_changed(s);
+                return 0;
         case ARGOSY__LOG_OP__OP_TOMBSTONE:
                 return put_tombstones(s, op->tombstone);
         case ARGOSY__LOG_OP__OP_TOMBSTONE_CLEAR:

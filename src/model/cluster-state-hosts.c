@@ -237,14 +237,6 @@ int state_mark_host(ClusterState *s, uint32_t host) {
         return mark_host(s, find_host_entry(s, host));
 }
 
-int state_mark_all_hosts(ClusterState *s) {
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < s->n_hosts; i++)
-                r = mark_host(s, &s->hosts[i]);
-        return r;
-}
-
 uint32_t cluster_state_next_dirty_host(ClusterState *s) {
         HostEntry *h;
         uint32_t host;

@@ -262,7 +262,7 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
 
         if (image->revision > REVISION_MAX)
                 return -EBADMSG;
-        s->revision = s->hosts_revision = s->voters_revision = s->rollouts_revision = s->roles_revision = s->access_revision =
+        s->revision = s->hosts_revision = s->pools_revision = s->voters_revision = s->rollouts_revision = s->roles_revision = s->access_revision =
                 s->grants_revision = s->queue_revision = s->left_revision = image->revision;
         s->last_host = image->last_host;
         s->last_node = image->last_node;

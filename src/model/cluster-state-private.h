@@ -243,7 +243,7 @@ struct ClusterState {
         uint64_t version;               // raised by each batch
 
         Argosy__ClusterRecord *cluster;
-        uint64_t revision, hosts_revision, voters_revision;
+        uint64_t revision, hosts_revision, pools_revision, voters_revision;
         uint32_t last_host, last_node, last_raft_id;
 
         HostEntry *hosts; // by number
@@ -409,7 +409,6 @@ int state_replace_host(ClusterState *s, Argosy__HostRecord *record);
 int state_remove_host(ClusterState *s, uint32_t host);
 // For cluster_state_next_dirty_host(); the host is there.
 int state_mark_host(ClusterState *s, uint32_t host);
-int state_mark_all_hosts(ClusterState *s);
 
 // Takes `former` on success. The oldest goes if there are CLUSTER_FORMER_HOSTS_MAX.
 int state_add_former(ClusterState *s, Argosy__FormerHost *former);

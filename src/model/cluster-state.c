@@ -122,6 +122,10 @@ uint64_t cluster_state_voters_revision(const ClusterState *s) {
         return s->voters_revision;
 }
 
+uint64_t cluster_state_pools_revision(const ClusterState *s) {
+        return s->pools_revision;
+}
+
 uint64_t cluster_state_hosts_revision(const ClusterState *s) {
         return s->hosts_revision;
 }

@@ -72,6 +72,7 @@
 #include "unit-record.h"
 #include "unit-work.h"
 #include "voters.h"
+#include "wait-seen.h"
 #include "waiters.h"
 #include "watchers.h"
 #include "why.h"
@@ -89,6 +90,7 @@ static void drop_unit(Leader *l, Unit *u) {
         retry_controller_forget(l, u);
         disruption_budget_leave(l, u);
         pending_forget(l, u);
+        wait_walk_over(l, u);
         scheduler_on_unit_freed(l, u);
         event_stream_on_unit_gone(l, u);
         unit_free(l, u);
@@ -241,7 +243,12 @@ static void follow_units(Leader *l) {
 }
 
 static void follow_hosts(Leader *l) {
+        uint64_t pools = cluster_state_pools_revision(l->state);
+
         registry_sync_hosts(l);
+        if (pools != l->pools_revision) // which hosts are in them is said by their labels
+                scheduler_relabel(l);
+        l->pools_revision = pools;
         host_clocks_on_hosts(l);
         while (!list_is_empty(&l->nodes_gone))
                 drop_node(l, CONTAINER_OF(l->nodes_gone.next, Node, gone));
@@ -318,10 +325,13 @@ bool followers_turn(Leader *l) {
         sessions_take_some(l);
         if (!followers_pull(l) || !expired)
                 return decide_nothing(l);
+        // The same. What is listed is compared with labels, too.
+        if (!scheduler_label_step(l) || !nodes_empty_step(l) || !orders_rows_step(l))
+                return decide_nothing(l);
         listings_step(l);
         node_calls_turn(l);
         why_turn(l);
-        if (!orders_globals(l) || !scheduler_sync_refusals_step(l))
+        if (!orders_globals(l) || !scheduler_sync_nodes_step(l) || !scheduler_sync_refusals_step(l))
                 return decide_nothing(l);
         if (l->mass_loss_due)
                 mass_loss_controller_judge(l);
@@ -358,6 +368,7 @@ void followers_build_begin(Leader *l) {
         cluster_state_drop_dirty(l->state); // all of it is looked at
         event_stream_begin(l);
         l->hosts_revision = cluster_state_hosts_revision(l->state);
+        l->pools_revision = cluster_state_pools_revision(l->state);
         authorization_begin(l);
         open_jobs_build_begin(l);
         scheduler_open(l);
@@ -419,6 +430,8 @@ void followers_clear(Leader *l) {
         event_stream_clear(l);
         rollout_controller_clear(l);
         rebalance_clear(l);
+        node_calls_clear(l);
+        wait_walks_clear(l);
         if (l->places) // else it has not begun to make any
                 retired_tables_take(l);
         open_jobs_clear(l);

@@ -627,9 +627,12 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->outbox);
         list_init(&l->waiters);
         list_init(&l->waiters_due);
-        list_init(&l->calls);
         list_init(&l->drains);
         list_init(&l->manager_waiters);
+        list_init(&l->wait_walks);
+        list_init(&l->row_walks);
+        list_init(&l->nodes_emptying);
+        list_init(&l->calls_over);
         list_init(&l->statuses_due);
         list_init(&l->whys_due);
         list_init(&l->listings);

@@ -127,7 +127,7 @@ void retired_tables_take(Leader *l) {
         RetiredTables *t = oom_checked(calloc(1, sizeof(*t)));
         int error;
 
-        assert(list_is_empty(&l->calls) && l->n_wait_items == 0 && list_is_empty(&l->rollouts));
+        assert(l->calls_by_id.count == 0 && l->n_wait_items == 0 && list_is_empty(&l->rollouts));
         t->leader = l;
         t->nodes = take_map(&l->nodes);
         t->units = l->units;

@@ -294,9 +294,12 @@ struct Leader {
         uint64_t n_waiters_judged; // of units, one by one
         ListNode drains, manager_waiters; // Ticket.drain
         Map calls_by_id;           // questions to nodes
-        ListNode calls;
+        ListNode wait_walks;       // WaitWalk.list
+        ListNode row_walks;        // RowWalk.list
+        ListNode nodes_emptying;   // Node.emptying: whose units hear of it in turns
+        ListNode calls_over;       // NodeCall.by_ticket: without one, to be cancelled
         uint64_t last_call;
-        ListNode statuses_due;     // Ticket.status_due: they name units about which nobody was asked yet
+        ListNode statuses_due;     // Ticket.status_due: they have more to ask nodes
         ListNode whys_due;         // Ticket.why.due: they name units of which it was not told yet why they are as they are
         uint64_t n_why_looks;      // at units and nodes for these
         ListNode listings;         // Listing.all: lists that are made in turns
@@ -328,7 +331,7 @@ struct Leader {
 
         // ---- the top: followers.c and decide.c
         uint64_t n_followed;     // entries of the log
-        uint64_t hosts_revision; // of the hosts as the tables have them
+        uint64_t hosts_revision, pools_revision; // of these as the tables have them
         uint64_t n_pulled;       // units that were touched, one by one
         bool batch_flying;
         uint64_t n_batches;      // that were begun

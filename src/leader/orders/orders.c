@@ -28,6 +28,7 @@
 #include "registry.h"
 #include "response.h"
 #include "rollout-content.h"
+#include "row-walks.h"
 #include "tables.h"
 #include "tombstones.h"
 #include "turn.h"
@@ -41,43 +42,61 @@
 enum {
         ORDERS_PER_TURN = 512, // made or walked past, at about 4 us each
         JUDGED_GLOBALS = 2048, // global units on nodes, at about 1 us each
+        ROWS_AT_ONCE = 16,     // nodes of a unit whose record has changed; more are walked through
+        MARKED_ROWS = 4096,    // of such a walk, at about 0.5 us each
         COMPANIONS_COST =
                 8, // as so many orders: a message of its own for a host, when all hosts are due at once
 };
 
-void orders_mark(Leader *l, Unit *u, Node *n) {
-        UnitOnNode *s;
+static bool may_be_told(const Host *h) {
+        return h->welcomed || h->welcoming; // else the Welcome will say it
+}
 
-        if (!n->host->welcomed && !n->host->welcoming) // the Welcome will say it
-                return;
-        s = unit_on_node_get(l, u, n);
-        if (!s)
+static void mark_row(Leader *l, UnitOnNode *s) {
+        Host *h = s->node->host;
+
+        if (!may_be_told(h))
                 return;
         if (!list_is_linked(&unit_on_node_work_seen(s)->order))
-                list_append(&n->host->orders, &unit_on_node_work(s)->order);
-        host_mark_orders(l, n->host);
+                list_append(&h->orders, &unit_on_node_work(s)->order);
+        host_mark_orders(l, h);
 }
 
-static bool is_relevant(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
-        return unit_on_node_find(u, n) || unit_wanted_on(l, u, e, n);
+void orders_mark(Leader *l, Unit *u, Node *n) {
+        UnitOnNode *s = may_be_told(n->host) ? unit_on_node_get(l, u, n) : NULL;
+
+        if (s)
+                mark_row(l, s);
 }
 
-// A record changed (e NULL: it was removed): whoever has the unit or is to have it is told.
+// A record changed (e NULL: it was removed): whoever has the unit or is to have it is told. Of a global unit these are told by a
+// walk over all nodes that have it, orders_rows_step(), and by orders_globals() over those that are to have it now.
 void orders_on_unit(Leader *l, const UnitEntry *e, Unit *u, Node *before) {
-        list_foreach_safe (i, &u->on_nodes)
-                orders_mark(l, u, CONTAINER_OF(i, UnitOnNode, by_unit)->node);
+        unsigned n = 0;
+
         if (before)
                 orders_mark(l, u, before);
-        if (!e)
-                return;
-        if (!e->record->global) {
-                if (u->node)
-                        orders_mark(l, u, u->node);
-                return;
+        if (e && !e->record->global && u->node)
+                orders_mark(l, u, u->node);
+        list_foreach (i, &u->on_nodes) {
+                if (n++ == ROWS_AT_ONCE) {
+                        row_walk_begin(l, u);
+                        return;
+                }
+                mark_row(l, CONTAINER_OF(i, UnitOnNode, by_unit));
         }
-        map_foreach (slot, &l->nodes)
-                if (is_relevant(l, u, e, slot->value))
-                        orders_mark(l, u, slot->value);
+}
+
+bool orders_rows_step(Leader *l) {
+        for (unsigned n = 0; n < MARKED_ROWS; n++) {
+                UnitOnNode *s = row_walk_next(l);
+
+                if (!s)
+                        return true;
+                mark_row(l, s);
+        }
+        leader_mark(l);
+        return false;
 }
 
 // Whether the node is to run the unit, and what follows if that is not as it was ordered.

@@ -4,8 +4,9 @@
 // for each node that it is about; answers are passed on as they come, completed by what only the leader knows, and an empty one ends
 // them.
 //
-// A Status may name thousands of units. Each turn looks at STATUS_NAMES_PER_TURN of them, of all who ask, each of whom gets
-// his share. How many of these questions a node works on at a time is its agent's business (agent/queries/agent-remote.c).
+// A Status may name thousands of units, and there may be thousands of nodes to be asked. Each turn takes LOOKS_PER_TURN looks at them, of
+// all who ask, each of whom gets his share. Hosts are asked in the order of their numbers, so whoever comes or goes meanwhile moves
+// nobody's place. How many of these questions a node works on at a time is its agent's business (agent/queries/agent-remote.c).
 //
 // Lines of journals come no faster than whoever asked takes them: the window that he offers is shared by the
 // nodes, and each mark of theirs goes on as the next mark of the ticket. When he has taken it, its node hears so.
@@ -39,8 +40,10 @@
 
 enum {
         CALL_MARKS_MAX = 16, // not taken; a node that keeps to its window has half of that at most
-        STATUS_NAMES_PER_TURN = 512, // at some 5 us each
-        STATUS_SHARE = 64,           // of one ticket in a turn, if others wait
+        LOOKS_PER_TURN = 2048, // at nodes, at some 1.5 us each
+        LOOKS_SHARE = 256,     // of one ticket in a turn, if others wait
+        LOOKS_OF_NAME = 4,     // what a unit costs as well
+        CANCELS_PER_TURN = 1024,
         VERIFY_NODES_MAX = 16,          // each gets all contents
         VERIFY_FILES_MAX = 32,          // as many as a node's helper takes at once
         VERIFY_BYTES_MAX = 768 * 1024,
@@ -64,8 +67,9 @@ static bool is_status(const Ticket *t) {
 static void node_call_free(Leader *l, NodeCall *c) {
         map_take(&l->calls_by_id, &c->id, sizeof(c->id));
         list_unlink(&c->by_ticket);
-        list_unlink(&c->all);
-        c->ticket->n_calls--;
+        list_unlink(&c->by_node);
+        if (c->ticket)
+                c->ticket->n_calls--;
         c->node->n_listeners -= c->listens;
         free(c->unit);
         free(c);
@@ -81,15 +85,39 @@ static void send_cancel(Leader *l, const NodeCall *c) {
         leader_to_host_in_passing(l, c->node->host->number, &m); // one that cannot hear us has stopped by itself
 }
 
-void node_calls_end(Leader *l, Ticket *t) {
-        list_foreach_safe (i, &t->calls) {
-                NodeCall *c = CONTAINER_OF(i, NodeCall, by_ticket);
+static void cancel(Leader *l, NodeCall *c) {
+        send_cancel(l, c);
+        node_call_free(l, c);
+}
 
-                send_cancel(l, c);
-                node_call_free(l, c);
+// Of thousands the first: the others wait for their turn without a ticket.
+void node_calls_end(Leader *l, Ticket *t) {
+        for (unsigned n = 0; n < CANCELS_PER_TURN && !list_is_empty(&t->calls); n++)
+                cancel(l, CONTAINER_OF(t->calls.next, NodeCall, by_ticket));
+        if (!list_is_empty(&t->calls))
+                leader_mark(l);
+        while (!list_is_empty(&t->calls)) {
+                NodeCall *c = CONTAINER_OF(t->calls.next, NodeCall, by_ticket);
+
+                c->ticket = NULL;
+                list_unlink(&c->by_ticket);
+                list_append(&l->calls_over, &c->by_ticket);
         }
+        t->n_calls = 0;
         list_foreach_safe (i, &t->marks)
                 mark_free(CONTAINER_OF(i, Mark, list));
+}
+
+static void cancel_some(Leader *l) {
+        for (unsigned n = 0; n < CANCELS_PER_TURN && !list_is_empty(&l->calls_over); n++)
+                cancel(l, CONTAINER_OF(l->calls_over.next, NodeCall, by_ticket));
+        if (!list_is_empty(&l->calls_over))
+                leader_mark(l);
+}
+
+void node_calls_clear(Leader *l) {
+        while (!list_is_empty(&l->calls_over))
+                node_call_free(l, CONTAINER_OF(l->calls_over.next, NodeCall, by_ticket));
 }
 
 // Room for what a request becomes for one node.
@@ -101,7 +129,8 @@ typedef union RequestOfOne {
 // What is particular to one kind of request that nodes answer (REQUEST_BY_NODES in model/request-kind.c, and a test
 // compares). How a node answers: agent_call() in agent/queries/agent-calls.c.
 typedef struct Question {
-        int (*ask)(Leader *l, Ticket *t); // call() for each node, or respond() why there is none
+        int (*ask)(Leader *l, Ticket *t); // call() for each node, or respond() why there is none; or ask_for_some()
+        int (*more)(Leader *l, Ticket *t, size_t *left); // goes on with that: 0, ASK_MORE or a negative errno
         // May be NULL: the node is asked what the client asked. Else what this one of several is asked.
         void (*narrow)(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room);
         // May be NULL. To an answer comes what only the leader knows.
@@ -132,7 +161,7 @@ static NodeCall *call_new(Leader *l, Ticket *t, const char *unit, Node *n, bool 
                 return NULL;
         }
         list_append(&t->calls, &c->by_ticket);
-        list_append(&l->calls, &c->all);
+        list_append(&n->calls, &c->by_node);
         t->n_calls++;
         n->n_listeners += listens;
         return c;
@@ -166,6 +195,47 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
                 question_of(t)->narrow(t, c, &request, &room);
         message.request = &request;
         send_call(l, c, &message);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ in turns
+
+enum { ASK_MORE = 1 };
+
+// The nodes of all hosts behind those that were asked. 0: these were the last; ASK_MORE: no looks are left; or a negative errno.
+static int ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *l, Ticket *t, Node *n)) {
+        const Argosy__HostRecord *next;
+        int r = 0;
+
+        t->asks_hosts = true;
+        while ((next = cluster_state_next_host(l->state, t->asked_host))) {
+                const Host *h = host_find(l, next->host);
+
+                if (*left == 0)
+                        return ASK_MORE;
+                t->asked_host = next->host;
+                (*left)--;
+                if (h)
+                        list_foreach (i, &h->nodes)
+                                if (r >= 0)
+                                        r = ask(l, t, CONTAINER_OF(i, Node, of_host));
+                if (r < 0)
+                        return r;
+        }
+        t->asks_hosts = false;
+        t->asked_host = 0;
+        return 0;
+}
+
+// Whoever has more to ask stands behind the others for the next turn.
+static int ask_for_some(Leader *l, Ticket *t) {
+        size_t left = LOOKS_SHARE;
+        int r = question_of(t)->more(l, t, &left);
+
+        if (r != ASK_MORE)
+                return r;
+        list_append(&l->statuses_due, &t->status_due);
+        leader_mark(l);
         return 0;
 }
 
@@ -376,106 +446,98 @@ static bool is_remembered(const Leader *l, const Unit *u, const char *name, cons
         return (u && unit_on_node_find(u, n)) || cluster_state_find_tombstone(l->state, name, n->number);
 }
 
-// A unit, and the nodes about which something is said of it.
+// A unit, and the nodes about which something is said of it (Ticket.n_said).
 typedef struct StatusQuestion {
         Ticket *ticket;
         const char *name;
         const UnitEntry *e;
         const Unit *u;
-        size_t n;
 } StatusQuestion;
 
-static int status_on(Leader *l, StatusQuestion *q, Node *node) {
+static StatusQuestion status_question(const Leader *l, Ticket *t) {
+        const char *name = t->request->status->names[t->n_asked];
+
+        return (StatusQuestion){t, name, cluster_state_find_unit(l->state, name), unit_find(l, name)};
+}
+
+static int status_on(Leader *l, const StatusQuestion *q, Node *node) {
         char left_out[512];
         const char *why = unit_left_out(l, q->u, q->e, node, left_out, sizeof(left_out)) ? left_out : NULL;
         bool silent = !q->e && previous_node_is_silent(l, q->name, q->e, node) && is_remembered(l, q->u, q->name, node);
 
         if (!why && !silent && !has_it(l, q->u, q->e, node))
                 return 0;
-        q->n++;
+        q->ticket->n_said++;
         return why      ? status_of_refusal(l, q->ticket, q->e, node, why)
                : silent ? status_of_silent(l, q->ticket, q->name, node)
                         : status_of_node(l, q->ticket, q->name, node);
 }
 
-static int status_on_all(Leader *l, StatusQuestion *q) {
-        int r = 0;
+static int status_on_node(Leader *l, Ticket *t, Node *node) {
+        const StatusQuestion q = status_question(l, t);
 
-        map_foreach (slot, &l->nodes)
-                if (r >= 0)
-                        r = status_on(l, q, slot->value);
-        return r;
+        return status_on(l, &q, node);
 }
 
-static int status_unless_seen(Leader *l, StatusQuestion *q, uint32_t number) {
-        Node *node = node_find(l, number);
-
-        return node && !(q->u && unit_on_node_find(q->u, node)) ? status_on(l, q, node) : 0;
-}
-
-// Where it is or was seen, where its record says, and where what was destroyed may still run.
-static int status_where_it_may_be(Leader *l, StatusQuestion *q) {
-        const ListNode *tombs = q->e ? NULL : cluster_state_tombstones_of(l->state, q->name);
+// Where it is or was seen, and where its record says.
+static int status_where_it_is(Leader *l, const StatusQuestion *q) {
+        Node *node = node_find(l, q->e->record->node);
         int r = 0;
 
         if (q->u)
                 list_foreach (i, &q->u->on_nodes)
                         if (r >= 0)
                                 r = status_on(l, q, CONTAINER_OF(i, UnitOnNode, by_unit)->node);
-        if (r >= 0 && q->e)
-                r = status_unless_seen(l, q, q->e->record->node);
-        if (tombs)
-                list_foreach (i, tombs)
-                        if (r >= 0)
-                                r = status_unless_seen(l, q, CONTAINER_OF(i, const Tombstone, by_name)->node);
-        return r;
+        return r >= 0 && node && !(q->u && unit_on_node_find(q->u, node)) ? status_on(l, q, node) : r;
 }
 
-static int status_of_unit(Leader *l, Ticket *t, const char *name) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, name);
-        StatusQuestion q = {.ticket = t, .name = name, .e = e, .u = unit_find(l, name)};
-        int r = e && e->record->global ? status_on_all(l, &q) : status_where_it_may_be(l, &q);
+// One that runs on all nodes, or was destroyed and may still run on thousands.
+static bool is_anywhere(const Leader *l, const StatusQuestion *q) {
+        return q->e ? q->e->record->global : q->u || cluster_state_tombstones_of(l->state, q->name);
+}
 
-        if (r < 0 || q.n > 0)
-                return r < 0 ? r : 0;
-        if (e)
-                return status_of_nowhere(l, t, e);
-        return respond(t, unknown_unit(l, name));
+static int status_of_nobody(Leader *l, const StatusQuestion *q) {
+        return q->e ? status_of_nowhere(l, q->ticket, q->e) : respond(q->ticket, unknown_unit(l, q->name));
+}
+
+// Goes on with the unit that is at hand. ASK_MORE; or 0, with the next one at hand.
+static int status_of_unit(Leader *l, Ticket *t, size_t *left) {
+        const StatusQuestion q = status_question(l, t);
+        int r = 0;
+
+        *left -= MIN_OF(*left, (size_t) LOOKS_OF_NAME);
+        if (t->asks_hosts || is_anywhere(l, &q))
+                r = ask_hosts(l, t, left, status_on_node);
+        else if (q.e)
+                r = status_where_it_is(l, &q);
+        if (r == 0 && t->n_said == 0)
+                r = status_of_nobody(l, &q);
+        if (r != 0)
+                return r;
+        t->n_said = 0;
+        t->n_asked++; // not before: as long as there are more, nothing ends the ticket
+        return 0;
 }
 
 static bool has_more_names(const Ticket *t) {
         return is_status(t) && t->n_asked < t->request->status->n_names;
 }
 
-// Whoever has named more stands behind the others for the next turn.
-static int ask_for_some(Leader *l, Ticket *t, size_t most) {
+static int ask_for_more_status(Leader *l, Ticket *t, size_t *left) {
         int r = 0;
 
-        for (; r >= 0 && most > 0 && has_more_names(t); most--) {
-                r = status_of_unit(l, t, t->request->status->names[t->n_asked]);
-                t->n_asked++; // not before: as long as there are more, nothing ends the ticket
-        }
-        if (r < 0 || !has_more_names(t))
-                return r;
-        list_append(&l->statuses_due, &t->status_due);
-        leader_mark(l);
-        return 0;
+        while (r == 0 && *left > 0 && has_more_names(t))
+                r = status_of_unit(l, t, left);
+        return r == 0 && has_more_names(t) ? ASK_MORE : r;
 }
 
 static int ask_for_status(Leader *l, Ticket *t) {
         if (t->request->status->n_names == 0)
                 return respond(t, response_error(EINVAL, "no unit is named"));
-        return ask_for_some(l, t, STATUS_SHARE);
+        return ask_for_some(l, t);
 }
 
 // ------------------------------------------------------------------------------------------------ journal
-
-static bool can_read_journal(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n,
-                             uint32_t only_node) {
-        if (only_node ? n->number != only_node : !has_it(l, u, e, n))
-                return false;
-        return can_be_asked(n);
-}
 
 static void narrow_journal(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room) {
         room->journal = *request->journal;
@@ -483,63 +545,92 @@ static void narrow_journal(const Ticket *t, NodeCall *c, Argosy__Request *reques
         request->journal = &room->journal;
 }
 
+static int ask_journal_of(Leader *l, Ticket *t, Node *n) {
+        const char *name = t->request->journal->name;
+
+        return can_be_asked(n) && has_it(l, unit_find(l, name), cluster_state_find_unit(l->state, name), n)
+                       ? call(l, t, name, n)
+                       : 0;
+}
+
+static int ask_journal_of_one(Leader *l, Ticket *t) {
+        const Argosy__Request__Journal *m = t->request->journal;
+        uint32_t number = 0;
+        Node *n = cluster_state_resolve_node(l->state, m->node, &number, NULL) ? node_find(l, number) : NULL;
+
+        if (!number)
+                return respond(t, response_error(ENOENT, "%s: no such node", m->node));
+        t->window = flow_window_share(m->window, 1);
+        if (!n || !can_be_asked(n))
+                return respond(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
+        return call(l, t, m->name, n);
+}
+
+static int ask_for_more_journals(Leader *l, Ticket *t, size_t *left) {
+        int r = ask_hosts(l, t, left, ask_journal_of);
+
+        if (r != 0 || t->n_calls || !list_is_empty(&t->responses))
+                return r;
+        return respond(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", t->request->journal->name));
+}
+
+// They share the window; who has it and is asked is counted first, which is little beside asking him.
+static size_t count_holders(const Unit *u) {
+        size_t n = 0;
+
+        if (u)
+                list_foreach (i, &u->on_nodes)
+                        n++;
+        return n;
+}
+
 static int ask_for_journal(Leader *l, Ticket *t) {
         const Argosy__Request__Journal *m = t->request->journal;
-        const UnitEntry *e = cluster_state_find_unit(l->state, m->name);
         const Unit *u = unit_find(l, m->name);
-        uint32_t number = 0;
-        const Argosy__HostRecord *host =
-                *m->node ? cluster_state_resolve_node(l->state, m->node, &number, NULL) : NULL;
-        size_t n = 0;
-        int r;
 
-        if (!e && !u)
+        if (!u && !cluster_state_find_unit(l->state, m->name))
                 return respond(t, response_error(ENOENT, "%s: no such unit", m->name));
-        if (*m->node && !host)
-                return respond(t, response_error(ENOENT, "%s: no such node", m->node));
-        map_foreach (slot, &l->nodes)
-                n += can_read_journal(l, u, e, slot->value, number);
-        t->window = flow_window_share(m->window, n);
-        map_foreach (slot, &l->nodes) {
-                if (!can_read_journal(l, u, e, slot->value, number))
-                        continue;
-                r = call(l, t, m->name, slot->value);
-                if (r < 0)
-                        return r;
-        }
-        if (n)
-                return 0;
-        if (host)
-                return respond(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
-        return respond(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", m->name));
+        if (*m->node)
+                return ask_journal_of_one(l, t);
+        t->window = flow_window_share(m->window, count_holders(u));
+        return ask_for_some(l, t);
 }
 
 // ------------------------------------------------------------------------------------------------ top
 
+static bool is_called(const Ticket *t, const Node *n) {
+        list_foreach (i, &n->calls)
+                if (CONTAINER_OF(i, NodeCall, by_node)->ticket == t)
+                        return true;
+        return false;
+}
+
+// Not one that came into session meanwhile, and is asked already.
+static int ask_usage_of(Leader *l, Ticket *t, Node *n) {
+        return can_be_asked(n) && !is_called(t, n) ? call(l, t, "", n) : 0;
+}
+
+static int ask_for_more_usage(Leader *l, Ticket *t, size_t *left) {
+        int r = ask_hosts(l, t, left, ask_usage_of);
+
+        if (r != 0 || t->n_calls || !list_is_empty(&t->responses))
+                return r;
+        return respond(t, response_error(EHOSTUNREACH, "no node can be reached"));
+}
+
 static int ask_for_usage(Leader *l, Ticket *t) {
         const Argosy__Request__Top *m = t->request->top;
         uint32_t number = 0;
-        int r = 0;
+        Node *n;
 
-        if (*m->node && !cluster_state_resolve_node(l->state, m->node, &number, NULL))
+        if (!*m->node)
+                return ask_for_some(l, t);
+        if (!cluster_state_resolve_node(l->state, m->node, &number, NULL))
                 return respond(t, response_error(ENOENT, "%s: no such node", m->node));
-        map_foreach (slot, &l->nodes) {
-                Node *n = slot->value;
-
-                if (r >= 0 && can_be_asked(n) && (!*m->node || n->number == number))
-                        r = call(l, t, "", n);
-        }
-        if (r < 0 || t->n_calls || !list_is_empty(&t->responses))
-                return r;
-        return respond(t, *m->node ? response_error(EHOSTUNREACH, "node %s cannot be reached", m->node)
-                                   : response_error(EHOSTUNREACH, "no node can be reached"));
-}
-
-static bool is_called(const Ticket *t, const Node *n) {
-        list_foreach (i, &t->calls)
-                if (CONTAINER_OF(i, NodeCall, by_ticket)->node == n)
-                        return true;
-        return false;
+        n = node_find(l, number);
+        if (!n || !can_be_asked(n))
+                return respond(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
+        return call(l, t, "", n);
 }
 
 // Goes through all tickets, which is little beside a Welcome.
@@ -702,16 +793,17 @@ void node_calls_on_taken(Leader *l, Ticket *t, uint64_t mark) {
 }
 
 static void end_without_calls(Ticket *t) {
-        if (!t->n_calls && !has_more_names(t))
+        if (!t->n_calls && !t->asks_hosts && !has_more_names(t))
                 ticket_end(t);
 }
 
 void node_calls_turn(Leader *l) {
-        for (size_t n = 0; n < STATUS_NAMES_PER_TURN && !list_is_empty(&l->statuses_due); n += STATUS_SHARE) {
+        cancel_some(l);
+        for (size_t n = 0; n < LOOKS_PER_TURN && !list_is_empty(&l->statuses_due); n += LOOKS_SHARE) {
                 Ticket *t = CONTAINER_OF(l->statuses_due.next, Ticket, status_due);
 
                 list_unlink(&t->status_due);
-                if (ask_for_some(l, t, STATUS_SHARE) < 0)
+                if (ask_for_some(l, t) < 0)
                         ticket_settle(t, NULL);
                 else
                         end_without_calls(t);
@@ -745,10 +837,10 @@ static Argosy__Response *question_lost(Leader *l, const NodeCall *c) {
 }
 
 static const Question questions[] = {
-        [ARGOSY__REQUEST__WHAT_STATUS] = {ask_for_status, narrow_status, complete_status_reply, status_lost},
-        [ARGOSY__REQUEST__WHAT_JOURNAL] = {ask_for_journal, narrow_journal, complete_journal, question_lost},
-        [ARGOSY__REQUEST__WHAT_VERIFY] = {ask_for_verify, NULL, complete_verify, question_lost},
-        [ARGOSY__REQUEST__WHAT_TOP] = {ask_for_usage, NULL, complete_usage, usage_gone},
+        [ARGOSY__REQUEST__WHAT_STATUS] = {ask_for_status, ask_for_more_status, narrow_status, complete_status_reply, status_lost},
+        [ARGOSY__REQUEST__WHAT_JOURNAL] = {ask_for_journal, ask_for_more_journals, narrow_journal, complete_journal, question_lost},
+        [ARGOSY__REQUEST__WHAT_VERIFY] = {ask_for_verify, NULL, NULL, complete_verify, question_lost},
+        [ARGOSY__REQUEST__WHAT_TOP] = {ask_for_usage, ask_for_more_usage, NULL, complete_usage, usage_gone},
 };
 
 static const Question *question_of(const Ticket *t) {
@@ -780,7 +872,7 @@ void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *r
 
         node_calls_on_sessions_ended(l); // nothing of the next session answers a call of the one before
         c = map_find(&l->calls_by_id, &reply->id, sizeof(reply->id));
-        if (!c || c->node->host != h)
+        if (!c || c->node->host != h || !c->ticket)
                 return;
         if (c->answered) {
                 answer_names(l, c, reply->names);
@@ -806,13 +898,18 @@ void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *r
 
 // The node cannot answer any more.
 void node_calls_on_node_lost(Leader *l, Node *n) {
-        list_foreach_safe (i, &l->calls) {
-                NodeCall *c = CONTAINER_OF(i, NodeCall, all);
+        ListNode lost = LIST_INIT(lost); // whoever hears of one may ask again
+
+        list_splice(&lost, &n->calls);
+        while (!list_is_empty(&lost)) {
+                NodeCall *c = CONTAINER_OF(lost.next, NodeCall, by_node);
                 Ticket *t = c->ticket;
                 Argosy__Response *r;
 
-                if (c->node != n)
+                if (!t) {
+                        node_call_free(l, c);
                         continue;
+                }
                 if (c->answered) {
                         answer_names(l, c, NULL);
                         continue;

@@ -12,9 +12,9 @@ typedef void NodeNamesAnswered(Ticket *t, Node *n, const Argosy__ToVoter__NameAn
 
 struct NodeCall {
         uint64_t id;
-        Ticket *ticket;
+        Ticket *ticket; // NULL: it is over, and the node is to hear that
         Node *node;
-        ListNode by_ticket, all;
+        ListNode by_ticket, by_node; // the first of what is over in Leader.calls_over
         char *unit;
         unsigned n_marks; // of its lines, that were not taken yet
         bool listens;     // counts as one of Node.n_listeners
@@ -29,7 +29,7 @@ int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__Na
                          NodeNamesAnswered *answered, void *userdata, uint64_t *ret);
 // Whether a node can be asked about names at present.
 bool node_calls_knows_names(const Node *n);
-// Asks about more units of those who have named thousands.
+// Asks more nodes, or about more units, for those who have named thousands, or ask all nodes.
 void node_calls_turn(Leader *l);
 void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply);
 void node_calls_on_taken(Leader *l, Ticket *t, uint64_t mark);
@@ -39,3 +39,4 @@ void node_calls_on_node_lost(Leader *l, Node *n);
 void node_calls_on_sessions_ended(Leader *l);
 void node_calls_on_sessions_begun(Leader *l);
 void node_calls_end(Leader *l, Ticket *t);
+void node_calls_clear(Leader *l); // who leads no more: all tickets have ended

@@ -3,7 +3,7 @@
 // Clients that wait for units. A wait is judged when it begins and whenever something about one of its units
 // was seen or changed; what got there since is told once per turn. One for thousands of units begins with
 // BEGUN_PER_TURN of them in each turn; those that have not begun are open, and nobody looks at them. Of many that were
-// touched JUDGED_PER_TURN are judged in each turn.
+// touched JUDGED_PER_TURN are judged in each turn; what a unit on thousands of nodes is like is found out in turns, too (wait-seen.h).
 #include <errno.h>
 
 #include "array.h"
@@ -30,11 +30,14 @@
 #include "unit-wanted.h"
 #include "unit-work.h"
 #include "wait-condition.h"
+#include "wait-seen.h"
 #include "waiters.h"
 
 enum {
         BEGUN_PER_TURN = 1000,  // items, of all waits together
         JUDGED_PER_TURN = 1000, // units that were touched
+        LOOKS_PER_TURN = 1024,  // at nodes of units that are on thousands, at some 2 us each
+        NODES_OF_LOOK = 128,    // of what was seen are as much for who is told of it
 };
 
 struct Waiter {
@@ -74,117 +77,6 @@ void waiter_free(Leader *l, Waiter *w) {
         free(w);
 }
 
-// What is seen of a unit. It is the same for all who wait for it in one turn.
-struct WaitSeen {
-        const Leader *l;
-        const Unit *unit;
-        const UnitEntry *entry;
-        WaitNode *nodes; // `few`, or allocated
-        size_t n, allocated;
-        WaitDue due; // when the first guard will have ended it on a lost node, or it has lived long enough on one
-        bool stranded;
-        bool failed;     // out of memory
-        WaitNode few[2]; // most units are on one node
-};
-
-typedef WaitSeen View;
-
-static bool make_room(View *v) {
-        WaitNode *nodes;
-
-        if (v->n < v->allocated)
-                return true;
-        nodes = realloc(v->nodes == v->few ? NULL : v->nodes, 2 * v->allocated * sizeof(*nodes));
-        if (!nodes)
-                return false;
-        if (v->nodes == v->few)
-                memcpy(nodes, v->few, sizeof(v->few));
-        v->nodes = nodes;
-        v->allocated *= 2;
-        return true;
-}
-
-static void add_node(const Node *n, void *userdata) {
-        View *v = userdata;
-        const UnitOnNode *s = unit_on_node_find(v->unit, n);
-        const char *name = v->unit->name;
-        WaitNode *on_node;
-
-        if (!make_room(v)) {
-                v->failed = true;
-                return;
-        }
-        on_node = &v->nodes[v->n++];
-        *on_node = (WaitNode){
-                .node = n->name,
-                .wanted = unit_wanted_on(v->l, v->unit, v->entry, n),
-                .lost = node_is_unreachable(n),
-                .silent = previous_node_only_host_reports(v->l, name, v->entry, n),
-                .refused = unit_exclusion(v->unit, n->number) != NULL,
-        };
-        if (host_is_lost(n->host) && !on_node->silent && previous_node_may_run(v->l, name, v->entry, n)) {
-                uint64_t until_us = previous_node_runs_until(v->l, v->unit, v->entry, n);
-
-                on_node->fenced = true;
-                v->due.at_us = v->due.at_us ? MIN_OF(v->due.at_us, until_us) : until_us;
-        }
-        if (!s)
-                return;
-        on_node->held = s->hold == HOLD_START || s->hold == HOLD_BLOCKED;
-        on_node->blocked = s->hold == HOLD_BLOCKED;
-        on_node->seen = unit_on_node_is_reported(s);
-        on_node->reported = on_node->seen && n->host->attached;
-        on_node->unsettled = v->entry && unit_on_node_is_unsettled(s, v->entry);
-        on_node->outcome = v->entry ? record_final_outcome(v->entry->record, n->number) : NULL;
-        on_node->revision = s->revision;
-        on_node->load = s->load;
-        on_node->active = s->active;
-        on_node->sub = unit_on_node_sub(s);
-        on_node->result = unit_on_node_result(s);
-        on_node->error = unit_on_node_error(s);
-        on_node->skipped = unit_on_node_is_skipped(s);
-        on_node->unneeded = s->down == ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED;
-        on_node->probation = s->probation;
-        if (s->probation != ARGOSY__PROBATION__PROBATION_ON)
-                return;
-        if (!unit_on_node_is_on_probation(s))
-                on_node->probation = ARGOSY__PROBATION__PROBATION_PASSED;
-        else if (!v->due.host && on_node->wanted && !on_node->lost) { // where it was before, nobody says that it lives
-                v->due.host = n->host;
-                v->due.lived_ms = s->probation_ms;
-        }
-}
-
-static void add_unseen(const Node *n, void *userdata) {
-        const View *v = userdata;
-
-        if (!unit_on_node_find(v->unit, n))
-                add_node(n, userdata);
-}
-
-// Nodes that are to have it as well, and that this leader has never heard.
-static void add_unattached(View *v) {
-        map_foreach (slot, &v->l->nodes) {
-                const Node *n = slot->value;
-
-                if (!n->host->ever_attached && unit_wanted_on(v->l, v->unit, v->entry, n))
-                        add_unseen(n, v);
-        }
-}
-
-static void count_left_out(const Leader *l, const Unit *u, const UnitEntry *e, WaitView *v) {
-        char why[REASON_MAX];
-
-        if (!e || !e->record->global || (!unit_work_seen(u)->exclusions && !scheduler_may_conflict(l, u)))
-                return;
-        map_foreach (slot, &l->nodes) {
-                LeftOut left = unit_left_out(l, u, e, slot->value, why, sizeof(why));
-
-                v->n_refused += left == LEFT_OUT_REFUSED;
-                v->n_gave_way += left == LEFT_OUT_GAVE_WAY;
-        }
-}
-
 static int name_left_out(const Leader *l, const Unit *u, const UnitEntry *e,
                          Argosy__Response__UnitResult *result) {
         char why[REASON_MAX];
@@ -218,37 +110,16 @@ static bool was_destroyed_since(const Leader *l, const char *name, uint64_t revi
         return false;
 }
 
-static void seen_init(View *v, const Leader *l, const Unit *u) {
-        UnitEntry *e = cluster_state_find_unit(l->state, u->name);
-
-        v->l = l;
-        v->unit = u;
-        v->entry = e;
-        v->nodes = v->few;
-        v->n = 0;
-        v->allocated = ELEMENTSOF(v->few);
-        v->due = (WaitDue){};
-        v->failed = false;
-        v->stranded = e && u->node &&
-                      (u->node->reason || (u->life == LIFE_STRANDED && host_is_lost(u->node->host)) ||
-                       node_loss_moves_at(l, u, e) == UINT64_MAX);
-        list_foreach (i, &u->on_nodes)
-                add_node(CONTAINER_OF(i, UnitOnNode, by_unit)->node, v);
-        tombstones_each(l, u->name, u, e, add_unseen, v);
-}
-
-static void seen_done(View *v) {
-        if (v->nodes != v->few)
-                free(v->nodes);
-}
-
-static WaitVerdict judge_seen(const View *seen, const Awaited *awaited) {
+// `unheard`: hosts that this leader has never heard count, too.
+static WaitVerdict judge_seen(const WaitSeen *seen, bool unheard, const Awaited *awaited) {
         const Leader *l = seen->l;
         const Unit *u = seen->unit;
         const UnitEntry *e = seen->entry;
         WaitView v = {.record = e ? e->record : NULL,
                       .nodes = seen->nodes,
-                      .n_nodes = seen->n,
+                      .n_nodes = seen->n - (unheard ? 0 : seen->n_unheard),
+                      .n_refused = seen->n_refused,
+                      .n_gave_way = seen->n_gave_way,
                       .stranded = seen->stranded,
                       .unscheduled = list_is_linked(&unit_work_seen(u)->unscheduled) || unit_life_is_moving(u->life),
                       .hosts_unattached = l->n_hosts.unattached > 0,
@@ -258,29 +129,31 @@ static WaitVerdict judge_seen(const View *seen, const Awaited *awaited) {
 
         if (seen->failed)
                 return (WaitVerdict){.message = ""};
-        count_left_out(l, u, e, &v);
         return awaited->goal ? wait_condition_judge_goal(awaited->goal, &v)
                              : wait_condition_judge(awaited->verb, awaited->revision, &v);
 }
 
-// `seen`: what was looked at for somebody else who waits for the unit; NULL: nothing yet.
-static WaitVerdict judge(const Leader *l, const Awaited *awaited, const Unit *u, const View *seen,
-                         WaitDue *ret_due) {
-        bool is_alone = awaited->verb == ARGOSY__VERB__VERB_STOP &&
-                        (!seen || (seen->entry && seen->entry->record->global));
-        WaitVerdict verdict;
-        View own;
+static WaitDue due_of(const WaitSeen *seen) {
+        return (WaitDue){seen->due_at_us, seen->due_host ? host_find(seen->l, seen->due_host) : NULL, seen->due_lived_ms};
+}
 
-        if (seen && !is_alone) {
-                *ret_due = seen->due;
-                return judge_seen(seen, awaited);
+// `seen`: what was looked at for somebody else who waits for the unit; NULL: nothing yet.
+static WaitVerdict judge(const Leader *l, const Awaited *awaited, const Unit *u, const WaitSeen *seen,
+                         WaitDue *ret_due) {
+        bool unheard = awaited->verb == ARGOSY__VERB__VERB_STOP && (!seen || (seen->entry && seen->entry->record->global));
+        WaitVerdict verdict;
+        WaitSeen own;
+
+        if (seen && (!unheard || seen->keeps)) {
+                *ret_due = due_of(seen);
+                return judge_seen(seen, unheard, awaited);
         }
-        seen_init(&own, l, u);
-        if (is_alone && own.entry && own.entry->record->global)
-                add_unattached(&own);
-        verdict = judge_seen(&own, awaited);
-        *ret_due = own.due;
-        seen_done(&own);
+        wait_seen_init(&own, l, u);
+        if (unheard)
+                wait_seen_add_unheard(&own);
+        verdict = judge_seen(&own, unheard, awaited);
+        *ret_due = due_of(&own);
+        wait_seen_done(&own);
         return verdict;
 }
 
@@ -456,7 +329,7 @@ static void take_marks(Leader *l) {
 }
 
 // -ENOMEM: the ticket is to be ended.
-static int judge_item(Leader *l, WaiterItem *item, const View *seen) {
+static int judge_item(Leader *l, WaiterItem *item, const WaitSeen *seen) {
         Waiter *w = item->waiter;
         Unit *u = item->unit;
         Awaited awaited = {w->goal, w->verb, item->revision, item->known};
@@ -517,7 +390,10 @@ static int begin_item(Leader *l, Waiter *w) {
         if (!item->unit)
                 return -ENOMEM;
         list_append(&unit_work(l, item->unit)->waiters, &item->by_unit);
-        return judge_item(l, item, NULL);
+        if (!wait_seen_is_wide(l, item->unit))
+                return judge_item(l, item, NULL);
+        waiters_on_unit(l, item->unit);
+        return 0;
 }
 
 static void begin_some(Leader *l) {
@@ -536,19 +412,47 @@ static void note_failure(Leader *l, Waiter *w) {
         waiter_mark(l, w);
 }
 
+static void judge_for(Leader *l, WaiterItem *item, const WaitSeen *seen) {
+        if (!item->waiter)
+                l->on_job_waited(l, item, seen);
+        else if (judge_item(l, item, seen) < 0)
+                note_failure(l, item->waiter);
+}
+
 static void judge_unit(Leader *l, Unit *u) {
-        View seen;
+        WaitSeen seen;
 
-        seen_init(&seen, l, u);
-        list_foreach_safe (i, &unit_work_seen(u)->waiters) {
-                WaiterItem *item = CONTAINER_OF(i, WaiterItem, by_unit);
+        wait_seen_init(&seen, l, u);
+        list_foreach_safe (i, &unit_work_seen(u)->waiters)
+                judge_for(l, CONTAINER_OF(i, WaiterItem, by_unit), &seen);
+        wait_seen_done(&seen);
+}
 
-                if (!item->waiter)
-                        l->on_job_waited(l, item, &seen);
-                else if (judge_item(l, item, &seen) < 0)
-                        note_failure(l, item->waiter);
+// Whoever is told goes behind the others, so the first is the next one, whoever comes or goes meanwhile.
+static void judge_wide_unit(Leader *l, Unit *u, const WaitSeen *seen, size_t *left) {
+        size_t *untold = wait_walk_untold(l, u);
+
+        for (; *untold > 0 && *left > 0 && !list_is_empty(&unit_work_seen(u)->waiters); (*untold)--) {
+                WaiterItem *item = CONTAINER_OF(unit_work_seen(u)->waiters.next, WaiterItem, by_unit);
+
+                list_unlink(&item->by_unit);
+                list_append(&unit_work(l, u)->waiters, &item->by_unit);
+                judge_for(l, item, seen);
+                *left -= MIN_OF(*left, 1 + seen->n / NODES_OF_LOOK);
         }
-        seen_done(&seen);
+        if (*untold == 0 || list_is_empty(&unit_work_seen(u)->waiters))
+                wait_walk_over(l, u);
+}
+
+static void judge_wide(Leader *l) {
+        size_t left = LOOKS_PER_TURN;
+        const WaitSeen *seen;
+        Unit *u;
+
+        while (left > 0 && (u = wait_walk_next(l, &left, &seen)))
+                judge_wide_unit(l, u, seen, &left);
+        if (!list_is_empty(&l->wait_walks))
+                leader_mark(l);
 }
 
 static void judge_waited(Leader *l) {
@@ -556,11 +460,16 @@ static void judge_waited(Leader *l) {
                 Unit *u = CONTAINER_OF(l->waited.next, UnitWork, waited)->unit;
 
                 list_unlink(&unit_work(l, u)->waited);
-                if (!list_is_empty(&unit_work_seen(u)->waiters))
+                if (list_is_empty(&unit_work_seen(u)->waiters))
+                        continue;
+                if (wait_seen_is_wide(l, u))
+                        wait_walk_begin(l, u);
+                else
                         judge_unit(l, u);
         }
         if (!list_is_empty(&l->waited))
                 leader_mark(l);
+        judge_wide(l);
 }
 
 void waiters_on_unit(Leader *l, Unit *u) {

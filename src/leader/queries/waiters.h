@@ -7,7 +7,6 @@
 #include "wait-condition.h"
 
 typedef struct Waiter Waiter;
-typedef struct WaitSeen WaitSeen;
 
 // That somebody waits for a unit, in Unit.waiters: a client, or a job (open-jobs.h) if it has no waiter.
 typedef struct WaiterItem {

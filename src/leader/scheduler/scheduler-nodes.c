@@ -20,7 +20,14 @@
 #include "unit-file.h"
 
 #define OFFERS_PREFIX "offers/"
-enum { OFFERS_MAX = 1000000000 };
+enum {
+        OFFERS_MAX = 1000000000,
+        LABELLED = 4096, // of a turn's work, each of about 1 us
+        LABEL_WORK = 4,  // of a host, beside that of comparing it with pools, and of marking units there
+        POOL_WORDS_WORK = 128, // words of pools that are compared for one
+        MARK_WORK = 32,        // units
+        PLACES = 4096,         // hosts that are told to the Placement in a turn, at about 0.5 us each
+};
 
 bool node_takes_units(const Node *n, const char **ret_why) {
         const Host *h = n->host;
@@ -161,6 +168,11 @@ void scheduler_add_new_nodes(Leader *l) {
         }
 }
 
+void scheduler_mark_labels(SchedulerTables *t) {
+        t->labels_due = true;
+        t->labelled_host = 0;
+}
+
 static void label_all_hosts(Leader *l) {
         map_foreach (slot, &l->hosts)
                 label_host(l, slot->value);
@@ -205,6 +217,23 @@ static void sync_host(Leader *l, Host *h) {
         }
 }
 
+static size_t count_pool_words(const ClusterState *state) {
+        size_t n_pools, n = 0;
+        Argosy__PoolRecord *const *pools = cluster_state_pools(state, &n_pools);
+
+        for (size_t i = 0; i < n_pools; i++)
+                n += pools[i]->n_hosts + pools[i]->n_labels;
+        return n;
+}
+
+static size_t count_units_on(const Host *h) {
+        size_t n = 0;
+
+        list_foreach (i, &h->nodes)
+                n += CONTAINER_OF(i, Node, of_host)->n_units_on_node;
+        return n;
+}
+
 static void sync_due(Leader *l, Host *h) {
         if (h->labels_due)
                 label_host(l, h);
@@ -226,12 +255,59 @@ bool scheduler_build_nodes(Leader *l, size_t *left) {
         return list_is_empty(&l->nodes_new);
 }
 
+// Labels, and what follows from them, of hosts behind those that have theirs. Whether all have.
+static bool label_some(Leader *l, size_t most) {
+        SchedulerTables *t = l->places;
+        size_t work = 0, each = LABEL_WORK + count_pool_words(l->state) / POOL_WORDS_WORK;
+
+        while (t->labels_due && work < most) {
+                const Argosy__HostRecord *next = cluster_state_next_host(l->state, t->labelled_host);
+                Host *h = next ? host_find(l, next->host) : NULL;
+
+                t->labels_due = next;
+                t->labelled_host = next ? next->host : 0;
+                if (!h)
+                        continue;
+                label_host(l, h);
+                sync_due(l, h);
+                work += each + count_units_on(h) / MARK_WORK;
+        }
+        return !t->labels_due;
+}
+
+void scheduler_relabel(Leader *l) {
+        if (!l->places)
+                return;
+        scheduler_mark_labels(l->places);
+        l->globals_changed = true; // they may run on other nodes
+        leader_mark(l);
+}
+
+bool scheduler_label_step(Leader *l) {
+        if (!l->places)
+                return true;
+        scheduler_add_new_nodes(l); // or they would have no labels
+        if (label_some(l, LABELLED))
+                return true;
+        leader_mark(l);
+        return false;
+}
+
+bool scheduler_sync_nodes_step(Leader *l) {
+        scheduler_add_new_nodes(l);
+        for (unsigned n = 0; n < PLACES && !list_is_empty(&l->places_due); n++)
+                sync_due(l, CONTAINER_OF(l->places_due.next, Host, place_due));
+        if (list_is_empty(&l->places_due))
+                return true;
+        leader_mark(l);
+        return false;
+}
+
 void scheduler_sync_nodes(Leader *l, uint32_t without_host) {
         Host *out = without_host ? host_find(l, without_host) : NULL;
 
         scheduler_add_new_nodes(l);
-        if (l->places->labels_due)
-                label_all_hosts(l);
+        (void) label_some(l, SIZE_MAX);
         while (!list_is_empty(&l->places_due))
                 sync_due(l, CONTAINER_OF(l->places_due.next, Host, place_due));
         if (!out)

@@ -21,8 +21,9 @@ struct SchedulerTables {
         Map roles;               // SchedulerRole by name; always with ROLE_DEFAULT
         uint64_t roles_revision; // of the records as they are here
         uint32_t role, anything; // ROLE_DEFAULT's number; the class of units that nothing is known of
-        bool labels_due; // of all nodes: there are new resources to be looked for
         bool sorted;             // the nodes that a leader that begins has found
+        bool labels_due; // of all nodes: there are new resources to be looked for, or pools have changed
+        uint32_t labelled_host; // they were, of the hosts up to that one
         Node **nodes;            // by number in the Placement
         size_t n_nodes;
         Map guests; // Guest by name: units without a record, while a Scheduler lives
@@ -62,6 +63,7 @@ void scheduler_note_placements(const Scheduler *p, size_t n, uint64_t began_us);
 void scheduler_sync_nodes(Leader *l, uint32_t without_host);
 void scheduler_add_new_nodes(Leader *l);    // with their labels
 void scheduler_refresh_hosts(Leader *l);    // there are new resources or labels to be looked for
+void scheduler_mark_labels(SchedulerTables *t); // before a node is chosen next
 
 // scheduler-units.c. The unit of this name there, made if need be: with a record or named by somebody's
 // options, or a guest.

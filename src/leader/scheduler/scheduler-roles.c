@@ -22,7 +22,7 @@ static int resource_of(SchedulerTables *t, const char *name) {
         int r = placement_resource(t->placement, name, &new);
 
         if (new)
-                t->labels_due = true;
+                scheduler_mark_labels(t);
         return r;
 }
 

@@ -88,7 +88,7 @@ void scheduler_leave(Scheduler *p) {
         if (!t->copy_labelled)
                 return;
         t->copy_labelled = false;
-        t->labels_due = true;
+        scheduler_mark_labels(t);
         map_foreach (slot, &p->leader->nodes)
                 ((Node *) slot->value)->place_labels = 0;
 }

@@ -35,6 +35,9 @@ void scheduler_on_node_freed(Leader *l, Node *n);
 void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded); // 0: all nodes
 void scheduler_sync_refusals(Leader *l); // of units that some node refuses, or does not any more
 bool scheduler_sync_refusals_step(Leader *l); // as much of it as one turn takes; false: there is more
+bool scheduler_sync_nodes_step(Leader *l);    // the same of hosts that have changed
+bool scheduler_label_step(Leader *l);         // and of labels of all hosts
+void scheduler_relabel(Leader *l);            // these are to be looked at anew: pools have changed
 // Conflicts= of units that run on every node: with one that is placed on the node; with each other; at all.
 bool scheduler_conflict_on(const Leader *l, const Unit *u, const Node *n);
 bool scheduler_conflict_between(const Leader *l, const Unit *a, const Unit *b);

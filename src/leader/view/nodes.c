@@ -23,6 +23,10 @@
 #include "unit-on-node.h"
 #include "unit-record.h"
 
+enum { EMPTIED = 2048 }; // units that are told of it in one turn, at about 1 us each
+
+#define MAINTENANCE ARGOSY__NODE_MODE__MODE_MAINTENANCE
+
 // ------------------------------------------------------------------------------------------------ modes
 
 bool node_is_unreachable(const Node *n) {
@@ -51,14 +55,37 @@ bool unit_has_to_leave(const Unit *u, const UnitEntry *e) {
 }
 
 static void empty(Leader *l, Node *n) {
-        list_foreach (i, &n->placed) {
-                Unit *u = CONTAINER_OF(i, Unit, placed);
+        n->empty_placed = n->placed.next;
+        if (!list_is_linked(&n->emptying))
+                list_append(&l->nodes_emptying, &n->emptying);
+        leader_mark(l);
+}
 
-                if (!u->leaves)
-                        continue;
-                // It may be waiting for its budget, which the deadline ends.
-                unit_event(l, u, LIFE_RECONSIDER_ANYWAY);
+static bool is_walked(const Node *n) {
+        return !node_is_emptying(n) || n->empty_placed == &n->placed;
+}
+
+bool nodes_empty_step(Leader *l) {
+        unsigned looks = 0;
+
+        while (!list_is_empty(&l->nodes_emptying)) {
+                Node *n = CONTAINER_OF(l->nodes_emptying.next, Node, emptying);
+
+                for (; !is_walked(n) && looks < EMPTIED; looks++) {
+                        Unit *u = CONTAINER_OF(n->empty_placed, Unit, placed);
+
+                        n->empty_placed = n->empty_placed->next;
+                        if (u->leaves) // it may be waiting for its budget, which the deadline ends
+                                unit_event(l, u, LIFE_RECONSIDER_ANYWAY);
+                }
+                if (!is_walked(n)) {
+                        leader_mark(l);
+                        return false;
+                }
+                n->empty_placed = NULL;
+                list_unlink(&n->emptying);
         }
+        return true;
 }
 
 static const char *mode_phrase(Argosy__NodeMode mode) {
@@ -75,7 +102,8 @@ static const char *mode_phrase(Argosy__NodeMode mode) {
 }
 
 int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record) {
-        bool changed = n->mode != record->mode || n->deadline_us != record->mode_deadline_us;
+        bool changed = n->mode != record->mode || n->deadline_us != record->mode_deadline_us,
+             maintained = (n->mode == MAINTENANCE) != (record->mode == MAINTENANCE);
         char *closed = NULL;
 
         if (record->mode != ARGOSY__NODE_MODE__MODE_OPEN) {
@@ -94,7 +122,7 @@ int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record) {
         else if (!list_is_linked(&n->deadline))
                 list_append(&l->drain_deadlines, &n->deadline);
         l->enqueued_stale |= changed;
-        if (changed)
+        if (maintained) // global units leave, or come back
                 list_foreach (i, &n->units_on_node)
                         unit_on_node_count(CONTAINER_OF(i, UnitOnNode, by_node));
         if (changed && node_is_emptying(n))

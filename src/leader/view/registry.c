@@ -18,6 +18,7 @@
 #include "nodes.h"
 #include "oom.h"
 #include "registry.h"
+#include "row-walks.h"
 #include "str.h"
 #include "tables.h"
 #include "tallies.h"
@@ -106,6 +107,7 @@ void node_free(Leader *l, Node *n) {
         list_unlink(&n->new);
         list_unlink(&n->gone);
         list_unlink(&n->deadline);
+        list_unlink(&n->emptying);
         map_take(&l->nodes, &n->number, sizeof(n->number));
         if (h->welcome_node == &n->of_host)
                 h->welcome_node = n->of_host.next;
@@ -130,6 +132,7 @@ static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) 
         n->reason = streq(manager, "system") ? NULL : strdup(MANAGER_NOT_REACHED);
         list_init(&n->placed);
         list_init(&n->units_on_node);
+        list_init(&n->calls);
         if (!n->manager || map_add(&l->nodes, &n->number, sizeof(n->number), n) < 0) {
                 free(n->manager);
                 free(n->reason);
@@ -356,6 +359,8 @@ static void unit_unplace(Unit *u) {
                 return;
         if (u->node->welcome_placed == &u->placed)
                 u->node->welcome_placed = u->placed.next;
+        if (u->node->empty_placed == &u->placed)
+                u->node->empty_placed = u->placed.next;
         list_unlink(&u->placed);
         u->node->n_placed--;
         u->node->n_to_leave -= u->leaves;
@@ -364,6 +369,7 @@ static void unit_unplace(Unit *u) {
 
 void unit_discard(Unit *u) {
         unit_work_discard(u->work);
+        unit_on_node_forget_rows(u);
         free(u->event.told);
         free(u->content_told);
         free(u);
@@ -371,6 +377,7 @@ void unit_discard(Unit *u) {
 
 void unit_free(Leader *l, Unit *u) {
         unit_unplace(u);
+        row_walk_end(l, u);
         list_unlink(&u->event.due);
         unit_work_free(l, u);
         name_table_take(&l->units, u->name);
@@ -422,6 +429,7 @@ void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
 
 void registry_clear(Leader *l) {
         fleet_units_clear(l);
+        row_walks_clear(l);
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 
@@ -479,6 +487,7 @@ void registry_clear(Leader *l) {
         list_init(&l->nodes_touched);
         list_init(&l->nodes_new);
         list_init(&l->nodes_gone);
+        list_init(&l->nodes_emptying);
         list_init(&l->sessions_ended);
         list_init(&l->sessions_begun);
         list_init(&l->waited);

@@ -142,7 +142,10 @@ struct Node {
         size_t n_units_on_node;
         // Where the walk for its host's Welcome is: Unit.placed, later UnitOnNode.by_node. NULL: not here.
         ListNode *welcome_placed, *welcome_held;
+        ListNode emptying;      // in Leader.nodes_emptying
+        ListNode *empty_placed; // Unit.placed that hears next of its being emptied; NULL: that is over
         size_t n_globals; // global units that run here
+        ListNode calls;     // NodeCall.by_node
         size_t n_listeners; // of NODE_LISTENERS_MAX
         // What a drain waits for, kept as records and reports come.
         size_t n_to_leave; // of the placed ones: if the node is emptied, they have to leave
@@ -237,6 +240,7 @@ typedef struct UnitWork {
 // There may be a million: what stands here each of them pays for. What few of them need at a time is in UnitWork.
 struct Unit {
         ListNode on_nodes; // UnitOnNode.by_unit
+        Map *rows;         // these by the node's number, of one that was on many; NULL: they are few
         UnitWork *work;    // owned; view/unit-work.h alone reads this. NULL: it is at rest
         Node *node;        // by its record; NULL: none, global, or no such node
         ListNode placed;   // in node->placed

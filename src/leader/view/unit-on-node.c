@@ -23,6 +23,7 @@
 #include "nodes.h"
 #include "oom.h"
 #include "rollout-content.h"
+#include "row-walks.h"
 #include "str.h"
 #include "tables.h"
 #include "tallies.h"
@@ -142,10 +143,51 @@ static void words_free(UnitOnNodeWords *words) {
 
 // ------------------------------------------------------------------------------------------------ the table
 
-// By both lists at once, so the shorter one counts: of a global unit there are as many as nodes.
+enum { ROWS_OF_LIST = 16 }; // of a unit; if there are more, they have a map
+
+void unit_on_node_forget_rows(Unit *u) {
+        if (u->rows)
+                map_done(u->rows);
+        free(TAKE_PTR(u->rows));
+}
+
+static void map_rows(Unit *u) {
+        size_t n = 0;
+
+        list_foreach (i, &u->on_nodes)
+                n++;
+        if (n <= ROWS_OF_LIST)
+                return;
+        u->rows = oom_checked(calloc(1, sizeof(*u->rows)));
+        list_foreach (i, &u->on_nodes) {
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
+
+                (void) oom_check(map_add(u->rows, &s->node->number, sizeof(s->node->number), s));
+        }
+}
+
+static void add_row(Unit *u, UnitOnNode *s) {
+        list_append(&u->on_nodes, &s->by_unit);
+        if (u->rows)
+                (void) oom_check(map_add(u->rows, &s->node->number, sizeof(s->node->number), s));
+        else
+                map_rows(u);
+}
+
+static void take_row(Unit *u, UnitOnNode *s) {
+        list_unlink(&s->by_unit);
+        if (u->rows)
+                map_take(u->rows, &s->node->number, sizeof(s->node->number));
+        if (list_is_empty(&u->on_nodes))
+                unit_on_node_forget_rows(u);
+}
+
+// By both lists at once, so the shorter one counts.
 UnitOnNode *unit_on_node_find(const Unit *u, const Node *n) {
         const ListNode *on = u->on_nodes.next, *here = n->units_on_node.next;
 
+        if (u->rows)
+                return map_find(u->rows, &n->number, sizeof(n->number));
         for (; on != &u->on_nodes && here != &n->units_on_node; on = on->next, here = here->next) {
                 if (CONTAINER_OF(on, UnitOnNode, by_unit)->node == n)
                         return CONTAINER_OF(on, UnitOnNode, by_unit);
@@ -166,7 +208,7 @@ UnitOnNode *unit_on_node_get(Leader *l, Unit *u, Node *n) {
         s->unit = u;
         s->node = n;
         s->up_flip_us = leader_now(l);
-        list_append(&u->on_nodes, &s->by_unit);
+        add_row(u, s);
         list_append(&n->units_on_node, &s->by_node);
         n->n_units_on_node++;
         unit_on_node_event(s, ON_NODE_NAMED);
@@ -230,7 +272,8 @@ void unit_on_node_free(Leader *l, UnitOnNode *s) {
 
         unit_on_node_event(s, ON_NODE_GONE);
         event_mark_unit_on_node_gone(l, s);
-        list_unlink(&s->by_unit);
+        row_walk_on_freed(l, s);
+        take_row(u, s);
         if (s->node->welcome_held == &s->by_node)
                 s->node->welcome_held = s->by_node.next;
         list_unlink(&s->by_node);

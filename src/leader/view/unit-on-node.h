@@ -18,6 +18,7 @@ bool unit_on_node_is_reported(const UnitOnNode *s);
 bool unit_on_node_is_known(const UnitOnNode *s);
 void unit_on_node_free(Leader *l, UnitOnNode *s);
 void unit_on_node_discard(UnitOnNode *s); // as unit_discard()
+void unit_on_node_forget_rows(Unit *u); // by number: the unit goes, or none is left
 int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new);
 void unit_on_node_drop_spec(UnitOnNode *s);
 int unit_on_node_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report);

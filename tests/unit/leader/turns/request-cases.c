@@ -232,6 +232,16 @@ static void top_of_all(void) {
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_TOP, &m));
 }
 
+static void top_and_cancel(void) {
+        Argosy__Request__Top m = ARGOSY__REQUEST__TOP__INIT;
+        RigAnswer *a;
+
+        m.interval_ms = 1000;
+        a = ask_and_turn(ARGOSY__REQUEST__WHAT_TOP, &m);
+        leader_cancel(large.rig.leader, a->cancel);
+        large_cluster_turns(TURNS);
+}
+
 static void verify_everywhere(void) {
         Argosy__Request__Verify m = ARGOSY__REQUEST__VERIFY__INIT;
         Argosy__NamedFile *file = file_of("big@.service", BIG_NEXT);
@@ -561,7 +571,7 @@ static void cordon_many(void) {
 }
 
 static void drain_many(void) {
-        set_modes(100, ARGOSY__NODE_MODE__MODE_DRAINING);
+        set_modes(NODES_MAX, ARGOSY__NODE_MODE__MODE_DRAINING);
 }
 
 static void wait_for_drain(void) {
@@ -810,6 +820,7 @@ const TurnCase request_cases[] = {
         CASE(JOURNAL, journal_of_all),
         CASE(WHY, why_many),
         CASE(TOP, top_of_all),
+        CASE(TOP, top_and_cancel),
         CASE(VERIFY, verify_everywhere),
         CASE(CLUSTER_STATUS, cluster_status),
         CASE(CLUSTER_TOKEN, make_join_token),

@@ -46,10 +46,6 @@ typedef struct Exception {
 
 static const Exception exceptions[] = {
         {"start_tied", 40, 0},
-        {"start_everywhere", 28, 0},
-        {"cordon_many", 62, 0},
-        {"change_pool", 30, 0},
-        {"list_pools", 30, 0},
         {"update_everywhere", 10, 0},
         {"apply_folder", 9, 0},
         {"apply_rolling", 11, 0},

@@ -45,6 +45,7 @@
 #include "manager-waiters.h"
 #include "mass-loss-controller.h"
 #include "node-calls.h"
+#include "node-lists.h"
 #include "nodes.h"
 #include "oom.h"
 #include "open-jobs.h"
@@ -331,6 +332,7 @@ bool followers_turn(Leader *l) {
         listings_step(l);
         node_calls_turn(l);
         why_turn(l);
+        node_lists_turn(l);
         if (!orders_globals(l) || !scheduler_sync_nodes_step(l) || !scheduler_sync_refusals_step(l))
                 return decide_nothing(l);
         if (l->mass_loss_due)

@@ -25,6 +25,7 @@
 #include "members.h"
 #include "node-calls.h"
 #include "node-changes.h"
+#include "node-lists.h"
 #include "open-jobs.h"
 #include "queue-changes.h"
 #include "rebalances.h"
@@ -82,7 +83,7 @@ static const Handler handlers[] = {
                 {.answer = answer_units, .is_long = listing_is_long, .begin_long = listing_start, .refuse = listing_refuse},
         [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] =
                 {.answer = answer_unit_files, .is_long = listing_is_long, .begin_long = listing_start, .refuse = listing_refuse},
-        [ARGOSY__REQUEST__WHAT_LIST_NODES] = {.answer = answer_nodes},
+        [ARGOSY__REQUEST__WHAT_LIST_NODES] = {.answer = node_list_answer, .is_long = node_list_is_long, .begin_long = node_list_start},
         [ARGOSY__REQUEST__WHAT_CLUSTER_STATUS] = {.answer = answer_cluster_status},
         [ARGOSY__REQUEST__WHAT_CAT] = {.answer_each = answer_cat},
         [ARGOSY__REQUEST__WHAT_WHY] = {.answer_each = why_answer, .is_long = why_is_long, .begin_long = why_start},

@@ -35,6 +35,7 @@
 #include "message.h"
 #include "node-calls.h"
 #include "node-loss-controller.h"
+#include "node-lists.h"
 #include "nodes.h"
 #include "open-jobs.h"
 #include "own-jobs.h"
@@ -444,6 +445,7 @@ static void turn(Leader *l) {
         }
         if (!l->leading) {
                 why_turn(l);
+                node_lists_turn(l);
                 tickets_flush(l);
                 listings_step(l);
                 return;
@@ -629,11 +631,12 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->waiters_due);
         list_init(&l->drains);
         list_init(&l->manager_waiters);
+        list_init(&l->node_lists);
         list_init(&l->wait_walks);
         list_init(&l->row_walks);
         list_init(&l->nodes_emptying);
         list_init(&l->calls_over);
-        list_init(&l->statuses_due);
+        list_init(&l->asking);
         list_init(&l->whys_due);
         list_init(&l->listings);
         list_init(&l->watchers.due);

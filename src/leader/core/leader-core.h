@@ -294,12 +294,13 @@ struct Leader {
         uint64_t n_waiters_judged; // of units, one by one
         ListNode drains, manager_waiters; // Ticket.drain
         Map calls_by_id;           // questions to nodes
+        ListNode node_lists;       // Ticket.turn_due: lists of nodes that are made in turns
         ListNode wait_walks;       // WaitWalk.list
         ListNode row_walks;        // RowWalk.list
         ListNode nodes_emptying;   // Node.emptying: whose units hear of it in turns
         ListNode calls_over;       // NodeCall.by_ticket: without one, to be cancelled
         uint64_t last_call;
-        ListNode statuses_due;     // Ticket.status_due: they have more to ask nodes
+        ListNode asking;     // Ticket.turn_due: they have more to ask nodes
         ListNode whys_due;         // Ticket.why.due: they name units of which it was not told yet why they are as they are
         uint64_t n_why_looks;      // at units and nodes for these
         ListNode listings;         // Listing.all: lists that are made in turns

@@ -83,7 +83,7 @@ static void drop_responses(Ticket *t) {
 // It is in no list of those who work on it any more.
 static void let_go(Ticket *t) {
         list_unlink(&t->queue);
-        list_unlink(&t->status_due);
+        list_unlink(&t->turn_due);
         list_unlink(&t->why.due);
         list_unlink(&t->drain);
         list_unlink(&t->rollout);

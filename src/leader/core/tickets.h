@@ -81,10 +81,10 @@ struct Ticket {
         size_t n_calls;
         uint32_t n_could_be_asked; // of a Verify: nodes
         uint32_t n_readings; // parts of those of a Top, or of a Verify, that were passed on
-        ListNode status_due; // in Leader.statuses_due
+        ListNode turn_due; // in Leader.asking, or in .node_lists
         size_t n_asked;      // units of a Status about which nodes were asked, or that were answered; of a Why that were told
         bool asks_hosts;     // one after the other
-        uint32_t asked_host; // the last of these; 0: none yet
+        uint32_t asked_host; // the last of these, or that was listed; 0: none yet
         size_t n_said;       // of a Status: nodes of which something is said of the unit that is at hand
         struct {
                 ListNode due;    // in Leader.whys_due

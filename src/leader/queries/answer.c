@@ -18,7 +18,6 @@
 #include "registry.h"
 #include "response.h"
 #include "rollout-controller.h"
-#include "row-filter.h"
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
@@ -537,7 +536,7 @@ int answer_add_node(Leader *l, Argosy__Response__Nodes *nodes, const Argosy__Hos
         return field_set(&row->machine_id, host->machine_id);
 }
 
-static const Argosy__HostRecord *find_leader(Leader *l, const StoreStats *stats) {
+const Argosy__HostRecord *answer_find_leader(Leader *l, const StoreStats *stats) {
         size_t n;
         const HostEntry *hosts = cluster_state_hosts(l->state, &n);
 
@@ -547,27 +546,6 @@ static const Argosy__HostRecord *find_leader(Leader *l, const StoreStats *stats)
                 if (hosts[i].record->raft_id == stats->leader_raft_id)
                         return hosts[i].record;
         return NULL;
-}
-
-Argosy__Response *answer_nodes(Leader *l, const Argosy__Request *request) {
-        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_NODES);
-        const Argosy__HostRecord *leader;
-        const HostEntry *hosts;
-        StoreStats stats = {};
-        size_t n;
-
-        if (!r)
-                return NULL;
-        l->ops.stats(&stats, l->userdata);
-        leader = find_leader(l, &stats);
-        hosts = cluster_state_hosts(l->state, &n);
-        for (size_t i = 0; i < n; i++)
-                for (size_t k = 0; k < hosts[i].record->n_nodes; k++)
-                        if (row_filter_wants_host(request->list_nodes->filter, hosts[i].record) &&
-                            answer_add_node(l, r->nodes, hosts[i].record, hosts[i].record->nodes[k],
-                                            leader ? leader->host : 0) < 0)
-                                return NULL;
-        return TAKE_PTR(r);
 }
 
 // ------------------------------------------------------------------------------------------- cluster status
@@ -622,7 +600,7 @@ Argosy__Response *answer_cluster_status(Leader *l, const Argosy__Request *reques
         if (!r)
                 return NULL;
         l->ops.stats(&stats, l->userdata);
-        leader = find_leader(l, &stats);
+        leader = answer_find_leader(l, &stats);
         if (cluster) {
                 if (cluster->cluster_id.len == 16)
                         hex_encode(cluster->cluster_id.data, 16, hex);

@@ -8,7 +8,6 @@
 
 Argosy__Response *answer_units(Leader *l, const Argosy__Request *request);
 Argosy__Response *answer_unit_files(Leader *l, const Argosy__Request *request);
-Argosy__Response *answer_nodes(Leader *l, const Argosy__Request *request);
 Argosy__Response *answer_cluster_status(Leader *l, const Argosy__Request *request);
 void answer_cat(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 
@@ -24,6 +23,8 @@ int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Respo
 // 0 or -ENOMEM.
 int answer_add_units(Leader *l, const char *name, Argosy__Response__Units *units);
 int answer_add_unit_files(Leader *l, const char *name, Argosy__Response__UnitFiles *files);
+// Who leads, as far as this host knows; NULL: nobody.
+const Argosy__HostRecord *answer_find_leader(Leader *l, const StoreStats *stats);
 // The same of one node; `leader`: the host that leads, 0: nobody.
 int answer_add_node(Leader *l, Argosy__Response__Nodes *nodes, const Argosy__HostRecord *host,
                     const Argosy__NodeRecord *node, uint32_t leader);

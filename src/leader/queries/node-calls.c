@@ -234,7 +234,7 @@ static int ask_for_some(Leader *l, Ticket *t) {
 
         if (r != ASK_MORE)
                 return r;
-        list_append(&l->statuses_due, &t->status_due);
+        list_append(&l->asking, &t->turn_due);
         leader_mark(l);
         return 0;
 }
@@ -799,10 +799,10 @@ static void end_without_calls(Ticket *t) {
 
 void node_calls_turn(Leader *l) {
         cancel_some(l);
-        for (size_t n = 0; n < LOOKS_PER_TURN && !list_is_empty(&l->statuses_due); n += LOOKS_SHARE) {
-                Ticket *t = CONTAINER_OF(l->statuses_due.next, Ticket, status_due);
+        for (size_t n = 0; n < LOOKS_PER_TURN && !list_is_empty(&l->asking); n += LOOKS_SHARE) {
+                Ticket *t = CONTAINER_OF(l->asking.next, Ticket, turn_due);
 
-                list_unlink(&t->status_due);
+                list_unlink(&t->turn_due);
                 if (ask_for_some(l, t) < 0)
                         ticket_settle(t, NULL);
                 else

@@ -159,18 +159,18 @@ static void a_question_ends_with_its_session_and_not_with_the_one_before(void **
         run_instance("web@1.service", 2);
         n_answers = 0;
         ask_status("web@1.service");
-        assert_int_equal(tables_count(&t.leader->calls), 1);
+        assert_int_equal(t.leader->calls_by_id.count, 1);
         attach_holding(2, tables_report(&t, "web@1.service", 2)); // in the same turn
         ask_status("web@1.service");
         end_turn();
         tickets_flush(t.leader);
         assert_int_equal(n_answers, 1); // that the connection was lost
-        assert_int_equal(tables_count(&t.leader->calls), 1);
+        assert_int_equal(t.leader->calls_by_id.count, 1);
         session_on_link_lost(t.leader, tables_host(&t, 2));
         end_turn();
         tickets_flush(t.leader);
         assert_int_equal(n_answers, 2);
-        assert_true(list_is_empty(&t.leader->calls));
+        assert_int_equal(t.leader->calls_by_id.count, 0);
 }
 
 static void a_question_ends_with_its_node(void **state) {
@@ -183,7 +183,7 @@ static void a_question_ends_with_its_node(void **state) {
         tables_apply(&t, &b);
         tickets_flush(t.leader);
         assert_int_equal(n_answers, 1);
-        assert_true(list_is_empty(&t.leader->calls));
+        assert_int_equal(t.leader->calls_by_id.count, 0);
 }
 
 int main(void) {

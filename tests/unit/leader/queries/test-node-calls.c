@@ -121,10 +121,10 @@ static void whoever_goes_in_the_middle_is_forgotten(void **state) {
         change_all(START, SOME);
         set_deaf(true);
         a = ask_status(SOME);
-        assert_false(list_is_empty(&g.leader->statuses_due));
+        assert_false(list_is_empty(&g.leader->asking));
         leader_cancel(g.leader, a->cancel);
         assert_int_equal(g.leader->calls_by_id.count, 0);
-        assert_true(list_is_empty(&g.leader->statuses_due));
+        assert_true(list_is_empty(&g.leader->asking));
         set_deaf(false);
         rig_settle(&g);
         assert_int_equal(a->n, 0);

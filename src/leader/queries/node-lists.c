@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See node-lists.h. Hosts are listed by their numbers, so whoever comes or goes meanwhile moves nobody's place. All of a list is one
+// answer: nodes are told apart by nothing that would let a client put parts together that overlap.
+#include "node-lists.h"
+
+#include "answer.h"
+#include "authorization.h"
+#include "response.h"
+#include "row-filter.h"
+#include "tickets.h"
+#include "turn.h"
+
+enum {
+        HOSTS_AT_ONCE = 1000,
+        HOSTS_PER_TURN = 1024, // of all lists, at about 1.5 us each
+};
+
+// Those behind that host, up to so many. Whether they were the last; or -ENOMEM.
+static int list_some(Leader *l, const Argosy__Request *request, size_t most, uint32_t *behind, Argosy__Response *r) {
+        const Argosy__HostRecord *leader, *host;
+        StoreStats stats = {};
+
+        l->ops.stats(&stats, l->userdata);
+        leader = answer_find_leader(l, &stats);
+        for (; (host = cluster_state_next_host(l->state, *behind)) && most > 0; most--) {
+                *behind = host->host;
+                if (!row_filter_wants_host(request->list_nodes->filter, host))
+                        continue;
+                for (size_t i = 0; i < host->n_nodes; i++)
+                        if (answer_add_node(l, r->nodes, host, host->nodes[i], leader ? leader->host : 0) < 0)
+                                return -ENOMEM;
+        }
+        return !host;
+}
+
+Argosy__Response *node_list_answer(Leader *l, const Argosy__Request *request) {
+        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_NODES);
+        uint32_t behind = 0;
+
+        return r && list_some(l, request, SIZE_MAX, &behind, r) >= 0 ? TAKE_PTR(r) : NULL;
+}
+
+bool node_list_is_long(const Leader *l, const Argosy__Request *request) {
+        size_t n;
+
+        (void) cluster_state_hosts(l->state, &n);
+        return n > HOSTS_AT_ONCE;
+}
+
+static void queue(Leader *l, Ticket *t) {
+        list_append(&l->node_lists, &t->turn_due);
+        leader_mark(l);
+}
+
+int node_list_start(Leader *l, Ticket *t) {
+        t->response = response_new(ARGOSY__RESPONSE__WHAT_NODES);
+        if (!t->response)
+                return -ENOMEM;
+        queue(l, t);
+        return 0;
+}
+
+// As who is told at once hears it.
+static void end(const Leader *l, Ticket *t) {
+        Argosy__Response *r = TAKE_PTR(t->response);
+
+        authorization_filter(l, t->author, r);
+        r->no_leader = !l->leading;
+        ticket_settle(t, r);
+}
+
+void node_lists_turn(Leader *l) {
+        Ticket *t;
+        int done;
+
+        if (list_is_empty(&l->node_lists))
+                return;
+        t = CONTAINER_OF(l->node_lists.next, Ticket, turn_due);
+        list_unlink(&t->turn_due);
+        done = list_some(l, t->request, HOSTS_PER_TURN, &t->asked_host, t->response);
+        if (done < 0)
+                ticket_settle(t, NULL);
+        else if (done)
+                end(l, t);
+        else
+                queue(l, t);
+}

@@ -171,6 +171,7 @@ static void want(const ApplyList *list, ApplyItem *item, const UnitEntry *u) {
 static void look(const ApplyList *list, ApplyItem *item) {
         const UnitEntry *u = cluster_state_find_unit(list->leader->state, item->to.name);
 
+        item->entry = u;
         item->unit = (ApplyUnit){.now.set = ""};
         item->sight = (ApplySight){};
         if (item->wanted)

@@ -17,6 +17,7 @@ typedef struct ApplyItem {
         bool lost; // its content is not there, and did not come either
         bool changed; // somebody has changed it since it was asked for: it is left
         bool looked;  // for that
+        const UnitEntry *entry; // as it was judged in this turn; NULL: there is none
 } ApplyItem;
 
 typedef struct ApplyList {

@@ -52,7 +52,7 @@ static ApplySight see_everywhere(const UnitEntry *e, const Unit *u) {
                 ApplySeen seen = unit_on_node_is_to_have(s) ? see_on_node(e, s->node, s) : APPLY_SEEN_WELL;
 
                 if (seen > worst.seen)
-                        worst = (ApplySight){seen, s->node};
+                        worst = (ApplySight){seen, s->node, NULL};
         }
         return worst;
 }
@@ -65,14 +65,20 @@ static bool waits(const Leader *l, const Unit *u) {
                retry_controller_phrase(l, u, ignored, sizeof(ignored));
 }
 
-ApplySight apply_look(Leader *l, const UnitEntry *e) {
-        Unit *u = unit_find(l, e->record->name);
-
+static ApplySight see(Leader *l, const UnitEntry *e, Unit *u) {
         if (e->record->target == ARGOSY__TARGET__TARGET_INACTIVE)
                 return (ApplySight){};
         if (u && e->record->global)
                 return see_everywhere(e, u);
         if (!u || waits(l, u))
-                return (ApplySight){APPLY_SEEN_QUEUED, u ? u->node : NULL};
-        return (ApplySight){see_on_node(e, u->node, unit_on_node_find(u, u->node)), u->node};
+                return (ApplySight){APPLY_SEEN_QUEUED, u ? u->node : NULL, NULL};
+        return (ApplySight){see_on_node(e, u->node, unit_on_node_find(u, u->node)), u->node, NULL};
+}
+
+ApplySight apply_look(Leader *l, const UnitEntry *e) {
+        Unit *u = unit_find(l, e->record->name);
+        ApplySight sight = see(l, e, u);
+
+        sight.group = u ? u->budget : NULL;
+        return sight;
 }

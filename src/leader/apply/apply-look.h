@@ -5,10 +5,12 @@
 
 #include "apply-seen.h"
 #include "leader-core.h"
+#include "tables.h"
 
 typedef struct ApplySight {
         ApplySeen seen;
         Node *node; // NULL: it has none, or several
+        const DisruptionBudget *group; // that it is of; NULL: of none
 } ApplySight;
 
 // It costs as much as the nodes that have the unit.

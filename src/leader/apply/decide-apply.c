@@ -34,6 +34,7 @@
 #include "decide-complete.h"
 #include "decide-rolling.h"
 #include "disruption-budget.h"
+#include "group-contents.h"
 #include "message.h"
 #include "registry.h"
 #include "response.h"
@@ -44,7 +45,10 @@
 #include "unit-state.h"
 #include "why.h"
 
-enum { REASONS_MAX = 256 }; // units of a plan of which it is said why they are as they are
+enum {
+        REASONS_MAX = 256,       // units of a plan of which it is said why they are as they are
+        NAMED_BYSTANDERS = 2048, // instances that are looked at for one to be named
+};
 
 // ------------------------------------------------------------------------------------------------ a few at a time
 
@@ -66,7 +70,7 @@ static bool is_about_content_only(const ApplyList *list, const ApplyItem *item) 
 }
 
 static int add_to_rollout(ApplyList *list, const ApplyItem *item, const char **ret_why) {
-        const UnitEntry *u = cluster_state_find_unit(list->leader->state, item->to.name);
+        const UnitEntry *u = item->entry;
 
         if (!is_about_content_only(list, item)) {
                 *ret_why = "is new, goes, or is to be something else, too";
@@ -77,12 +81,23 @@ static int add_to_rollout(ApplyList *list, const ApplyItem *item, const char **r
                                  ret_why);
 }
 
-// An update gives the file to all that is made from a template, and a folder is about what it names only. NULL: nobody.
-static const char *find_bystander(const ApplyList *list) {
-        const DisruptionBudget *g = disruption_budget_find(list->leader, list->rolls.name);
+// Those of the group that get the file, and that the folder names as about to get it.
+static size_t count_named(const ApplyList *list, const DisruptionBudget *g) {
+        size_t n = 0;
 
-        if (!g || unit_name_kind(list->rolls.name, NULL) != UNIT_NAME_TEMPLATE)
-                return NULL;
+        for (size_t i = 0; i < list->aims.n; i++) {
+                const ApplyItem *item = &list->items[i];
+
+                n += item->entry && item->entry->record->from_template && is_due(item) && item->sight.group == g &&
+                     !hash_equal(&item->entry->spec->hash, &list->rolls.spec);
+        }
+        return n;
+}
+
+// The first that is found; or the template, whose instances are too many to look at each.
+static const char *name_bystander(const ApplyList *list, const DisruptionBudget *g) {
+        unsigned n = 0;
+
         list_foreach (i, &g->units) {
                 const UnitEntry *u =
                         cluster_state_find_unit(list->leader->state, CONTAINER_OF(i, Unit, of_budget)->name);
@@ -91,8 +106,19 @@ static const char *find_bystander(const ApplyList *list) {
                 if (u && u->record->from_template && !hash_equal(&u->spec->hash, &list->rolls.spec) &&
                     !(named && is_due(apply_list_item(named))))
                         return u->record->name;
+                if (++n == NAMED_BYSTANDERS)
+                        break;
         }
-        return NULL;
+        return list->rolls.name;
+}
+
+// An update gives the file to all that is made from a template, and a folder is about what it names only. NULL: nobody.
+static const char *find_bystander(const ApplyList *list) {
+        const DisruptionBudget *g = disruption_budget_find(list->leader, list->rolls.name);
+
+        if (!g || unit_name_kind(list->rolls.name, NULL) != UNIT_NAME_TEMPLATE)
+                return NULL;
+        return group_contents_count_others(g, &list->rolls.spec) > count_named(list, g) ? name_bystander(list, g) : NULL;
 }
 
 // What is to be done is what one rollout does. 0; -EINVAL: it is not, of *ret_unit because of *ret_why; -ENOMEM.
@@ -110,7 +136,8 @@ static int find_rollout(ApplyList *list, const char **ret_unit, const char **ret
         if (r < 0 || !list->rolls.name)
                 return r;
         *ret_unit = find_bystander(list);
-        *ret_why = "is an instance that the folder does not name, and would get the file, too";
+        *ret_why = *ret_unit == list->rolls.name ? "has instances that the folder does not name, and that would get the file, too"
+                                                 : "is an instance that the folder does not name, and would get the file, too";
         return *ret_unit ? -EINVAL : 0;
 }
 

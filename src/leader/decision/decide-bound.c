@@ -70,15 +70,10 @@ int decide_bound_check_revision(Ticket *t, const char *what, uint64_t at) {
 
 uint64_t decide_bound_group_revision(const Leader *l, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
-        const DisruptionBudget *g = disruption_budget_find(l, name);
+        const DisruptionBudget *g = disruption_budget_find(l, name); // that a unit of it is gone is a change, too
         uint64_t newest = e ? e->record->revision : 0;
 
-        if (g)
-                list_foreach (i, &g->units) {
-                        e = cluster_state_find_unit(l->state, CONTAINER_OF(i, const Unit, of_budget)->name);
-                        newest = MAX_OF(newest, e ? e->record->revision : 0);
-                }
-        return newest;
+        return MAX_OF(newest, g ? g->revision : 0);
 }
 
 // Of what a plan looks at: the units that the folder names, and those of the set. What is not there any more has no

@@ -17,6 +17,7 @@
 #include "access-tokens.h"
 #include "author.h"
 #include "disruption-budget.h"
+#include "group-contents.h"
 #include "hash.h"
 #include "host-link.h"
 #include "message.h"
@@ -27,6 +28,7 @@
 #include "tables.h"
 #include "tickets.h"
 #include "turn.h"
+#include "unit-file.h"
 #include "unit-record.h"
 
 AccessList authorization_list(const Leader *l) {
@@ -42,6 +44,17 @@ AccessList authorization_list_for(const Leader *l, const Argosy__Author *author)
 
 // ------------------------------------------------------------------------------------------------ units
 
+static bool has_by_file(const Leader *l, const Argosy__Author *author, Argosy__Right right, const UnitFile *file, const char *name) {
+        UnitOptions *options;
+        bool has;
+
+        if (unit_file_expand(file, name, name, &options, NULL) < 0)
+                return false;
+        has = access_has(authorization_list(l), author, right, options->role ?: ROLE_DEFAULT);
+        unit_options_unref(options);
+        return has;
+}
+
 // Of a unit that is there, whose file can be read.
 static bool has_for_unit(const Leader *l, const Argosy__Author *author, Argosy__Right right,
                          const char *name) {
@@ -56,6 +69,23 @@ static bool has_for_unit(const Leader *l, const Argosy__Author *author, Argosy__
         return has;
 }
 
+// Of all units of a group that have this content. Where its role is another one for each name, each is asked about.
+static bool has_for_content(const Leader *l, const Argosy__Author *author, Argosy__Right right, const DisruptionBudget *g,
+                            const GroupContent *c) {
+        SpecEntry *spec = cluster_state_find_spec(l->state, &c->spec);
+        const UnitFile *file;
+        bool has = spec && spec_entry_file(spec, &file) >= 0;
+
+        if (has && !unit_file_rank_varies(file))
+                return has_by_file(l, author, right, file, g->name);
+        list_foreach (i, &g->units) {
+                const Unit *u = CONTAINER_OF(i, const Unit, of_budget);
+
+                has = has && (u->content != c || has_for_unit(l, author, right, u->name));
+        }
+        return has;
+}
+
 // Of a template and of all its instances, or of one unit.
 static bool has_for_group(const Leader *l, const Argosy__Author *author, Argosy__Right right,
                           const char *name) {
@@ -64,9 +94,8 @@ static bool has_for_group(const Leader *l, const Argosy__Author *author, Argosy_
                                                            : g && !list_is_empty(&g->units);
 
         if (g)
-                list_foreach (i, &g->units)
-                        has = has &&
-                              has_for_unit(l, author, right, CONTAINER_OF(i, const Unit, of_budget)->name);
+                map_foreach (slot, &g->contents)
+                        has = has && has_for_content(l, author, right, g, slot->value);
         return has;
 }
 

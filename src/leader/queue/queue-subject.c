@@ -23,7 +23,6 @@
 #include <stdlib.h>
 
 #include "author.h"
-#include "disruption-budget.h"
 #include "job-words.h"
 #include "message.h"
 #include "oom.h"
@@ -54,12 +53,20 @@ typedef struct SentFile {
         char *role; // of all units that have it; NULL: it is not known, or differs
 } SentFile;
 
+// A template and its instances, in the order of their names.
+typedef struct Group {
+        const char *name; // the template, or the unit; NULL: it is none
+        char *prefix;     // with which names of instances begin; NULL: there are none
+        char *at;         // name of the instance that is at hand; NULL: none yet
+        size_t i;         // which one it is, counted from 1
+} Group;
+
 typedef struct Subject {
         const Leader *leader;
         const Argosy__Request *request;
-        char **units; // of an undo, or a rollout; NULL: the request names them
-        size_t n_units;
-        bool owns_units; // each of them; else they are the record's
+        Group group;  // of a rollout
+        char **units; // of an undo; NULL: the request names them
+        size_t n_units; // they are the record's
         Argosy__JobRecord *undone;
         SentFile *files; // of a Change: all of them, once one was asked for; of others at most one
         size_t n_files;
@@ -82,8 +89,8 @@ struct QueueLook {
 };
 
 static void subject_done(Subject *s) {
-        for (size_t i = 0; s->owns_units && i < s->n_units; i++)
-                free(s->units[i]);
+        free(s->group.prefix);
+        free(s->group.at);
         free(s->units);
         message_free(s->undone);
         for (size_t i = 0; i < s->n_files; i++)
@@ -96,10 +103,14 @@ static void subject_done(Subject *s) {
 
 // ------------------------------------------------------------------------------------------------ units
 
+static const char *unit_of_group(Subject *s, size_t i);
+
 static const char *unit_at(size_t i, void *userdata) {
-        const Subject *s = userdata;
+        Subject *s = userdata;
         const Argosy__Request *q = s->request;
 
+        if (s->group.name)
+                return unit_of_group(s, i);
         if (s->units)
                 return i < s->n_units ? s->units[i] : NULL;
         if (q->what_case == ARGOSY__REQUEST__WHAT_CHANGE)
@@ -125,20 +136,61 @@ static void name_undone(Subject *s, uint64_t job) {
                         s->units[s->n_units++] = s->undone->units[g]->names[i];
 }
 
-// Units come and go while they are looked at.
-static void name_group(Subject *s, const char *name) {
-        const DisruptionBudget *g = disruption_budget_find(s->leader, name);
-        size_t n = 1;
+// ------------------------------------------------------------------------------------------------ a template and its instances
 
-        if (g)
-                list_foreach (i, &g->units)
-                        n++;
-        s->owns_units = true;
-        s->units = oom_checked(calloc(n, sizeof(*s->units)));
-        s->units[s->n_units++] = oom_checked(strdup(name));
-        if (g)
-                list_foreach (i, &g->units)
-                        s->units[s->n_units++] = oom_checked(strdup(CONTAINER_OF(i, const Unit, of_budget)->name));
+// Of the template itself.
+static bool is_instance(const Group *g, const UnitEntry *e) {
+        return !e->record->global && unit_name_kind(e->record->name, NULL) == UNIT_NAME_INSTANCE &&
+               streq(unit_name_suffix(e->record->name), unit_name_suffix(g->name));
+}
+
+// The next one by name; those of one template stand together but for others whose names only begin like theirs.
+static const UnitEntry *next_instance(const Leader *l, const Group *g) {
+        const char *behind = g->at ?: g->prefix;
+        const UnitEntry *e;
+
+        while ((e = cluster_state_next_unit(l->state, behind)) && str_has_prefix(e->record->name, g->prefix)) {
+                if (is_instance(g, e))
+                        return e;
+                behind = e->record->name;
+        }
+        return NULL;
+}
+
+static void go_back(Group *g) {
+        free(TAKE_PTR(g->at));
+        g->i = 0;
+}
+
+static bool step(const Leader *l, Group *g) {
+        const UnitEntry *e = next_instance(l, g);
+        char *name = e ? oom_checked(strdup(e->record->name)) : NULL;
+
+        if (!name)
+                return false;
+        free(g->at);
+        g->at = name;
+        g->i++;
+        return true;
+}
+
+// They are asked for one after the other, by each rule from the beginning. Who comes or goes meanwhile moves nobody's place but that
+// of those behind.
+static const char *unit_of_group(Subject *s, size_t i) {
+        Group *g = &s->group;
+
+        if (i < g->i)
+                go_back(g);
+        while (g->i < i)
+                if (!g->prefix || !step(s->leader, g))
+                        return NULL;
+        return g->at ?: g->name;
+}
+
+static void name_group(Subject *s, const char *name) {
+        s->group.name = name;
+        if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
+                s->group.prefix = oom_checked(strndup(name, (size_t) (strchr(name, '@') - name) + 1));
 }
 
 // ------------------------------------------------------------------------------------------------ roles

@@ -15,6 +15,7 @@
 #include "decision.h"
 #include "dependencies.h"
 #include "disruption-budget.h"
+#include "group-contents.h"
 #include "fleet-units.h"
 #include "host-marks.h"
 #include "node-loss-controller.h"
@@ -164,25 +165,18 @@ static int on_siblings(const char *template, SpecEntry **ret, void *userdata) {
         const ClusterState *state = d->leader->state;
         const DisruptionBudget *g = disruption_budget_find(d->leader, template);
         const ListNode *globals = cluster_state_global_units(state, NULL);
-        SpecEntry *spec = NULL;
-        int r = 0;
+        bool several = false;
+        SpecEntry *spec = g ? group_contents_common(d->leader, g, &several) : NULL;
+        int r = several ? -ENOTUNIQ : 0;
 
-        if (g)
-                list_foreach (i, &g->units) {
-                        const Unit *u = CONTAINER_OF(i, Unit, of_budget);
-
-                        r = note_sibling(cluster_state_find_unit(state, u->name), template, &spec);
-                        if (r < 0)
-                                return r;
-                }
         if (globals) // no group has these
                 list_foreach (i, globals) {
-                        r = note_sibling(CONTAINER_OF(i, UnitEntry, placed), template, &spec);
                         if (r < 0)
-                                return r;
+                                break;
+                        r = note_sibling(CONTAINER_OF(i, UnitEntry, placed), template, &spec);
                 }
         *ret = spec;
-        return spec != NULL;
+        return r < 0 ? r : spec != NULL;
 }
 
 static void on_change_committed(Leader *l, Ticket *t) {

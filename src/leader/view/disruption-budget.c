@@ -16,6 +16,7 @@
 #include "batch-builder.h"
 #include "budget-dependents.h"
 #include "disruption-budget.h"
+#include "group-contents.h"
 #include "host-marks.h"
 #include "nodes.h"
 #include "registry.h"
@@ -68,6 +69,7 @@ DisruptionBudget *disruption_budget_get(Leader *l, const char *name) {
 }
 
 void disruption_budget_discard(DisruptionBudget *g) {
+        map_done_with(&g->contents, free);
         free(g->name);
         free(g);
 }
@@ -179,6 +181,7 @@ void disruption_budget_leave(Leader *l, Unit *u) {
         if (!g)
                 return;
         count(l, u, false, false);
+        group_contents_forget(u);
         if (g->survey)
                 rollout_members_forget(g->survey, u);
         if (g->rollout) {
@@ -210,6 +213,8 @@ int disruption_budget_join(Leader *l, Unit *u, const UnitEntry *e) {
                         mark_member(u);
                 }
         }
+        if (u->budget)
+                group_contents_note(u, e);
         return 0;
 }
 

@@ -177,6 +177,8 @@ typedef struct Exclusion {
 } Exclusion;
 
 // The instances of one template (those that are not global), or a unit that a rollout is about.
+typedef struct GroupContent GroupContent;
+
 typedef struct DisruptionBudget {
         char *name;        // of the template or the unit
         ListNode units;    // Unit.of_budget
@@ -189,6 +191,8 @@ typedef struct DisruptionBudget {
         ListNode waiting;  // Unit.queue of those that would leave their nodes if the budget allowed
         Rollout *rollout;  // NULL: none is under way
         RolloutMembers *survey; // of a rollout that is asked for (campaigns/rollout-survey.c); NULL: none is
+        Map contents;      // GroupContent by what it is, of those that its units have (group-contents.h)
+        uint64_t revision; // the newest that a unit has had in it
 } DisruptionBudget;
 
 struct Rollout {
@@ -246,6 +250,7 @@ struct Unit {
         ListNode placed;   // in node->placed
         DisruptionBudget *budget; // NULL: it stands alone
         ListNode of_budget;
+        GroupContent *content; // that it has, of those of its budget; NULL: it has none
         uint32_t place;         // its number in the Placement + 1; 0: not there
         UnitLife life : 8;      // changed by unit_event() alone
         Standing standing : 8;  // as those who depend on it were told last

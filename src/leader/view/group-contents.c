@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See group-contents.h. A content is known by its hash: the log may have forgotten what a unit had before its record is followed.
+#include "group-contents.h"
+
+#include <stdlib.h>
+
+#include "oom.h"
+
+static GroupContent *need(DisruptionBudget *g, const Hash *spec, bool from_template) {
+        uint8_t key[HASH_SIZE + 1];
+        GroupContent *c;
+
+        memcpy(key, spec->bytes, HASH_SIZE);
+        key[HASH_SIZE] = from_template;
+        c = map_find(&g->contents, key, sizeof(key));
+        if (c)
+                return c;
+        c = oom_checked(calloc(1, sizeof(*c)));
+        c->spec = *spec;
+        c->from_template = from_template;
+        memcpy(c->key, key, sizeof(key));
+        (void) oom_check(map_add(&g->contents, c->key, sizeof(c->key), c));
+        return c;
+}
+
+void group_contents_forget(Unit *u) {
+        GroupContent *c = TAKE_PTR(u->content);
+
+        if (!c || --c->n > 0)
+                return;
+        map_take(&u->budget->contents, c->key, sizeof(c->key));
+        free(c);
+}
+
+void group_contents_note(Unit *u, const UnitEntry *e) {
+        DisruptionBudget *g = u->budget;
+        const GroupContent *c = u->content;
+
+        g->revision = MAX_OF(g->revision, e->record->revision);
+        if (c && c->from_template == e->record->from_template && hash_equal(&c->spec, &e->spec->hash))
+                return;
+        group_contents_forget(u);
+        u->content = need(g, &e->spec->hash, e->record->from_template);
+        u->content->n++;
+}
+
+size_t group_contents_count_others(const DisruptionBudget *g, const Hash *spec) {
+        size_t n = 0;
+
+        map_foreach (slot, &g->contents) {
+                const GroupContent *c = slot->value;
+
+                n += c->from_template && !hash_equal(&c->spec, spec) ? c->n : 0;
+        }
+        return n;
+}
+
+SpecEntry *group_contents_common(const Leader *l, const DisruptionBudget *g, bool *ret_several) {
+        const GroupContent *common = NULL;
+
+        *ret_several = false;
+        map_foreach (slot, &g->contents) {
+                const GroupContent *c = slot->value;
+
+                if (!c->from_template)
+                        continue;
+                *ret_several = common;
+                if (common)
+                        return NULL;
+                common = c;
+        }
+        return common ? cluster_state_find_spec(l->state, &common->spec) : NULL;
+}

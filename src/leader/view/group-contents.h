@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Which contents the units of a group (DisruptionBudget) have, and how many have each: kept as records are followed, so that whoever
+// asks about all of thousands of instances looks at a few contents. And the newest revision that a unit of the group has had.
+
+#include "leader-core.h"
+#include "tables.h"
+
+struct GroupContent {
+        Hash spec;
+        bool from_template;
+        size_t n;       // units
+        uint8_t key[HASH_SIZE + 1];
+};
+
+void group_contents_note(Unit *u, const UnitEntry *e); // that it has now; it is in its group. Ends the process without memory
+void group_contents_forget(Unit *u);                   // it leaves that
+// How many units of the group got their content from the template, and have another one than that.
+size_t group_contents_count_others(const DisruptionBudget *g, const Hash *spec);
+// What all of them that got theirs from the template have. NULL, *ret_several: several; or none has.
+SpecEntry *group_contents_common(const Leader *l, const DisruptionBudget *g, bool *ret_several);

@@ -11,15 +11,20 @@
 #include <string.h>
 
 #include "request-private.h"
+#include "response.h"
 #include "str.h"
 #include "unit-file.h"
 #include "unit-install.h"
 #include "unit-name.h"
 
+enum { FILE_LOOKS = 20 };
+
 // What was looked at last. Borrowed from the state, so only until the end of one check.
 typedef struct Check {
         RequestTies *ties;
         const ClusterState *state;
+        const ChangeOps *ops;
+        void *userdata;
         const SpecEntry *spec;
         bool varies; // by name, in what is compared
         char *template;
@@ -52,7 +57,7 @@ static int compare_turns(RequestTies *t, const UnitOptions *options) {
                 t->priority = options->priority;
                 t->has_first = true;
         }
-        t->tied |= !streq(t->role, role) || t->priority != options->priority;
+        t->ranked |= !streq(t->role, role) || t->priority != options->priority;
         return 0;
 }
 
@@ -60,10 +65,8 @@ static int check_content(RequestTies *t, const UnitFile *file, const char *name)
         UnitOptions *options = NULL;
         int r = unit_file_expand(file, name, name, &options, NULL);
 
-        if (r == -EINVAL)
-                t->tied = true; // each is told why
         if (r < 0)
-                return r == -EINVAL ? 0 : r;
+                return r == -EINVAL ? 0 : r; // each is told why
         t->tied |= options->n_dependencies > 0 || (options->same_node && *options->same_node) ||
                    (options->replaces && *options->replaces) || brings_along(file, name);
         r = compare_turns(t, options);
@@ -75,44 +78,54 @@ static int check_file(RequestTies *t, const Argosy__NamedFile *f) {
         UnitFile *file = NULL;
         int r = unit_file_parse(f->name, f->content.data, f->content.len, &file, NULL);
 
-        if (r == -EINVAL)
-                t->tied = true;
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
-        t->tied |= unit_file_rank_varies(file); // those of a template may be of any role and priority
+        t->ranked |= unit_file_rank_varies(file); // those of a template may be of any role and priority
         r = check_content(t, file, f->name);
         unit_file_free(file);
         return r;
 }
 
-static int check_files(RequestTies *t, const Argosy__Request__Change *change) {
-        size_t bytes = 0;
+// Each costs as much as FILE_LOOKS names.
+static int check_files(RequestTies *t, const Argosy__Request__Change *change, size_t *looks) {
         int r = 0;
 
-        for (size_t i = 0; i < change->n_files; i++)
-                bytes += change->files[i]->content.len;
-        t->tied |= change->n_files > REQUEST_TIES_FILES || bytes > REQUEST_TIES_BYTES;
-        for (size_t i = 0; r >= 0 && !t->tied && i < change->n_files; i++)
-                r = check_file(t, change->files[i]);
+        for (; r >= 0 && !t->tied && *looks > 0 && t->n_files_checked < change->n_files; t->n_files_checked++) {
+                Argosy__NamedFile *f = change->files[t->n_files_checked];
+
+                r = map_add_str(&t->files, f->name, f);
+                r = r == -EEXIST ? 0 : r; // of two of the same name the first one counts
+                if (r == 0)
+                        r = check_file(t, f);
+                *looks -= MIN_OF(*looks, (size_t) FILE_LOOKS);
+        }
         return r;
 }
 
+const Argosy__NamedFile *request_ties_file(const RequestTies *t, const char *name) {
+        return map_find_str(&t->files, name);
+}
+
 // Whether the client found a file for the name: its own, or that of its template; or -ENOMEM.
-static int was_sent(const Argosy__Request__Change *change, const char *name) {
+static int was_sent(const RequestTies *t, const char *name) {
         _cleanup_free_ char *template = NULL;
 
-        if (change->n_files > 0 && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
+        if (t->files.count > 0 && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
                 template = unit_name_template(name);
                 if (!template)
                         return -ENOMEM;
         }
-        for (size_t i = 0; i < change->n_files; i++)
-                if (streq(change->files[i]->name, name) || (template && streq(change->files[i]->name, template)))
-                        return true;
-        return false;
+        return map_find_str(&t->files, name) || (template && map_find_str(&t->files, template));
 }
 
-// The template's content, of an instance that is new. NULL: the cluster has none.
+// Those that differ are refused, whoever else is named.
+static const SpecEntry *spec_of_siblings(const Check *l, const char *template) {
+        SpecEntry *spec = NULL;
+
+        return l->ops->siblings && l->ops->siblings(template, &spec, l->userdata) > 0 ? spec : NULL;
+}
+
+// The template's content, of an instance that is new, or that of its siblings. NULL: the cluster has none.
 static int spec_of_template(Check *l, const char *name, const SpecEntry **ret) {
         _cleanup_free_ char *template = NULL;
         const UnitEntry *e;
@@ -125,7 +138,7 @@ static int spec_of_template(Check *l, const char *name, const SpecEntry **ret) {
                 return -ENOMEM;
         if (!l->template || !streq(l->template, template)) {
                 e = cluster_state_find_unit(l->state, template);
-                l->template_spec = e ? e->spec : NULL;
+                l->template_spec = e ? e->spec : spec_of_siblings(l, template);
                 free(l->template);
                 l->template = TAKE_PTR(template);
         }
@@ -153,13 +166,10 @@ static int check_unit(Check *l, const Argosy__Request__Change *change, const cha
         const UnitFile *file;
         int r = 0;
 
-        if (!e && request_needs_file(change->verb))
-                r = spec_of_template(l, name, &spec);
-        if (r < 0)
-                return r;
-        if (!spec && request_needs_file(change->verb)) { // a sent file was looked at, else it may be as its siblings
-                r = was_sent(change, name);
-                l->ties->tied |= r == 0;
+        if (!e && request_needs_file(change->verb)) {
+                r = was_sent(l->ties, name); // that file was looked at; the template's counts unless it is replaced
+                if (r == 0 || (r > 0 && !change->replace))
+                        r = spec_of_template(l, name, &spec);
         }
         if (r < 0 || !spec || (spec == l->spec && !l->varies))
                 return MIN_OF(r, 0);
@@ -171,30 +181,48 @@ static int check_unit(Check *l, const Argosy__Request__Change *change, const cha
         return check_content(l->ties, file, name);
 }
 
-int request_ties_check(RequestTies *t, const ClusterState *state, const Argosy__Request__Change *change,
-                       size_t most, const ChangeOps *ops, void *userdata) {
-        Check l = {.ties = t, .state = state};
-        size_t end = MIN_OF(change->n_names, t->n_checked + most);
-        int r = t->n_checked == 0 ? check_files(t, change) : 0;
+static int check_name(Check *l, const Argosy__Request__Change *change, char *name, bool only_names) {
+        RequestTies *t = l->ties;
+        int r = map_add_str(&t->names, name, (void *) (t->n_checked + 1));
 
-        for (; r >= 0 && !t->tied && t->n_checked < end; t->n_checked++) {
-                char *name = change->names[t->n_checked];
-
-                r = map_add_str(&t->names, name, name);
-                if (r == -EEXIST)
-                        t->tied = true;
-                else if (r >= 0)
-                        r = check_unit(&l, change, name);
-                t->tied |= others_depend_on_it(name, ops, userdata);
+        if (r < 0) {
+                t->repeats |= r == -EEXIST;
+                return r == -EEXIST ? 0 : r;
         }
-        free(l.template);
-        if (t->tied || r == -EEXIST)
+        if (only_names)
                 return 0;
-        return r < 0 ? r : t->n_checked < change->n_names ? REQUEST_TIES_MORE : 0;
+        t->tied |= others_depend_on_it(name, l->ops, l->userdata);
+        return t->tied ? 0 : check_unit(l, change, name);
+}
+
+int request_ties_check(RequestTies *t, const ClusterState *state, const Argosy__Request__Change *change,
+                       size_t most, bool only_names, const ChangeOps *ops, void *userdata) {
+        Check l = {.ties = t, .state = state, .ops = ops, .userdata = userdata};
+        size_t looks = most;
+        int r = check_files(t, change, &looks);
+
+        for (; r >= 0 && !t->tied && looks > 0 && t->n_checked < change->n_names; t->n_checked++, looks--)
+                r = check_name(&l, change, change->names[t->n_checked], only_names);
+        free(l.template);
+        if (t->tied)
+                return 0;
+        return r < 0 ? r : t->n_files_checked < change->n_files || t->n_checked < change->n_names ? REQUEST_TIES_MORE : 0;
+}
+
+Argosy__Response *request_ties_too_many(const Argosy__Request__Change *change) {
+        return response_error(E2BIG,
+                              "the request names %zu units, of which some have to do with each other or with others (by dependencies, "
+                              "MachineOf=, Replaces= or Also=): of such no more than %d are changed at once; name fewer",
+                              change->n_names, REQUEST_TIED_MAX);
+}
+
+bool request_ties_is_repeat(const RequestTies *t, const char *name, size_t i) {
+        return t->repeats && (uintptr_t) map_find_str(&t->names, name) != i + 1;
 }
 
 void request_ties_done(RequestTies *t) {
         map_done(&t->names);
+        map_done(&t->files);
         free(t->role);
         *t = (RequestTies){};
 }

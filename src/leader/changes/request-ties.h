@@ -6,8 +6,9 @@
 // come to the same as the whole, but that a large unit of one part is placed after a small one of a part before. Pure.
 //
 // The whole is planned at once where a unit has dependencies or others depend on it, activates or is activated,
-// brings units along (Also=), is to be with others or replaces them, where units differ in role or priority (whose turn it
-// is depends on that, request-turns.c), where one is named twice, or its content is that of its siblings.
+// brings units along (Also=), or is to be with others or replaces them. That is one turn of the loop for all of them, so
+// there may be REQUEST_TIED_MAX of these at most. Where units differ in role or priority whose turn it is depends on that
+// (request-turns.c): they are planned at once, too, and of more than that each part has an order of its own.
 
 #include "map.h"
 #include "request.h"
@@ -15,7 +16,11 @@
 typedef struct RequestTies {
         size_t n_checked; // names
         bool tied;       // plan the whole at once
-        Map names;       // that were looked at
+        bool ranked;     // they differ in role or priority
+        bool repeats;    // one is named twice
+        Map names;       // that were looked at -> which one it is, counted from 1
+        Map files;       // that came along, by name, as far as they were looked at
+        size_t n_files_checked;
         // Of the first one.
         bool has_first;
         char *role;
@@ -23,12 +28,16 @@ typedef struct RequestTies {
 } RequestTies; // zero-initialised: nothing was looked at
 
 enum {
-        REQUEST_TIES_FILES = 16,         // files of one request that may be taken in parts, and their bytes:
-        REQUEST_TIES_BYTES = 64 * 1024,  // each part looks at all of them
         REQUEST_TIES_MORE = 1,
+        REQUEST_TIED_MAX = 1024, // at about 5 us each, and some are planned twice
 };
 
-// Looks at `most` more names. 0: at all of them, or they are tied; REQUEST_TIES_MORE: there are more; -ENOMEM.
+// Looks at `most` more names, or at fewer and some files. `only_names`: whether they are tied is known. 0: at all of them, or they are tied;
+// REQUEST_TIES_MORE: there are more; -ENOMEM.
 int request_ties_check(RequestTies *t, const ClusterState *state, const Argosy__Request__Change *change,
-                       size_t most, const ChangeOps *ops, void *userdata);
+                       size_t most, bool only_names, const ChangeOps *ops, void *userdata);
+Argosy__Response *request_ties_too_many(const Argosy__Request__Change *change); // a refusal; NULL: out of memory
+// Of what was checked whole: the file of that name that came along, NULL: none did; whether that name stood before.
+const Argosy__NamedFile *request_ties_file(const RequestTies *t, const char *name);
+bool request_ties_is_repeat(const RequestTies *t, const char *name, size_t i);
 void request_ties_done(RequestTies *t);

@@ -39,6 +39,7 @@
 
 enum {
         PART_UNITS = 256, // at 10 to 16 us each
+        TIES_CHECK_LOOKS = 2048, // in one turn, at about 1 us each
         BEGUN_MAX = 3,
 };
 
@@ -134,11 +135,16 @@ static int plan_at_once(PlanTurns *p, Ticket *t, Argosy__Response **ret) {
         return r;
 }
 
-static int judge(PlanTurns *p, Decision *d, const Argosy__Request__Change *change) {
-        int r = request_ties_check(&p->ties, d->leader->state, change, change->n_names, decide_change_ops(), d);
+// *ret: they are too many to be planned at once.
+static int judge(PlanTurns *p, Decision *d, const Argosy__Request__Change *change, Argosy__Response **ret) {
+        int r = request_ties_check(&p->ties, d->leader->state, change, TIES_CHECK_LOOKS, false, decide_change_ops(), d);
 
+        if (r == REQUEST_TIES_MORE)
+                return 0;
         p->judged = true;
-        p->whole = p->ties.tied;
+        p->whole = p->ties.tied || p->ties.ranked || p->ties.repeats;
+        if (r == 0 && p->ties.tied && change->n_names > REQUEST_TIED_MAX)
+                *ret = request_ties_too_many(change);
         request_ties_done(&p->ties);
         return r;
 }
@@ -201,7 +207,7 @@ static int step(PlanTurns *p, Decision *d, Ticket *t, Argosy__Response **ret) {
         Leader *l = d->leader;
 
         if (!p->judged)
-                return judge(p, d, change);
+                return judge(p, d, change, ret);
         if (p->plan && is_outdated(p, l)) {
                 p->plan = dry_run_plan_free(p->plan);
                 p->whole = p->n_begun >= BEGUN_MAX;

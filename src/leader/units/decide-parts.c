@@ -3,8 +3,9 @@
 // A Change of thousands of units is several entries of the log, so that no turn of the loop is long: not that of the
 // leader that plans it, nor those of the voters that apply it, nor those of the hosts that get the orders.
 //
-//      1. its names are looked at, TIES_CHECK_UNITS a turn: whether the units have to do with each other
-//         (request-ties.h). If they have, it is one entry like a small one.
+//      1. its names and files are looked at, TIES_CHECK_LOOKS a turn: whether the units have to do with each other
+//         (request-ties.h). If they have, it is one entry like a small one, or refused if they are too many for that. One that is named
+//         twice has one turn.
 //      2. PART_UNITS after PART_UNITS is planned and committed (of a submit SUBMIT_PART_UNITS, change_part_units()). What
 //         others ask for meanwhile goes in between. A unit that was changed after the revision to which the request is bound
 //         refuses it as long as nothing is in the log; behind that it is left, named, and fails the job.
@@ -33,7 +34,9 @@
 enum {
         PART_UNITS = 256,        // planned, applied and followed at about 10 us each
         SUBMIT_PART_UNITS = 512, // these get no node and no order, so each costs half of that
-        TIES_CHECK_UNITS = 2048, // looked at in one turn, at about 1 us each
+        TIES_CHECK_LOOKS = 2048, // in one turn, at about 1 us each
+        FILE_WORK = 4,           // of a part: a unit that has a file of its own, as so many that share one
+        PART_FILE_BYTES = 256 * 1024,
 };
 
 struct ChangeParts {
@@ -60,18 +63,56 @@ static uint32_t names_done(const Leader *l, const Argosy__Request__Change *chang
         return cluster_state_find_key(l->state, change->id.data, &key) && key.more ? key.done : 0;
 }
 
-// 0: in parts; CHANGE_WHOLE; REQUEST_TIES_MORE; -ENOMEM.
+// At once, if one turn has time for it.
+static int judge_tied(Ticket *t) {
+        const Argosy__Request__Change *change = t->request->change;
+
+        if (change->n_names <= REQUEST_TIED_MAX)
+                return CHANGE_WHOLE;
+        ticket_settle(t, request_ties_too_many(change));
+        return PLAN_SETTLED;
+}
+
+// 0: in parts, or it was refused; CHANGE_WHOLE; REQUEST_TIES_MORE; -ENOMEM.
 static int judge(Decision *d, Ticket *t) {
         const Argosy__Request__Change *change = t->request->change;
-        ChangeParts *p = t->parts;
-        int r;
+        RequestTies *ties = &t->parts->ties;
+        bool is_begun = t->job > 0 && names_done(d->leader, change) > 0; // in parts
+        int r = request_ties_check(ties, d->leader->state, change, TIES_CHECK_LOOKS, is_begun, decide_change_ops(), d);
 
-        if (t->job > 0 && names_done(d->leader, change) > 0) // it was begun so
-                return 0;
-        r = request_ties_check(&p->ties, d->leader->state, change, TIES_CHECK_UNITS, decide_change_ops(), d);
-        if (r == 0)
-                map_done(&p->ties.names);
-        return r == 0 && p->ties.tied ? CHANGE_WHOLE : r;
+        if (r != 0 || is_begun)
+                return r;
+        if (ties->tied)
+                return judge_tied(t);
+        return ties->ranked && change->n_names <= REQUEST_TIED_MAX ? CHANGE_WHOLE : 0;
+}
+
+// ------------------------------------------------------------------------------------------------ parts
+
+// Files that are read, and go to the log, cost more than names that have the same one.
+static size_t part_size(const Ticket *t, size_t at) {
+        const Argosy__Request__Change *change = t->request->change;
+        size_t most = change_part_units(change), work = 0, bytes = 0, n = 0;
+
+        for (; at + n < change->n_names && n < most && work < most && bytes < PART_FILE_BYTES; n++) {
+                const Argosy__NamedFile *file = request_ties_file(&t->parts->ties, change->names[at + n]);
+
+                work += file ? FILE_WORK : 1;
+                bytes += file ? file->content.len : 0;
+        }
+        return n;
+}
+
+// Without those that had their turn in it, or in an earlier one: `room` has their names then.
+static void leave_repeats(const Ticket *t, size_t at, char **room, Argosy__Request__Change *part) {
+        char **names = part->names;
+        size_t n = part->n_names;
+
+        part->names = room;
+        part->n_names = 0;
+        for (size_t i = 0; i < n; i++)
+                if (!request_ties_is_repeat(&t->parts->ties, names[i], at + i))
+                        room[part->n_names++] = names[i];
 }
 
 // Those that may be changed go on in `part`, whose names are `room`; what is said of the others goes to `left`.
@@ -125,12 +166,17 @@ static int decide_part(Decision *d, Ticket *t) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         Argosy__Request__Change part = *t->request->change;
         LogParts *p = t->log_parts;
-        size_t n = MIN_OF(part.n_names - p->at, change_part_units(&part));
+        size_t at = p->at, n = part_size(t, at);
+        _cleanup_free_ char **room = t->parts->ties.repeats ? calloc(n + 1, sizeof(*room)) : NULL;
         int r;
 
-        log_parts_take(p, p->at + n, p->at + n == part.n_names);
-        part.names += p->at;
+        if (t->parts->ties.repeats && !room)
+                return -ENOMEM;
+        log_parts_take(p, at + n, at + n == part.n_names);
+        part.names += at;
         part.n_names = n;
+        if (room)
+                leave_repeats(t, at, room, &part);
         r = is_bound(d->leader, t) ? decide_bound_part(d, t, &part) : decide_units(d, t, &part, &p->part);
         if (r < 0 || !t->parts || !p->part) // it was answered, and nothing of it is left; or a later turn has time for it
                 return r;
@@ -171,5 +217,7 @@ int decide_parts(Decision *d, Ticket *t) {
                 leader_mark(l);
                 return PLAN_SETTLED;
         }
+        if (r == 0 && !t->parts) // it was refused
+                return PLAN_SETTLED;
         return r != 0 ? r : decide_part(d, t);
 }

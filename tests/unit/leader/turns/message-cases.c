@@ -115,6 +115,34 @@ static void units_fail(void) {
         large_cluster_turns(TURNS);
 }
 
+// More than may be down have failed, so one that would take the place of another waits for somebody who comes back.
+static void unit_waits_for_those_it_replaces(void) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        uint64_t id[2] = {++large.rig.id, 66};
+        char *name = (char *) "taker.service";
+
+        for (uint32_t i = 1; i <= large.n_hosts / 8; i++)
+                report_all_of(i + large.n_hosts / 2, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__FAILED);
+        large_cluster_turns(UINT_MAX);
+        file.name = file.path = name;
+        file.content.data = (uint8_t *) SLEEPS "[X-Argosy]\nReplaces=big@1.service\n";
+        file.content.len = strlen((char *) file.content.data);
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = ARGOSY__VERB__VERB_START;
+        change.names = &name;
+        change.n_names = 1;
+        change.files = &files;
+        change.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        (void) rig_ask(&large.rig, &request);
+        large_cluster_turns(TURNS);
+        report_all_of(HOST, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__FAILED);
+        large_cluster_turns(TURNS);
+}
+
 static void units_flap(void) {
         report_all_of(HOST, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, 0);
         large_cluster_turns(TURNS);
@@ -359,6 +387,7 @@ const TurnCase message_cases[] = {
         MESSAGE(FORWARD_CANCEL, forward_and_cancel),
         MESSAGE(REPORTS, units_fail),
         MESSAGE(REPORTS, units_flap),
+        MESSAGE(REPORTS, unit_waits_for_those_it_replaces),
         MESSAGE(REPORTS, name_is_refused),
         MESSAGE(REPORTS, units_fail_in_an_update),
         MESSAGE(CALL_REPLY, call_reply),

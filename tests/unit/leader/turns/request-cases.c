@@ -3,6 +3,8 @@
 // Requests to the leader of a large cluster, each about as much as one may be about.
 #include "turn-cases.h"
 
+#include <errno.h>
+
 #include "batch.h"
 #include "clock.h"
 #include "event-kind.h"
@@ -10,15 +12,17 @@
 #include "leader-asks.h"
 #include "request-kind.h"
 #include "request-rights.h"
+#include "request-ties.h"
 #include "str.h"
 #include "test.h"
 
-enum { TURNS = 400, PLANNED = 2000, ASKED = 2000, NODES_MAX = 1000 };
+enum { TURNS = 400, PLANNED = 2000, ASKED = 2000, NODES_MAX = 1000, LISTED_MAX = 250000 };
 
 #define START ARGOSY__VERB__VERB_START
 
 static Argosy__Request request;
 static Argosy__Request__Job job;
+static uint64_t if_revision; // that requests are bound to; 0: to none
 
 static ProtobufCBinaryData new_id(void) {
         static uint64_t ids[64][2];
@@ -33,6 +37,7 @@ static RigAnswer *ask(Argosy__Request__WhatCase what, void *message) {
         argosy__request__init(&request);
         argosy__request__job__init(&job);
         job.id = new_id();
+        job.if_revision = if_revision;
         request.what_case = what;
         request.change = message; // a union: all of them are pointers
         request.job = &job;
@@ -148,14 +153,75 @@ static void start_in_conflict(void) {
         change((ChangeOf){START, &name, 1, "other@.service", SLEEPS});
 }
 
-static void start_tied(void) {
+static void start_refused(void) {
         change((ChangeOf){START, large.fresh, NAMES_MAX, "new@.service",
                           SLEEPS "[X-Argosy]\nConflicts=new@*.service\n"});
 }
 
+#define NEEDS SLEEPS "[X-Argosy]\nRequires=big@%i.service\nAfter=big@%i.service\n"
+
+static void start_tied(void) {
+        change((ChangeOf){START, large.fresh, REQUEST_TIED_MAX, "new@.service", NEEDS});
+}
+
+static void restart_tied(void) {
+        start_tied();
+        change((ChangeOf){ARGOSY__VERB__VERB_RESTART, large.big, REQUEST_TIED_MAX}); // and those that need them
+}
+
+static void start_tied_in_cycles(void) {
+        change((ChangeOf){START, large.fresh, REQUEST_TIED_MAX, "new@.service",
+                          SLEEPS "[X-Argosy]\nWants=new@1.service new@2.service\nAfter=new@1.service new@2.service\n"});
+}
+
+static void plan_tied(void) {
+        RigAnswer *a = begin_change((ChangeOf){START, large.fresh, REQUEST_TIED_MAX, "new@.service", NEEDS, .dry_run = true});
+
+        large_cluster_turns(TURNS);
+        large_cluster_pass_ms(500);
+        (void) taken(a);
+}
+
+static void start_more_than_may_be_tied(void) {
+        RigAnswer *a = begin_change((ChangeOf){START, large.fresh, NAMES_MAX, "new@.service", NEEDS});
+
+        large_cluster_turns(TURNS);
+        assert_int_equal(a->responses[0]->status, E2BIG);
+}
+
 static void start_with_others(void) {
-        change((ChangeOf){START, large.fresh, 1000, "new@.service",
+        change((ChangeOf){START, large.fresh, REQUEST_TIED_MAX, "new@.service",
                           SLEEPS "[X-Argosy]\nMachineOf=big@%i.service\n"});
+}
+
+static void start_of_priorities(void) {
+        change((ChangeOf){START, large.fresh, REQUEST_TIED_MAX, "new@.service", SLEEPS "[X-Argosy]\nPriority=0%i\n"});
+}
+
+// Each has a file of its own.
+static void start_files(void) {
+        static Argosy__NamedFile files[REQUEST_TIED_MAX], *pointers[REQUEST_TIED_MAX];
+        char *names[REQUEST_TIED_MAX];
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        RigAnswer *a;
+
+        for (size_t i = 0; i < REQUEST_TIED_MAX; i++) {
+                pointers[i] = &files[i];
+                argosy__named_file__init(&files[i]);
+                files[i].name = files[i].path = names[i] = str_printf("own%zu.service", i);
+                files[i].content.data = (uint8_t *) str_printf("%s# %zu\n", BIG, i);
+                files[i].content.len = strlen((char *) files[i].content.data);
+        }
+        m.id = new_id();
+        m.verb = START;
+        m.names = names;
+        m.n_names = REQUEST_TIED_MAX;
+        m.files = pointers;
+        m.n_files = REQUEST_TIED_MAX;
+        m.parts = true;
+        a = ask(ARGOSY__REQUEST__WHAT_CHANGE, &m);
+        large_cluster_turns(UINT_MAX);
+        (void) taken(a);
 }
 
 static void start_everywhere(void) {
@@ -168,6 +234,14 @@ static void stop_everywhere(void) {
         char *name = (char *) "all.service";
 
         change((ChangeOf){ARGOSY__VERB__VERB_STOP, &name, 1});
+}
+
+// Of a template that the cluster does not have any more.
+static void start_like_its_siblings(void) {
+        char *template = (char *) "big@.service", *name = (char *) "big@another.service";
+
+        change((ChangeOf){ARGOSY__VERB__VERB_DESTROY, &template, 1});
+        change((ChangeOf){START, &name, 1});
 }
 
 static void wait_for_many(void) {
@@ -251,10 +325,14 @@ static void verify_everywhere(void) {
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_VERIFY, &m);
 }
 
+// As many as one answer takes.
 static void list_all(void) {
         Argosy__Request__ListUnits m = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        char *half = (char *) "*[02468].service";
         RigAnswer *a;
 
+        m.patterns = &half;
+        m.n_patterns = large.n_units > LISTED_MAX;
         m.parts = true;
         a = ask(ARGOSY__REQUEST__WHAT_LIST_UNITS, &m);
         large_cluster_turns(UINT_MAX);
@@ -335,6 +413,24 @@ static void update_one_at_a_time(void) {
 
 static void restart_template(void) {
         (void) roll("big@.service", RESTART, NULL, false, 0);
+}
+
+static void restart_template_if_unchanged(void) {
+        if_revision = cluster_state_revision(large.rig.state);
+        (void) roll("big@.service", RESTART, NULL, false, 1);
+}
+
+// A rule that is about none of its units is compared with each.
+static void restart_template_past_a_rule(void) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+
+        rule.unit = (char *) "big@*9.timer";
+        rule.role = (char *) "crew";
+        rule.action = ARGOSY__QUEUE_ACTION__QUEUE_HOLD;
+        m.add = &rule;
+        (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_QUEUE_CHANGE, &m));
+        (void) roll("big@.service", RESTART, NULL, false, 1);
 }
 
 static void give_up_update(void) {
@@ -776,8 +872,8 @@ static void check_right(void) {
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_RIGHT_CHECK, &m));
 }
 
-// Who has a right for the units of one role is told of these alone.
-static void list_as_joe(void) {
+// Who has a right for the units of one role.
+static void as_joe(void (*f)(void)) {
         Argosy__Author joe = ARGOSY__AUTHOR__INIT;
 
         change_access();
@@ -785,8 +881,18 @@ static void list_as_joe(void) {
         joe.uid = 1000;
         joe.user = (char *) "joe";
         large.rig.author = &joe;
-        list_all();
+        f();
         large.rig.author = NULL;
+}
+
+// He is told of these alone.
+static void list_as_joe(void) {
+        as_joe(list_all);
+}
+
+// And has it for all of a template, if he has it for each instance.
+static void restart_template_as_joe(void) {
+        as_joe(restart_template);
 }
 
 #define CASE(what, f) \
@@ -803,8 +909,16 @@ const TurnCase request_cases[] = {
         CASE(CHANGE, submit_template),
         CASE(CHANGE, plan_many),
         CASE(CHANGE, start_in_conflict),
+        CASE(CHANGE, start_refused),
         CASE(CHANGE, start_tied),
+        CASE(CHANGE, restart_tied),
+        CASE(CHANGE, start_tied_in_cycles),
+        CASE(CHANGE, start_more_than_may_be_tied),
+        CASE(CHANGE, start_of_priorities),
+        CASE(CHANGE, start_files),
+        CASE(CHANGE, plan_tied),
         CASE(CHANGE, start_with_others),
+        CASE(CHANGE, start_like_its_siblings),
         CASE(CHANGE, start_everywhere),
         CASE(CHANGE, stop_everywhere),
         CASE(WAIT, wait_for_many),
@@ -840,6 +954,9 @@ const TurnCase request_cases[] = {
         CASE(ROLLOUT, update_template),
         CASE(ROLLOUT, update_one_at_a_time),
         CASE(ROLLOUT, restart_template),
+        CASE(ROLLOUT, restart_template_as_joe),
+        CASE(ROLLOUT, restart_template_if_unchanged),
+        CASE(ROLLOUT, restart_template_past_a_rule),
         CASE(ROLLOUT, give_up_update),
         CASE(ROLLOUT, update_that_fails),
         CASE(ROLLOUT, update_everywhere),

@@ -2,9 +2,12 @@
 //
 // A Change of many units goes into the log in parts, and nobody who asked sees them: one answer, each unit once. What a
 // turn of the loop does is bounded, also by those who wait for all of them.
+#include <errno.h>
+
 #include "batch.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "request-ties.h"
 #include "test.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -235,6 +238,65 @@ static void what_has_to_do_with_each_other_is_one_entry(void **state) {
                 assert_true(change(ARGOSY__VERB__VERB_DESTROY, PART_MAX + 1, (uint64_t) (content - tied) + 50)->final);
                 (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "load@.service", NULL);
         }
+}
+
+// One turn has to plan them.
+static void more_of_these_than_one_turn_can_plan_are_refused(void **state) {
+        const Argosy__Response *r;
+
+        assert_int_equal(rig_change(&g, START, "db.service", SERVICE)->status, 0);
+        submit(SERVICE "[X-Argosy]\nAfter=db.service\n");
+        r = change(START, REQUEST_TIED_MAX + 1, 1)->responses[0];
+        assert_int_equal(r->status, E2BIG);
+        assert_non_null(strstr(r->message, "no more than 1024"));
+        assert_null(rig_record(&g, names[0]));
+        assert_answered(change(START, REQUEST_TIED_MAX, 2), REQUEST_TIED_MAX);
+}
+
+// Whose turn it is is found among those of one part.
+static void more_that_only_differ_in_priority_are_several_entries(void **state) {
+        submit(SERVICE "[X-Argosy]\nPriority=0%i\n");
+        most_changed = 0;
+        watch();
+        assert_int_equal(change(START, REQUEST_TIED_MAX + 1, 1)->responses[0]->change->n_units, REQUEST_TIED_MAX + 1);
+        assert_int_equal(rig_record(&g, names[PART_MAX])->target, LAUNCHED);
+        assert_true(most_changed > 0 && most_changed <= PART_MAX);
+}
+
+static void hundreds_of_files_are_several_entries(void **state) {
+        enum { FILES = 400 };
+        static char own[FILES][32], contents[FILES][80];
+        static Argosy__NamedFile files[FILES], *file_pointers[FILES];
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {4, 4};
+        char *own_pointers[FILES];
+        RigAnswer *a;
+
+        for (size_t i = 0; i < FILES; i++) {
+                snprintf(own[i], sizeof(own[i]), "own%zu.service", i);
+                snprintf(contents[i], sizeof(contents[i]), "%s# %zu\n", SERVICE, i);
+                argosy__named_file__init(&files[i]);
+                files[i].name = files[i].path = own_pointers[i] = own[i];
+                files[i].content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]};
+                file_pointers[i] = &files[i];
+        }
+        m.id = (ProtobufCBinaryData){sizeof(id), (uint8_t *) id};
+        m.verb = START;
+        m.names = own_pointers;
+        m.n_names = m.n_files = FILES;
+        m.files = file_pointers;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        most_changed = 0;
+        watch();
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->change->n_units, FILES);
+        assert_true(most_changed > 0 && most_changed <= PART_MAX / 2); // units and contents
+        for (size_t i = 0; i < FILES; i++)
+                assert_int_equal(rig_record(&g, own[i])->target, LAUNCHED);
 }
 
 static void those_that_others_need_are_one_entry(void **state) {
@@ -527,6 +589,9 @@ int main(void) {
                 TEST(a_leader_that_ends_between_two_answers_leaves_the_rest_to_the_next),
                 TEST(others_are_served_in_between),
                 TEST(what_has_to_do_with_each_other_is_one_entry),
+                TEST(more_of_these_than_one_turn_can_plan_are_refused),
+                TEST(more_that_only_differ_in_priority_are_several_entries),
+                TEST(hundreds_of_files_are_several_entries),
                 TEST(those_that_others_need_are_one_entry),
                 TEST(a_name_that_is_there_twice_is_restarted_once),
                 TEST(many_who_ask_again_are_answered_turn_by_turn),

@@ -25,6 +25,7 @@
 #include "retry-controller.h"
 #include "rollout-content.h"
 #include "rollout-controller.h"
+#include "rollout-nodes.h"
 #include "rollout-private.h"
 #include "rollout-survey.h"
 #include "scheduler.h"
@@ -54,6 +55,8 @@ static void rollout_end(Leader *l, Rollout *o) {
         g->rollout = NULL;
         retry_controller_on_rollout_end(l);
         rollout_members_done(&o->members);
+        rollout_nodes_free(o);
+        free(o->rows.touched);
         free(o);
         if (unit_name_kind(g->name, NULL) == UNIT_NAME_TEMPLATE || list_is_empty(&g->units))
                 disruption_budget_drop_if_unused(l, g);
@@ -266,44 +269,58 @@ static bool is_held(const Leader *l, const Argosy__RolloutRecord *r, const Unit 
         return !rollout_is_returning(r) && budget_dependents_in_the_way(l, u, n);
 }
 
-// Gives the nodes their turn, in one record.
-static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
-                        const Unit *u, const View *v, const RolloutStep *step) {
-        _cleanup_free_ Argosy__RolloutNode *fresh = calloc(step->n_chosen + 1, sizeof(*fresh));
-        _cleanup_free_ Argosy__RolloutNode **nodes = calloc(r->n_nodes + step->n_chosen + 1, sizeof(*nodes));
-        Argosy__RolloutRecord next = *r;
-        size_t n = 0, n_fresh;
+static int by_node(const void *a, const void *b) {
+        const Argosy__RolloutNode *x = *(Argosy__RolloutNode *const *) a, *y = *(Argosy__RolloutNode *const *) b;
 
-        if (!fresh || !nodes)
+        return (x->node > y->node) - (x->node < y->node);
+}
+
+// Those of before and the fresh ones, both sorted; of one node the fresh one. Returns how many.
+static size_t merge(const Argosy__RolloutRecord *r, Argosy__RolloutNode **fresh, size_t n_fresh, Argosy__RolloutNode **ret) {
+        size_t n = 0, i = 0, k = 0;
+
+        while (i < r->n_nodes || k < n_fresh)
+                if (k == n_fresh || (i < r->n_nodes && r->nodes[i]->node < fresh[k]->node))
+                        ret[n++] = r->nodes[i++];
+                else {
+                        i += i < r->n_nodes && r->nodes[i]->node == fresh[k]->node;
+                        ret[n++] = fresh[k++];
+                }
+        return n;
+}
+
+// Gives the nodes their turn, in one record.
+static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r, const Unit *u, const size_t *chosen,
+                        size_t n_chosen) {
+        _cleanup_free_ Argosy__RolloutNode *fresh = calloc(n_chosen + 1, sizeof(*fresh));
+        _cleanup_free_ Argosy__RolloutNode **turns = calloc(n_chosen + 1, sizeof(*turns));
+        _cleanup_free_ Argosy__RolloutNode **nodes = calloc(r->n_nodes + n_chosen + 1, sizeof(*nodes));
+        Argosy__RolloutRecord next = *r;
+        size_t n = 0;
+
+        if (!fresh || !turns || !nodes)
                 return -ENOMEM;
-        for (size_t c = 0; c < step->n_chosen; c++) {
-                const size_t k = v->chosen[c], i = n;
-                const Node *node = node_find(l, v->nodes[k]);
+        for (size_t c = 0; c < n_chosen; c++) {
+                const size_t k = chosen[c];
+                const Node *node = node_find(l, o->nodes->nodes[k]);
 
                 if (is_held(l, r, u, node)) {
                         o->held = true;
                         continue;
                 }
                 budget_dependents_take(l, u, node);
-                argosy__rollout_node__init(&fresh[i]);
-                fresh[i].node = v->nodes[k];
-                fresh[i].back = rollout_is_returning(r);
-                fresh[i].kept = has_kept_content(r, &v->items[k]);
-                nodes[n++] = &fresh[i];
+                argosy__rollout_node__init(&fresh[n]);
+                fresh[n].node = node->number;
+                fresh[n].back = rollout_is_returning(r);
+                fresh[n].kept = has_kept_content(r, &o->nodes->items[k]);
+                turns[n] = &fresh[n];
+                n++;
         }
-        n_fresh = n;
-        if (n_fresh == 0)
+        if (n == 0)
                 return 0;
-        for (size_t i = 0; i < r->n_nodes; i++) {
-                bool again = false;
-
-                for (size_t k = 0; k < n_fresh; k++)
-                        again |= fresh[k].node == r->nodes[i]->node;
-                if (!again)
-                        nodes[n++] = r->nodes[i];
-        }
+        qsort(turns, n, sizeof(*turns), by_node);
         next.nodes = nodes;
-        next.n_nodes = n;
+        next.n_nodes = merge(r, turns, n, nodes);
         return batch_builder_put_rollout(b, &next);
 }
 
@@ -418,21 +435,28 @@ static void note_look(Rollout *o, size_t n_items, size_t n_down, size_t left, si
 
 static int step_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r, Unit *u,
                       const UnitEntry *e) {
-        _cleanup_(view_done) View v = {};
+        _cleanup_free_ size_t *chosen = NULL;
+        RolloutView rules;
         RolloutStep step;
-        int k = view_fill(l, r, u, e, &v);
 
-        if (k < 0)
-                return k;
-        step = rollout_policy_step(&v.rules, v.chosen);
-        note_look(o, v.n, step.n_down, step.left, v.rules.max, step.next_us);
+        if (!rollout_nodes_look(l, o, r, u, e)) {
+                o->due = true; // the rest of the look
+                leader_mark(l);
+                return 0;
+        }
+        chosen = calloc(o->nodes->n + 1, sizeof(*chosen));
+        if (!chosen)
+                return -ENOMEM;
+        rules = rollout_rules_of_nodes(l, r, e, o->nodes->items, o->nodes->n);
+        step = rollout_policy_step(&rules, chosen);
+        note_look(o, o->nodes->n, step.n_down, step.left, rules.max, step.next_us);
         switch (step.action) {
         case ROLLOUT_FAILED:
-                return fail(l, b, r, u->name, node_find(l, v.nodes[step.culprit]), step.failure);
+                return fail(l, b, r, u->name, node_find(l, o->nodes->nodes[step.culprit]), step.failure);
         case ROLLOUT_OVER:
                 return finish(l, b, r);
         default:
-                return step.n_chosen > 0 ? change_nodes(l, b, o, r, u, &v, &step) : 0;
+                return step.n_chosen > 0 ? change_nodes(l, b, o, r, u, chosen, step.n_chosen) : 0;
         }
 }
 

@@ -35,18 +35,9 @@ int rollout_put_template(Leader *l, BatchBuilder *b, const char *name, const Pro
 int rollout_turn_back(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *reason);
 
 // rollout-view.c
-// The nodes of a global unit, in no order.
-typedef struct View {
-        RolloutView rules;
-        RolloutItem *items;
-        size_t *chosen;
-        uint32_t *nodes; // of each item
-        size_t n;
-} View;
-
-void view_done(View *v);
-// Fills an empty view; to be ended with view_done() in any case. 0 or -ENOMEM.
-int view_fill(const Leader *l, const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e, View *v);
+// A global unit on one node, where it is wanted; and the rules for all of these.
+void rollout_node_item(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, const Unit *u, const Node *n, RolloutItem *item);
+RolloutView rollout_rules_of_nodes(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, const RolloutItem *items, size_t n);
 // One unit of a group. Busy: the batch in the making touches it.
 RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const Unit *u, bool busy);
 // What is marked of the group's units is looked at, or as much of it as one turn takes. False: there is more, and nothing may be decided.

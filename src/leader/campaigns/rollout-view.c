@@ -2,8 +2,8 @@
 //
 // What a rollout is about, as rollout-policy.c is to judge it: one item for each unit of the budget, or for each node of a global unit.
 //
-// Of a group, each item is made when its unit is marked, and what it counts as is kept (rollout-members.c): a look costs what has changed. The
-// nodes of a global unit are all looked at each time.
+// Each item is made when its unit, or its node, is marked, and kept: of a group what it counts as (rollout-members.c), of a global unit itself
+// (rollout-nodes.c). So a look costs what has changed.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -21,22 +21,7 @@
 #include "unit-state.h"
 #include "unit-wanted.h"
 
-void view_done(View *v) {
-        free(v->items);
-        free(v->chosen);
-        free(v->nodes);
-}
-
 enum { LOOKS = 1024 }; // at units, in one turn, at about 2 us each
-
-static int view_alloc(const Leader *l, View *v) {
-        size_t most = l->nodes.count + 1;
-
-        v->items = calloc(most, sizeof(*v->items));
-        v->chosen = calloc(most, sizeof(*v->chosen));
-        v->nodes = calloc(most, sizeof(*v->nodes));
-        return v->items && v->chosen && v->nodes ? 0 : -ENOMEM;
-}
 
 static bool is_changed(const Argosy__RolloutRecord *r, const Argosy__UnitRecord *unit) {
         if (rollout_is_update(r))
@@ -73,8 +58,8 @@ RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const 
         return item;
 }
 
-static void view_node(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, const Unit *u,
-                      const Node *n, RolloutItem *item) {
+void rollout_node_item(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, const Unit *u,
+                       const Node *n, RolloutItem *item) {
         const Argosy__RolloutNode *turn = rollout_turn(r, n->number);
         const Argosy__Outcome *o = record_final_outcome(e->record, n->number);
 
@@ -84,18 +69,6 @@ static void view_node(const Leader *l, const Argosy__RolloutRecord *r, const Uni
                 .wanted_up = e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED && !o,
         };
         view_unit_on_node(l, unit_on_node_find(u, n), e, item);
-}
-
-static void view_nodes(const Leader *l, const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e,
-                       View *v) {
-        map_foreach (slot, &l->nodes) {
-                const Node *n = slot->value;
-
-                if (!unit_wanted_on(l, u, e, n))
-                        continue;
-                v->nodes[v->n] = n->number;
-                view_node(l, r, e, u, n, &v->items[v->n++]);
-        }
 }
 
 // A share of nothing said is `otherwise`.
@@ -131,18 +104,16 @@ static RolloutView rules_of(const Leader *l, const Argosy__RolloutRecord *r, siz
         };
 }
 
-int view_fill(const Leader *l, const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e, View *v) {
-        size_t n = 0;
+RolloutView rollout_rules_of_nodes(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, const RolloutItem *items, size_t n) {
+        RolloutView rules;
+        size_t n_up = 0;
 
-        if (view_alloc(l, v) < 0)
-                return -ENOMEM;
-        view_nodes(l, r, u, e, v);
-        for (size_t i = 0; i < v->n; i++)
-                n += v->items[i].wanted_up;
-        v->rules = rules_of(l, r, max_of(l, r, e, n));
-        v->rules.items = v->items;
-        v->rules.n_items = v->n;
-        return 0;
+        for (size_t i = 0; i < n; i++)
+                n_up += items[i].wanted_up;
+        rules = rules_of(l, r, max_of(l, r, e, n_up));
+        rules.items = items;
+        rules.n_items = n;
+        return rules;
 }
 
 // ------------------------------------------------------------------------------------------------ groups

@@ -152,6 +152,22 @@ static void mark_member(Unit *u) {
         g->rollout->due = true;
 }
 
+// Of a global unit that is being rolled out, which is on no node by its record. False: all are to be looked at.
+static bool refresh_touched_rows(Leader *l, Unit *u, const UnitEntry *e) {
+        const RolloutRows *rows = u->budget->rollout ? &u->budget->rollout->rows : NULL;
+
+        if (!rows || !rows->kept || rows->all)
+                return false;
+        for (size_t i = 0; i < rows->n; i++) {
+                const Node *n = node_find(l, rows->touched[i]);
+                UnitOnNode *s = n ? unit_on_node_find(u, n) : NULL;
+
+                if (s)
+                        refresh_unit_on_node(l, s, e);
+        }
+        return true;
+}
+
 void disruption_budget_refresh(Leader *l, Unit *u) {
         const UnitEntry *e;
         bool counted, up = false;
@@ -161,12 +177,13 @@ void disruption_budget_refresh(Leader *l, Unit *u) {
         e = u->recorded ? cluster_state_find_unit(l->state, u->name) : NULL;
         counted = e && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED && !e->record->global &&
                   !record_final_outcome(e->record, e->record->node);
-        list_foreach (i, &u->on_nodes) {
-                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
+        if (!refresh_touched_rows(l, u, e))
+                list_foreach (i, &u->on_nodes) {
+                        UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
-                refresh_unit_on_node(l, s, e);
-                up |= s->up && s->node == u->node;
-        }
+                        refresh_unit_on_node(l, s, e);
+                        up |= s->up && s->node == u->node;
+                }
         count(l, u, counted, counted && (!up || budget_dependents_goes_down(l, u)));
         if (u->life == LIFE_HELD && is_known_to_be_down(l, u, e)) // it takes nothing of the budget to leave
                 unit_event(l, u, LIFE_RECONSIDER_ANYWAY);

@@ -14,10 +14,17 @@ SpecEntry *rollout_spec(const Leader *l, const ProtobufCBinaryData *field) {
 }
 
 const Argosy__RolloutNode *rollout_turn(const Argosy__RolloutRecord *r, uint32_t node) {
-        for (size_t i = 0; i < r->n_nodes; i++)
-                if (r->nodes[i]->node == node)
-                        return r->nodes[i];
-        return NULL;
+        size_t low = 0, high = r->n_nodes;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (r->nodes[middle]->node < node)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < r->n_nodes && r->nodes[low]->node == node ? r->nodes[low] : NULL;
 }
 
 Content rollout_content(const Leader *l, const UnitEntry *e, uint32_t node) {

@@ -15,4 +15,5 @@ Content rollout_content(const Leader *l, const UnitEntry *e, uint32_t node);
 // A content that a record names; NULL: it names none.
 SpecEntry *rollout_spec(const Leader *l, const ProtobufCBinaryData *field);
 // The node's last turn; NULL: it had none.
+// They are sorted by the numbers of their nodes.
 const Argosy__RolloutNode *rollout_turn(const Argosy__RolloutRecord *r, uint32_t node);

@@ -195,8 +195,18 @@ typedef struct DisruptionBudget {
         uint64_t revision; // the newest that a unit has had in it
 } DisruptionBudget;
 
+// Of a global unit that is being rolled out: nodes of which something was seen, in no order, as long as somebody takes them out.
+typedef struct RolloutRows {
+        uint32_t *touched; // numbers; one may be there several times
+        size_t n, allocated;
+        bool kept; // somebody does
+        bool all;  // all of them were
+} RolloutRows;
+
 struct Rollout {
         DisruptionBudget *budget;
+        RolloutRows rows;
+        struct RolloutNodes *nodes; // of a global unit, once it was looked at (campaigns/rollout-nodes.h); NULL: of none
         ListNode all;                      // in Leader.rollouts
         bool due;                          // to be looked at
         bool held; // another budget has no room for what would go down with its units

@@ -4,17 +4,41 @@
 // looks once. A unit that goes takes its marks along (unit_free()).
 #include "unit-marks.h"
 
+#include "array.h"
 #include "event-marks.h"
+#include "oom.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-work.h"
 
-void unit_touch_itself(Leader *l, Unit *u) {
+enum { TOUCHED_ROWS = 16384 }; // that are noted one by one
+
+static void touch(Leader *l, Unit *u) {
         UnitWork *w = unit_work(l, u);
 
         if (!list_is_linked(&w->touched))
                 list_append(&l->touched, &w->touched);
         leader_mark(l);
+}
+
+static RolloutRows *rows_of(const Unit *u) {
+        return u->budget && u->budget->rollout && u->budget->rollout->rows.kept ? &u->budget->rollout->rows : NULL;
+}
+
+static void note_row(RolloutRows *rows, uint32_t node) {
+        rows->all |= rows->n == TOUCHED_ROWS;
+        if (rows->all)
+                return;
+        (void) oom_check(ARRAY_GROW(rows->touched, rows->allocated, rows->n + 1));
+        rows->touched[rows->n++] = node;
+}
+
+void unit_touch_itself(Leader *l, Unit *u) {
+        RolloutRows *rows = rows_of(u);
+
+        if (rows)
+                rows->all = true;
+        touch(l, u);
 }
 
 void unit_touch(Leader *l, Unit *u) {
@@ -23,8 +47,12 @@ void unit_touch(Leader *l, Unit *u) {
 }
 
 void unit_touch_on_node(Leader *l, UnitOnNode *s) {
+        RolloutRows *rows = rows_of(s->unit);
+
         event_mark_unit_on_node(l, s);
-        unit_touch_itself(l, s->unit);
+        if (rows)
+                note_row(rows, s->node->number);
+        touch(l, s->unit);
 }
 
 void unit_release(Leader *l, Unit *u) {

@@ -45,7 +45,6 @@ typedef struct Exception {
 } Exception;
 
 static const Exception exceptions[] = {
-        {"update_everywhere", 10, 0},
         {"apply_folder", 9, 0},
         {"apply_rolling", 11, 0},
 };

@@ -9,7 +9,7 @@
 //
 // What names thousands of units is compared with the rules in several turns; others are not held up by that.
 //
-// Refused is what cannot be carried out later, what waits for a job that there is not or that is not done, and what is too
+// Refused is what names a node that there is not, what cannot be carried out later, what waits for a job that there is not or that is not done, and what is too
 // large, or one too many, for the log to keep.
 
 #include "decide-queue.h"
@@ -188,11 +188,55 @@ static int put(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRule
         return t->response ? QUEUE_HOLDS : -ENOMEM;
 }
 
+static bool is_node(const Leader *l, const char *word, bool *ret_ambiguous) {
+        uint32_t node;
+
+        *ret_ambiguous = false;
+        return strchr(word, '/') ? cluster_state_resolve_node(l->state, word, &node, ret_ambiguous)
+                                 : cluster_state_resolve_host(l->state, word, ret_ambiguous);
+}
+
+// Whose host or node it is about; NULL: about no single one.
+static const char *node_of(const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
+                return q->node_change->node;
+        case ARGOSY__REQUEST__WHAT_LABEL_CHANGE:
+                return q->label_change->node;
+        case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
+                return q->cluster_remove->host;
+        case ARGOSY__REQUEST__WHAT_CLUSTER_ROLE:
+                return q->cluster_role->host;
+        default:
+                return NULL;
+        }
+}
+
+// A name that is mistyped is told now, and not when somebody lets the job go. STEP_PASSED: all are there.
+static int check_nodes(const Leader *l, Ticket *t) {
+        const Argosy__Request *q = t->request;
+        const char *one = node_of(q);
+        bool several = q->what_case == ARGOSY__REQUEST__WHAT_NODES_CHANGE, ambiguous;
+        size_t n = several ? q->nodes_change->n_nodes : one != NULL;
+
+        for (size_t i = 0; i < n; i++) {
+                const char *word = several ? q->nodes_change->nodes[i] : one;
+
+                if (!is_node(l, word, &ambiguous))
+                        return settle(t, response_error(ENOENT, "%s '%s': nothing was changed",
+                                                        ambiguous ? "several nodes are meant by" : "there is no node", word));
+        }
+        return STEP_PASSED;
+}
+
 static int hold(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRule *rule) {
         Argosy__StoredRequest stored = ARGOSY__STORED_REQUEST__INIT;
         const Argosy__Request__Job *job = t->request->job;
         char why[HELD_WHY_SIZE];
-        int r;
+        int r = check_nodes(d->leader, t);
+
+        if (r != STEP_PASSED)
+                return r;
 
         if (!held_jobs_can_hold(t->request)) {
                 held_verdict_phrase(d->leader, v, rule, NULL, 0, why);

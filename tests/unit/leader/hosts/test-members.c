@@ -140,6 +140,46 @@ static RigAnswer *cluster_remove(const char *host) {
         return a;
 }
 
+// A mistyped name is not kept until somebody lets the job go, whatever is to be done with that node.
+static void what_is_held_back_is_about_nodes_that_there_are(void **state) {
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request__ClusterRemove removal = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request__ClusterRole role = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
+        Argosy__Request__NodeChange node = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request__NodesChange nodes = ARGOSY__REQUEST__NODES_CHANGE__INIT;
+        Argosy__Request__LabelChange label = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
+        char *names[] = {"n1", "n9"};
+        Argosy__Request requests[5];
+
+        for (size_t i = 0; i < ELEMENTSOF(requests); i++)
+                argosy__request__init(&requests[i]);
+        removal.host = role.host = node.node = label.node = names[1];
+        nodes.nodes = names;
+        nodes.n_nodes = 2;
+        requests[0].what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        requests[0].cluster_remove = &removal;
+        requests[1].what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
+        requests[1].cluster_role = &role;
+        requests[2].what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        requests[2].node_change = &node;
+        requests[3].what_case = ARGOSY__REQUEST__WHAT_NODES_CHANGE;
+        requests[3].nodes_change = &nodes;
+        requests[4].what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
+        requests[4].label_change = &label;
+        job.hold = true;
+        for (size_t i = 0; i < ELEMENTSOF(requests); i++) {
+                uint64_t id[2] = {++g.id, 88}, last = rig_last_job(&g);
+                RigAnswer *a;
+
+                job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+                requests[i].job = &job;
+                a = rig_ask_and_settle(&g, &requests[i]);
+                assert_int_equal(rig_last(a)->status, ENOENT);
+                assert_non_null(strstr(rig_last(a)->message, "'n9'"));
+                assert_int_equal(rig_last_job(&g), last);
+        }
+}
+
 static void a_token_makes_a_stranger_a_member(void **state) {
         const Argosy__HostRecord *record;
         const Argosy__Response *r;
@@ -882,6 +922,7 @@ static void a_removal_overtakes_nobody(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(what_is_held_back_is_about_nodes_that_there_are, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_token_makes_a_stranger_a_member, setup, teardown),
                 cmocka_unit_test_setup_teardown(who_asks_first_hears_whether_it_talks_to_a_member, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_proof_is_of_what_is_asked_on_this_connection, setup, teardown),

@@ -12,6 +12,8 @@
 
 // A new string, or NULL (out of memory).
 char *str_printf(const char *format, ...) _printf_(1, 2);
+// The letters of ASCII, whatever the locale says.
+void str_lower(char *s);
 bool str_has_prefix(const char *s, const char *prefix);
 // Copies into a buffer of `size` bytes; false (and an empty string) if it does not fit.
 bool str_copy(char *ret, size_t size, const char *s);

@@ -29,6 +29,12 @@ char *str_printf(const char *format, ...) {
         return r < 0 ? NULL : s;
 }
 
+void str_lower(char *s) {
+        for (; *s; s++)
+                if (*s >= 'A' && *s <= 'Z')
+                        *s = (char) (*s - 'A' + 'a');
+}
+
 bool str_has_prefix(const char *s, const char *prefix) {
         return strncmp(s, prefix, strlen(prefix)) == 0;
 }

@@ -128,9 +128,17 @@ static int index_drop(ClusterState *s, HostKey by, Argosy__HostRecord *h) {
         return next && drop_other(x, next) ? index_add(s, by, next) : 0;
 }
 
+enum { HOST_NAME_SIZE = 256 };
+
 const Argosy__HostRecord *cluster_state_other_by_name(const ClusterState *s, const char *name,
                                                       const Argosy__HostRecord *than) {
-        return find_by_key(s, HOST_KEY_NAME, name, strlen(name), than);
+        Argosy__HostRecord *found = find_by_key(s, HOST_KEY_NAME, name, strlen(name), than);
+        char lower[HOST_NAME_SIZE];
+
+        if (found || !str_copy(lower, sizeof(lower), name))
+                return found;
+        str_lower(lower); // as hosts call themselves
+        return find_by_key(s, HOST_KEY_NAME, lower, strlen(lower), than);
 }
 
 const Argosy__HostRecord *cluster_state_other_by_id(const ClusterState *s, const void *id, size_t len,

@@ -597,6 +597,15 @@ static int default_name(Config *c, const char *user_name) {
         return c->name ? 0 : -ENOMEM;
 }
 
+// Names that differ by case are one name, as for DNS: everybody writes it in the same way.
+static int find_name(Config *c, const char *user_name) {
+        int r = default_name(c, user_name);
+
+        if (r == 0)
+                str_lower(c->name);
+        return r;
+}
+
 bool config_http_has_tls(const Config *c, const HttpListen *l) {
         return c->http_tls || !l->loopback;
 }
@@ -634,7 +643,7 @@ int config_load(const ConfigSource *source, Config *ret) {
         if (r >= 0)
                 refuse_clear_text(&c);
         if (r >= 0)
-                r = default_name(&c, source->user_name);
+                r = find_name(&c, source->user_name);
         if (r >= 0 && c.heartbeat_us * 2 > c.lease_us) {
                 log_warning(
                         "HeartbeatSec= must be at most half of LeaseSec=, using a quarter of LeaseSec=.");

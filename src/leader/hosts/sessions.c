@@ -389,10 +389,15 @@ static int pending_record_managers(Argosy__HostRecord *pending_record, const Arg
         return 0;
 }
 
-static int fill_pending_record(Leader *l, Argosy__HostRecord *pending_record,
-                               const Argosy__ToVoter__Attach *a) {
-        const Argosy__HostRecord *namesake = cluster_state_resolve_host(l->state, a->name, NULL);
+// Another host that is meant by the name; NULL: there is none.
+static const Argosy__HostRecord *find_namesake(const Leader *l, const Argosy__HostRecord *r, const char *name) {
+        const Argosy__HostRecord *namesake = *name ? cluster_state_resolve_host(l->state, name, NULL) : NULL;
 
+        return namesake != r ? namesake : NULL;
+}
+
+static int fill_pending_record(Argosy__HostRecord *pending_record, const Argosy__HostRecord *namesake,
+                               const Argosy__ToVoter__Attach *a) {
         // Its name stays what it joined under if another host has the new one.
         if (*a->name && !namesake && field_set(&pending_record->name, a->name) < 0)
                 return -ENOMEM;
@@ -420,6 +425,7 @@ static bool records_equal(const Argosy__HostRecord *a, const Argosy__HostRecord 
 // The host may say something about itself that the log does not know yet.
 static void note_pending_record(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);
+        const Argosy__HostRecord *namesake = find_namesake(l, r, a->name);
         Argosy__HostRecord *pending_record = message_copy(r);
         char why[REASON_MAX / 2];
 
@@ -431,7 +437,11 @@ static void note_pending_record(Leader *l, Host *h, const Argosy__ToVoter__Attac
                 message_free(pending_record);
                 return;
         }
-        if (fill_pending_record(l, pending_record, a) < 0 || records_equal(pending_record, r)) {
+        if (namesake)
+                host_complain(l, h, "it calls itself %s now, which another host is called (%s), and stays %s: give it a name of its own "
+                                    "(Name=, or hostnamectl) and restart argosyd there",
+                              a->name, host_record_place(namesake), r->name);
+        if (fill_pending_record(pending_record, namesake, a) < 0 || records_equal(pending_record, r)) {
                 message_free(pending_record);
                 return;
         }

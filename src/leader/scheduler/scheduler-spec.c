@@ -278,7 +278,7 @@ static bool host_matches(const Argosy__HostRecord *host, char **hosts) {
         if (!hosts)
                 return true;
         for (; *hosts; hosts++)
-                if (streq(*hosts, host->name) || strcasecmp(*hosts, host->machine_id) == 0)
+                if (strcasecmp(*hosts, host->name) == 0 || strcasecmp(*hosts, host->machine_id) == 0)
                         return true;
         return false;
 }

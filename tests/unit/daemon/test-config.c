@@ -98,11 +98,21 @@ static void of_several_main_files_the_last_directory_s_counts_unless_masked(void
         config_done(&c);
 }
 
+static void a_name_has_small_letters(void **state) {
+        Config c;
+
+        put(*state, "/etc/argosy/argosy.conf", "[Node]\nName=Web-1.Example\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_string_equal(c.name, "web-1.example");
+        config_done(&c);
+}
+
 static void a_user_s_daemon_has_its_name_and_no_fixed_port(void **state) {
         char host[256] = "", expected[300];
         Config c;
 
         assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
+        str_lower(host);
         assert_int_equal(load(*state, "ann", &c), 0);
         snprintf(expected, sizeof(expected), "%s-ann", host);
         assert_string_equal(c.name, expected);
@@ -320,6 +330,7 @@ int main(void) {
                 IN_DIR(drop_ins_come_later_in_the_order_of_their_names),
                 IN_DIR(the_same_name_in_etc_hides_usr_and_dev_null_masks),
                 IN_DIR(of_several_main_files_the_last_directory_s_counts_unless_masked),
+                IN_DIR(a_name_has_small_letters),
                 IN_DIR(a_user_s_daemon_has_its_name_and_no_fixed_port),
                 IN_DIR(labels_accumulate_replace_and_reset),
                 IN_DIR(whether_somebody_said_how_many_vote_is_known),

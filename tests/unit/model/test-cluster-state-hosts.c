@@ -44,6 +44,7 @@ static void a_raft_id_is_never_used_twice(void **state) {
         apply(s, &b);
         assert_null(cluster_state_resolve_host(s, "two", NULL));
         assert_int_equal(cluster_state_resolve_host(s, "three", NULL)->host, 2);
+        assert_int_equal(cluster_state_resolve_host(s, "Three", NULL)->host, 2);
 
         batch_host(&b, 1, "one", 0)->raft_id = 1; // unchanged
         batch_host(&b, 1, "one", 0)->raft_id = 0; // demoted

@@ -215,6 +215,24 @@ static void what_is_not_sound_is_complained_about_until_it_is_mended(void **stat
         assert_null(h->complaint);
 }
 
+// It goes on under the name that it has, and that is told until it has one of its own.
+static void a_name_that_another_host_has_is_complained_about(void **state) {
+        Argosy__ToVoter__Attach a = attach_of(2);
+        const Host *h = tables_host(&t, 2);
+        char other[64];
+
+        snprintf(other, sizeof(other), "%s", cluster_state_find_host(t.leader->state, 1)->name);
+        a.name = other;
+        attach_with(2, a);
+        assert_true(h->attached);
+        assert_non_null(h->complaint);
+        assert_non_null(strstr(h->complaint, other));
+        assert_non_null(strstr(h->complaint, "stays "));
+        a.name = (char *) cluster_state_find_host(t.leader->state, 2)->name;
+        attach_with(2, a);
+        assert_null(h->complaint);
+}
+
 // ---- reports
 
 static void a_unit_that_is_gone_and_not_wanted_there_is_forgotten(void **state) {
@@ -331,6 +349,7 @@ int main(void) {
                 TEST(what_a_host_says_of_itself_becomes_a_wish_for_its_record),
                 TEST(managers_that_came_get_numbers_and_those_that_went_lose_theirs),
                 TEST(what_is_not_sound_is_complained_about_until_it_is_mended),
+                TEST(a_name_that_another_host_has_is_complained_about),
                 TEST(a_unit_that_is_gone_and_not_wanted_there_is_forgotten),
                 TEST(gone_by_an_older_order_is_not_gone_by_the_removal),
                 TEST(a_refused_name_leaves_that_node_for_this_session),

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// libuv's pool, which serves whoever comes first: six threads, and the log is written by them. So all but libraft hands its work in here,
-// where each sort of work has a share of them, and all together leave POOL_LOG_THREADS:
+// libuv's pool, which serves whoever comes first, and by which the log is written. So all but libraft hands its work in here,
+// where each sort of work has a share of the threads, and all together leave POOL_LOG_THREADS:
 //
 //      POOL_CLUSTER     what the cluster waits for: unit files, the fence record, messages of members, snapshots
 //      POOL_GUESTS      what is done for somebody who asks: journals, messages of clients, documents
-//      POOL_LATER       what nobody waits for: memory that is given back, searches
+//      POOL_LATER       what nobody waits for: memory that is given back
+//      POOL_USERS       users' names, which may hang for minutes: beside the others
+//      POOL_HOSTS       hosts' names, likewise
 //
 // What finds no thread stands in a line of its sort, and the sorts are served in this order. Work that belongs to an account gives way to that
 // of others in its line while other work of the same account is under way.
@@ -18,14 +20,17 @@
 
 typedef struct PoolWork PoolWork;
 
-typedef enum PoolShare { POOL_CLUSTER, POOL_GUESTS, POOL_LATER, _POOL_SHARES } PoolShare;
+typedef enum PoolShare { POOL_CLUSTER, POOL_GUESTS, POOL_LATER, POOL_USERS, POOL_HOSTS, _POOL_SHARES } PoolShare;
 
 enum {
-        POOL_THREADS = 6,
-        POOL_LOG_THREADS = 2,                     // at the least, for libraft
-        POOL_OURS = POOL_THREADS - POOL_LOG_THREADS, // of all shares together
+        POOL_LOG_THREADS = 2, // at the least, for libraft
+        POOL_OURS = 4,        // of the shares that do not hang, together
         POOL_GUESTS_MAX = 2,
         POOL_LATER_MAX = 1,
+        POOL_USERS_MAX = 2,
+        POOL_HOSTS_MAX = 2,
+        POOL_JOIN_THREADS = 1, // libuv's own look-up of a host to join
+        POOL_THREADS = POOL_LOG_THREADS + POOL_OURS + POOL_USERS_MAX + POOL_HOSTS_MAX + POOL_JOIN_THREADS,
 };
 _Static_assert(POOL_GUESTS_MAX + POOL_LATER_MAX < POOL_OURS, "whatever others do, the cluster has a thread");
 

@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "list.h"
+#include "pool.h"
 
 typedef struct WorkItem WorkItem;
 struct WorkItem {
@@ -22,7 +23,7 @@ struct WorkItem {
 
 typedef struct WorkQueue {
         uv_loop_t *loop;
-        uv_work_t work;
+        PoolWork work;
         ListNode waiting;
         WorkItem *running; // from its begin() to its done()
 } WorkQueue;

@@ -22,12 +22,13 @@
 #include "log.h"
 #include "macro.h"
 #include "message.h"
+#include "pool.h"
 #include "time-limit.h"
 #include "uvx.h"
 
 typedef struct Lookup {
         AuthorNames *names; // NULL: they were closed meanwhile
-        uv_work_t work;
+        PoolWork work;
         ListNode link;      // in .waiting, .flying or .kept
         ListNode questions; // who asked first is first
         const AccountSource *source;
@@ -173,7 +174,7 @@ static int find_names(Lookup *k, Argosy__Author *author) {
         return r < 0 ? r : author_admit(author, 0);
 }
 
-static void run(uv_work_t *work) {
+static void run(PoolWork *work) {
         Lookup *k = CONTAINER_OF(work, Lookup, work);
         Argosy__Author *author = malloc(sizeof(*author));
 
@@ -328,7 +329,7 @@ static bool may_begin(const AuthorNames *a) {
         return a->n_flying == a->n_hanging && a->n_flying < AUTHOR_FLYING_MAX;
 }
 
-static void on_back(uv_work_t *work, int status);
+static void on_back(PoolWork *work);
 
 static void begin(AuthorNames *a, Lookup *k) {
         list_unlink(&k->link);
@@ -336,7 +337,7 @@ static void begin(AuthorNames *a, Lookup *k) {
         k->hangs_ms = uv_now(a->loop) + a->source->hangs_ms;
         list_append(&a->flying, &k->link);
         a->n_flying++;
-        (void) uv_queue_work(a->loop, &k->work, run, on_back); // fails only without a callback
+        pool_add(a->loop, &k->work, POOL_USERS, run, on_back);
 }
 
 static uint64_t first_due_of(const ListNode *head, bool flying) {
@@ -411,7 +412,7 @@ static void on_limit(void *userdata) {
         go_on(a);
 }
 
-static void on_back(uv_work_t *work, int status) {
+static void on_back(PoolWork *work) {
         Lookup *k = CONTAINER_OF(work, Lookup, work), *known;
         AuthorNames *a = k->names;
         ListNode told = LIST_INIT(told);

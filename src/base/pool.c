@@ -12,13 +12,13 @@
 #include "macro.h"
 
 static const unsigned most[_POOL_SHARES] = {
-        [POOL_CLUSTER] = POOL_OURS, [POOL_GUESTS] = POOL_GUESTS_MAX, [POOL_LATER] = POOL_LATER_MAX};
+        [POOL_CLUSTER] = POOL_OURS, [POOL_GUESTS] = POOL_GUESTS_MAX, [POOL_LATER] = POOL_LATER_MAX, [POOL_USERS] = POOL_USERS_MAX, [POOL_HOSTS] = POOL_HOSTS_MAX};
 
 // Of the loop that this thread runs.
 static _Thread_local struct {
         ListNode lines[_POOL_SHARES];
         ListNode running; // PoolWork.link
-        unsigned n_running[_POOL_SHARES], n_all;
+        unsigned n_running[_POOL_SHARES], n_ours;
 } pool;
 
 static bool is_running_for(const void *of) {
@@ -39,9 +39,15 @@ static PoolWork *next_of(const ListNode *line) {
         return list_is_empty(line) ? NULL : CONTAINER_OF(line->next, PoolWork, link);
 }
 
+// What may hang has threads of its own.
+static bool is_ours(PoolShare share) {
+        return share != POOL_USERS && share != POOL_HOSTS;
+}
+
 static PoolWork *next(void) {
-        for (unsigned i = 0; pool.n_all < POOL_OURS && i < _POOL_SHARES; i++) {
-                PoolWork *w = pool.n_running[i] < most[i] ? next_of(&pool.lines[i]) : NULL;
+        for (unsigned i = 0; i < _POOL_SHARES; i++) {
+                bool may = pool.n_running[i] < most[i] && (!is_ours(i) || pool.n_ours < POOL_OURS);
+                PoolWork *w = may ? next_of(&pool.lines[i]) : NULL;
 
                 if (w)
                         return w;
@@ -64,7 +70,7 @@ static void go_on(void) {
                 list_unlink(&w->link);
                 list_append(&pool.running, &w->link);
                 pool.n_running[w->share]++;
-                pool.n_all++;
+                pool.n_ours += is_ours(w->share);
                 if (uv_queue_work(w->loop, &w->work, on_work, on_worked) < 0)
                         abort(); // only for a NULL callback
         }
@@ -75,7 +81,7 @@ static void on_worked(uv_work_t *work, int status) {
 
         list_unlink(&w->link);
         pool.n_running[w->share]--;
-        pool.n_all--;
+        pool.n_ours -= is_ours(w->share);
         go_on(); // before `done`, which may take its time
         w->done(w);
 }

@@ -18,13 +18,13 @@ bool work_queue_is_busy(const WorkQueue *q) {
         return q->running;
 }
 
-static void on_work(uv_work_t *work) {
+static void on_work(PoolWork *work) {
         WorkItem *item = CONTAINER_OF(work, WorkQueue, work)->running;
 
         item->run(item);
 }
 
-static void on_worked(uv_work_t *work, int status);
+static void on_worked(PoolWork *work);
 
 static void go_on(WorkQueue *q) {
         while (!q->running && !list_is_empty(&q->waiting)) {
@@ -36,12 +36,11 @@ static void go_on(WorkQueue *q) {
                         q->running = NULL;
                         continue;
                 }
-                if (uv_queue_work(q->loop, &q->work, on_work, on_worked) < 0)
-                        abort(); // only for a NULL callback
+                pool_add(q->loop, &q->work, POOL_CLUSTER, on_work, on_worked);
         }
 }
 
-static void on_worked(uv_work_t *work, int status) {
+static void on_worked(PoolWork *work) {
         WorkQueue *q = CONTAINER_OF(work, WorkQueue, work);
         WorkItem *item = q->running;
 

@@ -15,13 +15,12 @@
 #include "heap.h"
 #include "log.h"
 #include "manager-helper.h"
+#include "pool.h"
 #include "run.h"
 #include "start-failure.h"
 #include "str.h"
 #include "uvx.h"
 
-// Names of hosts may hang in half of them (libuv's rule), names of users in AUTHOR_FLYING_MAX: one is left for the disk.
-#define POOL_THREADS "6"
 
 static void help(bool user) {
         _cleanup_free_ char *keys = config_describe(user);
@@ -127,6 +126,13 @@ static int find_paths(const Arguments *a, RunOptions *run, char **ret_why) {
         return r;
 }
 
+static void set_pool_size(void) {
+        char text[16];
+
+        str_fit(text, sizeof(text), "%d", POOL_THREADS);
+        setenv("UV_THREADPOOL_SIZE", text, 0);
+}
+
 int main(int argc, char **argv) {
         static RunOptions run; // as long as the process
         _cleanup_free_ char *why = NULL;
@@ -135,7 +141,7 @@ int main(int argc, char **argv) {
 
         if (argc > 2 && streq(argv[1], "--manager-helper")) // executed by ourselves, see manager-helper.h
                 return manager_helper_main(argc - 2, argv + 2);
-        setenv("UV_THREADPOOL_SIZE", POOL_THREADS, 0);
+        set_pool_size();
         heap_tune();
         signal(SIGPIPE, SIG_IGN);
         if (!read_arguments(argc, argv, &arguments))

@@ -23,6 +23,7 @@
 #include "http-headers.h"
 #include "http-private.h"
 #include "message.h"
+#include "pool.h"
 #include "str.h"
 #include "uvx.h"
 
@@ -55,7 +56,7 @@ struct HttpState {
         size_t n_parts;
         HttpVersion *newest;
         ClusterCopy *copy; // the worker's, while there is one
-        uv_work_t work;
+        PoolWork work;
         StateWork todo;
 };
 
@@ -132,7 +133,7 @@ static HttpState *state_new(HttpApi *a, Account *own, const char *since) {
         s->api = a;
         s->own = own;
         s->changes = since;
-        s->work.data = s;
+        s->work.work.data = s;
         list_init(&s->waiting);
         if (since)
                 (void) str_copy(s->text, sizeof(s->text), since); // it was parsed
@@ -250,8 +251,8 @@ static int judge_size(const HttpState *s) {
         return cluster_copy_bytes(s->copy) > most_of(s) ? -E2BIG : is_full(s) ? -EBUSY : 0;
 }
 
-static void run(uv_work_t *work) {
-        HttpState *s = work->data;
+static void run(PoolWork *work) {
+        HttpState *s = work->work.data;
         int r = judge_size(s);
 
         for (size_t i = 0; i < s->todo.n_parts && r == 0; i++) {
@@ -264,8 +265,8 @@ static void run(uv_work_t *work) {
         s->todo.error = r;
 }
 
-static void on_ran(uv_work_t *work, int status) {
-        HttpState *s = work->data;
+static void on_ran(PoolWork *work) {
+        HttpState *s = work->work.data;
 
         s->working = false;
         drop_parts(s, &s->todo.parts, &s->todo.n_parts);
@@ -292,7 +293,7 @@ static void hand_over(HttpState *s) {
         s->todo.cursor = s->cursor;
         s->all = false;
         s->working = true;
-        (void) uv_queue_work(s->api->async.loop, &s->work, run, on_ran); // it fails only without a function
+        pool_add(s->api->async.loop, &s->work, POOL_GUESTS, run, on_ran);
         if (s->paused) {
                 s->paused = false;
                 ask(s);

@@ -28,6 +28,7 @@
 #include "message.h"
 #include "oom.h"
 #include "open-jobs.h"
+#include "pool.h"
 #include "registry.h"
 #include "scheduler.h"
 #include "tables.h"
@@ -41,7 +42,7 @@ typedef struct RetiredHost {
 } RetiredHost;
 
 typedef struct RetiredTables {
-        uv_work_t work;
+        PoolWork work;
         Leader *leader;
         NameTable units;
         Map nodes, budgets, seen_specs, jobs;
@@ -76,7 +77,7 @@ static void free_job(void *value) {
         open_job_discard(value);
 }
 
-static void free_tables(uv_work_t *work) {
+static void free_tables(PoolWork *work) {
         RetiredTables *t = CONTAINER_OF(work, RetiredTables, work);
 
         name_table_done_with(&t->units, free_unit);
@@ -98,7 +99,7 @@ static void free_tables(uv_work_t *work) {
 
 // ------------------------------------------------------------------------------------------------ on the loop
 
-static void on_freed(uv_work_t *work, int status) {
+static void on_freed(PoolWork *work) {
         RetiredTables *t = CONTAINER_OF(work, RetiredTables, work);
         Leader *l = t->leader;
 
@@ -125,7 +126,6 @@ static void take_from_hosts(RetiredTables *t) {
 
 void retired_tables_take(Leader *l) {
         RetiredTables *t = oom_checked(calloc(1, sizeof(*t)));
-        int error;
 
         assert(l->calls_by_id.count == 0 && l->n_wait_items == 0 && list_is_empty(&l->rollouts));
         t->leader = l;
@@ -145,8 +145,7 @@ void retired_tables_take(Leader *l) {
         l->dependencies = (Dependencies){};
         t->places = scheduler_close(l);
         take_from_hosts(t);
-        error = uv_queue_work(l->config.loop, &t->work, free_tables, on_freed);
-        assert(error == 0); // it fails only without a function
+        pool_add(l->config.loop, &t->work, POOL_LATER, free_tables, on_freed);
         l->n_retired++;
         l->n_outside++;
 }

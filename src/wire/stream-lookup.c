@@ -4,16 +4,23 @@
 // is not found fails the stream like an address that does not answer.
 //
 // A look-up that a thread works on cannot be called back and may take as long as the resolver's patience, so
-// it has memory of its own, which outlives a stream that is closed meanwhile. libuv lets look-ups have half
-// of the pool's threads at most: those that write the log are never all taken.
+// it has memory of its own, which outlives a stream that is closed meanwhile. Look-ups have a share of the pool's threads
+// (POOL_HOSTS), so that nothing else waits for them.
 #include <errno.h>
+#include <netdb.h>
 #include <stdio.h>
 
+#include "pool.h"
+#include "str.h"
 #include "stream-internal.h"
 
 struct StreamLookup {
-        uv_getaddrinfo_t request;
+        PoolWork work;
         Stream *stream; // NULL: closed since
+        _Atomic bool forgotten; // then nobody need look
+        struct addrinfo *found;
+        int error; // EAI_*
+        char name[STREAM_NAME_MAX + 1];
 };
 
 uint16_t stream_address_text(const struct sockaddr *from, char ret[STREAM_ADDRESS_SIZE]) {
@@ -47,17 +54,25 @@ static struct addrinfo *choose(struct addrinfo *found) {
         return a;
 }
 
-static void on_looked_up(uv_getaddrinfo_t *request, int status, struct addrinfo *found) {
-        StreamLookup *l = request->data;
+static void run_lookup(PoolWork *w) {
+        StreamLookup *l = CONTAINER_OF(w, StreamLookup, work);
+        struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
+
+        l->error = l->forgotten ? EAI_AGAIN : getaddrinfo(l->name, NULL, &hints, &l->found);
+}
+
+static void on_looked_up(PoolWork *w) {
+        StreamLookup *l = CONTAINER_OF(w, StreamLookup, work);
+        struct addrinfo *found = l->found;
+        int error = l->error;
         Stream *s = l->stream;
         struct addrinfo *a;
 
         free(l);
         if (s)
                 s->lookup = NULL;
-        if (s && (status < 0 || !found))
-                stream_fail(s, -EADDRNOTAVAIL, false, "the name was not found: %s",
-                            uv_strerror(status < 0 ? status : UV_EAI_NODATA));
+        if (s && (error != 0 || !found))
+                stream_fail(s, -EADDRNOTAVAIL, false, "the name was not found: %s", gai_strerror(error ?: EAI_NODATA));
         else if (s) {
                 a = choose(found);
                 if (a->ai_family == AF_INET6)
@@ -67,25 +82,21 @@ static void on_looked_up(uv_getaddrinfo_t *request, int status, struct addrinfo 
                 (void) stream_address_text(a->ai_addr, s->peer.address);
                 stream_connect(s, a->ai_addr);
         }
-        uv_freeaddrinfo(found);
+        if (found)
+                freeaddrinfo(found);
 }
 
 void stream_lookup(Stream *s, const char *name) {
-        struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
         StreamLookup *l = calloc(1, sizeof(*l));
-        int r = UV_ENOMEM;
 
-        if (l) {
-                l->stream = s;
-                l->request.data = l;
-                r = uv_getaddrinfo(s->handle.loop, &l->request, on_looked_up, name, NULL, &hints);
-        }
-        if (r == 0) {
-                s->lookup = l;
+        if (!l) {
+                stream_fail(s, -EADDRNOTAVAIL, false, "the name was not found: %s", strerror(ENOMEM));
                 return;
         }
-        free(l);
-        stream_fail(s, -EADDRNOTAVAIL, false, "the name was not found: %s", uv_strerror(r));
+        l->stream = s;
+        (void) str_copy(l->name, sizeof(l->name), name); // it fits: stream_dial()
+        s->lookup = l;
+        pool_add(s->handle.loop, &l->work, POOL_HOSTS, run_lookup, on_looked_up);
 }
 
 void stream_lookup_forget(Stream *s) {
@@ -94,5 +105,5 @@ void stream_lookup_forget(Stream *s) {
         if (!l)
                 return;
         l->stream = NULL;
-        (void) uv_cancel((uv_req_t *) &l->request); // those that have not begun come back at once
+        l->forgotten = true;
 }

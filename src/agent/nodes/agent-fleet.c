@@ -24,6 +24,7 @@
 #include "array.h"
 #include "clock.h"
 #include "log.h"
+#include "pool.h"
 #include "process-name.h"
 #include "str.h"
 #include "unit-name.h"
@@ -38,7 +39,7 @@ enum {
 static const char default_directory[] = "/run/fleet/units";
 
 typedef struct Search {
-        uv_work_t work;
+        PoolWork work;
         AgentNode *node;
         char *from, *unit_dir; // fleet's directory, and systemd's
         char **names;
@@ -83,7 +84,7 @@ static int read_names(Search *s, DIR *stream, int dir) {
         return r;
 }
 
-static void run_search(uv_work_t *work) {
+static void run_search(PoolWork *work) {
         Search *s = CONTAINER_OF(work, Search, work);
         DIR *stream = opendir(s->from);
         int dir = stream ? open(s->unit_dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -197,7 +198,7 @@ static void has_ended(Agent *a) {
         fleet->unsaid = false;
 }
 
-static void on_searched(uv_work_t *work, int status) {
+static void on_searched(PoolWork *work) {
         Search *s = CONTAINER_OF(work, Search, work);
         AgentNode *node = s->node;
 
@@ -245,8 +246,7 @@ void agent_fleet_drain(Agent *a) {
                 return;
         fleet->searching = true;
         a->system->n_open++;
-        if (uv_queue_work(a->loop, &s->work, run_search, on_searched) < 0)
-                abort(); // only for a NULL callback
+        pool_add(a->loop, &s->work, POOL_CLUSTER, run_search, on_searched);
 }
 
 bool agent_fleet_is_known(const Agent *a) {

@@ -11,6 +11,7 @@
 #include "agent-fence.h"
 #include "clock.h"
 #include "log.h"
+#include "pool.h"
 
 typedef struct Batch {
         ListNode link;
@@ -19,7 +20,7 @@ typedef struct Batch {
 } Batch;
 
 typedef struct FenceSave {
-        uv_work_t work;
+        PoolWork work;
         Agent *agent;
         Fence fence;
         int error;
@@ -105,13 +106,13 @@ void agent_on_orders(Agent *a, const Argosy__ToHost *m) {
 
 // ---- saving
 
-static void run_save(uv_work_t *work) {
+static void run_save(PoolWork *work) {
         FenceSave *s = CONTAINER_OF(work, FenceSave, work);
 
         s->error = fence_save(s->agent->state_dir, &s->fence);
 }
 
-static void on_saved(uv_work_t *work, int status) {
+static void on_saved(PoolWork *work) {
         FenceSave *s = CONTAINER_OF(work, FenceSave, work);
         Agent *a = s->agent;
 
@@ -139,8 +140,7 @@ static void start_save(Agent *a) {
         }
         s->agent = a;
         s->fence = a->fence_queued;
-        if (uv_queue_work(a->loop, &s->work, run_save, on_saved) < 0)
-                abort(); // only for a NULL callback
+        pool_add(a->loop, &s->work, POOL_CLUSTER, run_save, on_saved);
         a->fence_saving = true;
         a->n_open++;
 }

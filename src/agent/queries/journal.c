@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "log.h"
+#include "pool.h"
 #include "uvx.h"
 
 struct JournalReader {
-        uv_work_t work;
+        PoolWork work;
         uv_poll_t poll;
         uv_loop_t *loop;
         JournalOps ops;
@@ -34,7 +35,7 @@ struct JournalReader {
 
 // ---- in the pool
 
-static void run_read(uv_work_t *work) {
+static void run_read(PoolWork *work) {
         JournalReader *r = CONTAINER_OF(work, JournalReader, work);
 
         r->result = 0;
@@ -45,7 +46,7 @@ static void run_read(uv_work_t *work) {
                 r->result = journal_source_read(r->source, &r->lines, &r->n);
 }
 
-static void run_close(uv_work_t *work) {
+static void run_close(PoolWork *work) {
         JournalReader *r = CONTAINER_OF(work, JournalReader, work);
 
         r->source = journal_source_close(r->source);
@@ -76,7 +77,7 @@ static int wait_for_more(JournalReader *r) {
         return uvx_errno(uv_poll_start(&r->poll, UV_READABLE, on_readable));
 }
 
-static void on_read(uv_work_t *work, int status) {
+static void on_read(PoolWork *work) {
         JournalReader *r = CONTAINER_OF(work, JournalReader, work);
         int e = r->result;
 
@@ -108,8 +109,7 @@ static void next_read(JournalReader *r) {
         if (r->held)
                 return;
         r->working = true;
-        if (uv_queue_work(r->loop, &r->work, run_read, on_read) < 0)
-                abort(); // only for a NULL callback
+        pool_add(r->loop, &r->work, POOL_GUESTS, run_read, on_read);
 }
 
 int journal_reader_new(uv_loop_t *loop, const JournalQuestion *q, const JournalOps *ops, void *userdata,
@@ -178,7 +178,7 @@ static void on_poll_closed(uv_handle_t *handle) {
         close_step(r);
 }
 
-static void on_source_closed(uv_work_t *work, int status) {
+static void on_source_closed(PoolWork *work) {
         JournalReader *r = CONTAINER_OF(work, JournalReader, work);
 
         r->working = false;
@@ -195,8 +195,7 @@ static void close_step(JournalReader *r) {
         }
         if (!r->closed_source) {
                 r->closed_source = r->working = true;
-                if (uv_queue_work(r->loop, &r->work, run_close, on_source_closed) < 0)
-                        abort(); // only for a NULL callback
+                pool_add(r->loop, &r->work, POOL_GUESTS, run_close, on_source_closed);
                 return;
         }
         reader_free(r);

@@ -24,6 +24,7 @@
 #include "buf.h"
 #include "clock.h"
 #include "files-pace.h"
+#include "pool.h"
 #include "process-name.h"
 #include "str.h"
 #include "unit-name.h"
@@ -49,7 +50,7 @@ typedef struct FileItem {
 } FileItem;
 
 typedef struct FileBatch {
-        uv_work_t work;
+        PoolWork work;
         AgentNode *node;
         FileItem **items;
         size_t n;
@@ -179,7 +180,7 @@ static void give_back(FileBatch *b) {
         }
 }
 
-static void run_batch(uv_work_t *work) {
+static void run_batch(PoolWork *work) {
         FileBatch *b = CONTAINER_OF(work, FileBatch, work);
         int r;
 
@@ -341,7 +342,7 @@ static void batch_done(FileBatch *b) {
         agent_node_close_step(node);
 }
 
-static void on_batch(uv_work_t *work, int status) {
+static void on_batch(PoolWork *work) {
         batch_done(CONTAINER_OF(work, FileBatch, work));
 }
 
@@ -444,8 +445,7 @@ void agent_files_start(AgentNode *node) {
                         on_helper_done(r, NULL, b);
                 return;
         }
-        if (uv_queue_work(node->agent->loop, &b->work, run_batch, on_batch) < 0)
-                abort(); // only for a NULL callback
+        pool_add(node->agent->loop, &b->work, POOL_CLUSTER, run_batch, on_batch);
 }
 
 void agent_files_fail(AgentNode *node, int error) {

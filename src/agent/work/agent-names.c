@@ -22,6 +22,7 @@
 #include "agent-unit.h"
 #include "agent-writer.h"
 #include "message.h"
+#include "pool.h"
 #include "str.h"
 #include "unit-name.h"
 
@@ -30,7 +31,7 @@ enum { NAME_CHECKS_MAX = 64 };
 typedef struct NameCheck {
         ListNode link;     // in AgentNode.name_checks while it waits
         ListNode in_agent; // in Agent.name_checks as long as its leader may hear the answer
-        uv_work_t work;
+        PoolWork work;
         Agent *agent;
         AgentNode *node;
         Argosy__ToHost__Call *call;
@@ -111,7 +112,7 @@ static ProtobufCBinaryData content_of(const Argosy__ToHost__NameCheck *m, const 
         return u->content > 0 && u->content <= m->n_contents ? m->contents[u->content - 1] : (ProtobufCBinaryData){};
 }
 
-static void run(uv_work_t *work) {
+static void run(PoolWork *work) {
         NameCheck *c = CONTAINER_OF(work, NameCheck, work);
         const Argosy__ToHost__NameCheck *m = c->call->names;
 
@@ -187,7 +188,7 @@ static void on_looked(NameCheck *c) {
         step_done(c);
 }
 
-static void on_work_done(uv_work_t *work, int status) {
+static void on_work_done(PoolWork *work) {
         on_looked(CONTAINER_OF(work, NameCheck, work));
 }
 
@@ -245,8 +246,8 @@ void agent_names_start(AgentNode *node) {
         agent_node_begin_writing(node);
         if (!node->dir)
                 ask_helper(c);
-        else if (uv_queue_work(node->agent->loop, &c->work, run, on_work_done) < 0)
-                abort(); // only for a NULL callback
+        else
+                pool_add(node->agent->loop, &c->work, POOL_CLUSTER, run, on_work_done);
 }
 
 static bool names_are_good(const Argosy__ToHost__NameCheck *m) {

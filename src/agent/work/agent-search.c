@@ -20,12 +20,13 @@
 #include "clock.h"
 #include "foreign-search.h"
 #include "log.h"
+#include "pool.h"
 #include "str.h"
 #include "unit-name.h"
 #include "unit-search.h"
 
 typedef struct SearchJob {
-        uv_work_t work;
+        PoolWork work;
         AgentNode *node;
         size_t n;
         Argosy__LoadState *loads;
@@ -140,7 +141,7 @@ static void take_names(AgentNode *node, SearchJob *j) {
 
 // ---- looking
 
-static void run_search(uv_work_t *work) {
+static void run_search(PoolWork *work) {
         SearchJob *j = CONTAINER_OF(work, SearchJob, work);
 
         j->error = unit_search_run((const char *const *) j->node->search_dirs, j->names, j->n, j->loads);
@@ -177,7 +178,7 @@ static void search_ended(SearchJob *j) {
         agent_node_close_step(node);
 }
 
-static void on_searched(uv_work_t *work, int status) {
+static void on_searched(PoolWork *work) {
         search_ended(CONTAINER_OF(work, SearchJob, work));
 }
 
@@ -216,8 +217,7 @@ static void begin(SearchJob *j) {
                         on_helper_searched(r, j);
                 return;
         }
-        if (uv_queue_work(node->agent->loop, &j->work, run_search, on_searched) < 0)
-                abort(); // only for a NULL callback
+        pool_add(node->agent->loop, &j->work, POOL_CLUSTER, run_search, on_searched);
 }
 
 uint64_t agent_search_due(const AgentNode *node) {

@@ -10,6 +10,7 @@
 #include <malloc.h>
 
 #include "heap.h"
+#include "pool.h"
 
 // As it comes, jemalloc makes four arenas for each processor and keeps a cache of every size class for each
 // thread: speed for programs with many threads that allocate all the time. Here the loop allocates and six
@@ -78,12 +79,12 @@ HeapStats heap_stats(void) {
 
 // ---- the keeper
 
-static void on_release(uv_work_t *work) {
+static void on_release(PoolWork *work) {
         heap_release();
 }
 
-static void on_released(uv_work_t *work, int status) {
-        HeapKeeper *k = work->data;
+static void on_released(PoolWork *work) {
+        HeapKeeper *k = work->work.data;
 
         k->working = false;
 }
@@ -96,14 +97,15 @@ static void on_timer(uv_timer_t *timer) {
                 return;
         k->n_gone = 0;
         flush_thread();
-        k->working = uv_queue_work(k->loop, &k->work, on_release, on_released) == 0;
+        k->working = true;
+        pool_add(k->loop, &k->work, POOL_LATER, on_release, on_released);
 }
 
 void heap_keeper_init(HeapKeeper *k, uv_loop_t *loop, unsigned delay_ms) {
         *k = (HeapKeeper){.loop = loop, .delay_ms = delay_ms};
         uv_timer_init(loop, &k->timer);
         uv_unref((uv_handle_t *) &k->timer);
-        k->timer.data = k->work.data = k;
+        k->timer.data = k->work.work.data = k;
 }
 
 void heap_keeper_note(HeapKeeper *k, size_t n) {

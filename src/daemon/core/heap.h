@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "pool.h"
+
 #include "counter.h"
 
 enum {
@@ -45,7 +47,7 @@ HeapStats heap_stats(void);
 typedef struct HeapKeeper {
         uv_loop_t *loop;
         uv_timer_t timer;
-        uv_work_t work;
+        PoolWork work;
         unsigned delay_ms;
         size_t n_gone;
         bool armed, working;

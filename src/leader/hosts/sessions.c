@@ -35,6 +35,7 @@
 #include "nodes.h"
 #include "oom.h"
 #include "orders.h"
+#include "pool.h"
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
@@ -71,16 +72,16 @@ static void take_the_rest(Leader *l, Host *h); // of its Attach, before what it 
 
 // Of an Attach what nobody takes any more.
 typedef struct RetiredAttach {
-        uv_work_t work;
+        PoolWork work;
         Leader *leader;
         Argosy__ToVoter__Attach *attach;
 } RetiredAttach;
 
-static void free_attach(uv_work_t *work) {
+static void free_attach(PoolWork *work) {
         message_free(CONTAINER_OF(work, RetiredAttach, work)->attach);
 }
 
-static void on_attach_freed(uv_work_t *work, int status) {
+static void on_attach_freed(PoolWork *work) {
         RetiredAttach *a = CONTAINER_OF(work, RetiredAttach, work);
         Leader *l = a->leader;
 
@@ -91,12 +92,10 @@ static void on_attach_freed(uv_work_t *work, int status) {
 
 static void retire_attach(Leader *l, Argosy__ToVoter__Attach *attach) {
         RetiredAttach *a = oom_checked(calloc(1, sizeof(*a)));
-        int error;
 
         a->leader = l;
         a->attach = attach;
-        error = uv_queue_work(l->config.loop, &a->work, free_attach, on_attach_freed);
-        assert(error == 0); // it fails only without a function
+        pool_add(l->config.loop, &a->work, POOL_LATER, free_attach, on_attach_freed);
         l->n_retired++;
         l->n_outside++;
 }

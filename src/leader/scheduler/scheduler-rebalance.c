@@ -16,6 +16,7 @@
 // left. The leader is not closed before. Nobody else's search begins before either, so there is one copy at a time.
 #include "cluster-state.h"
 #include "oom.h"
+#include "pool.h"
 #include "rebalance.h"
 #include "registry.h"
 #include "scheduler-private.h"
@@ -31,7 +32,7 @@ struct SchedulerRebalance {
         uint64_t *revisions; // by unit; 0: it stays
         uint32_t n_units, n_asked;
         uint32_t *nodes; // by node of the copy: its number in the log
-        uv_work_t work;
+        PoolWork work;
         atomic_bool stopped; // nobody wants the result
         Placement *copy;
         RebalanceRules rules;
@@ -77,7 +78,7 @@ static bool might_move(uint32_t unit, void *userdata) {
         return unit < r->n_units && r->revisions[unit] != 0;
 }
 
-static void search(uv_work_t *work) {
+static void search(PoolWork *work) {
         SchedulerRebalance *r = CONTAINER_OF(work, SchedulerRebalance, work);
 
         rebalance_plan(r->copy, &r->rules, &r->moves, &r->n_moves, &r->more);
@@ -86,7 +87,7 @@ static void search(uv_work_t *work) {
 
 // ------------------------------------------------------------------------------------------------ on the loop
 
-static void on_found(uv_work_t *work, int status) {
+static void on_found(PoolWork *work) {
         SchedulerRebalance *r = CONTAINER_OF(work, SchedulerRebalance, work);
         Leader *l = r->leader;
 
@@ -101,7 +102,6 @@ static void on_found(uv_work_t *work, int status) {
 static void begin_search(SchedulerRebalance *r) {
         Leader *l = r->leader;
         const SchedulerTables *t = l->places;
-        int error;
 
         r->nodes = oom_checked(calloc(t->n_nodes + 1, sizeof *r->nodes));
         for (size_t i = 0; i < t->n_nodes; i++)
@@ -110,8 +110,7 @@ static void begin_search(SchedulerRebalance *r) {
         r->rules.may_move = might_move;
         r->rules.userdata = r;
         r->rules.stopped = &r->stopped;
-        error = uv_queue_work(l->config.loop, &r->work, search, on_found);
-        assert(error == 0); // it fails only without a function
+        pool_add(l->config.loop, &r->work, POOL_GUESTS, search, on_found);
         r->phase = SEARCHING;
         l->searching = true;
         l->n_outside++;

@@ -40,12 +40,13 @@
 #include "array.h"
 #include "clock.h"
 #include "log.h"
+#include "pool.h"
 #include "raft-store.h"
 
 enum { SNAPSHOT_RETRY_MS = 1000 };
 
 struct Taking {
-        uv_work_t work;
+        PoolWork work;
         RaftStore *owner;
         const StoreOps *ops;
         bool working; // a worker has it
@@ -115,12 +116,12 @@ static void tell(Taking *t) {
                 drain_mark(&s->drain); // the close may wait for this
 }
 
-static void on_free(uv_work_t *work) {
-        free_pieces(work->data);
+static void on_free(PoolWork *work) {
+        free_pieces(work->work.data);
 }
 
-static void on_freed(uv_work_t *work, int status) {
-        Taking *t = work->data;
+static void on_freed(PoolWork *work) {
+        Taking *t = work->work.data;
 
         t->working = false;
         tell(t);
@@ -131,10 +132,12 @@ static void end(Taking *t, int status) {
         RaftStore *s = t->owner;
 
         t->status = status;
-        if (!s->raft_closing && uv_queue_work(s->loop, &t->work, on_free, on_freed) == 0)
-                t->working = true;
-        else
+        if (s->raft_closing) {
                 tell(t);
+                return;
+        }
+        t->working = true;
+        pool_add(s->loop, &t->work, POOL_CLUSTER, on_free, on_freed);
 }
 
 // ---- writing
@@ -208,8 +211,8 @@ static int next_piece(Taking *t) {
 }
 
 // Worker thread: touches nothing but this and what the snapshot reaches.
-static void on_encode(uv_work_t *work) {
-        Taking *t = work->data;
+static void on_encode(PoolWork *work) {
+        Taking *t = work->work.data;
 
         t->result = next_piece(t);
 }
@@ -222,14 +225,14 @@ static bool may_go_on(const Taking *t) {
         return is_wanted(t) && !(t->ops->snapshot_is_cut && t->ops->snapshot_is_cut(t->snapshot));
 }
 
-static void on_encoded(uv_work_t *work, int status) {
-        Taking *t = work->data;
+static void on_encoded(PoolWork *work) {
+        Taking *t = work->work.data;
         RaftStore *s = t->owner;
 
         t->working = false;
-        if (t->result == STORE_SNAPSHOT_MORE && may_go_on(t) &&
-            uv_queue_work(s->loop, &t->work, on_encode, on_encoded) == 0) {
+        if (t->result == STORE_SNAPSHOT_MORE && may_go_on(t)) {
                 t->working = true;
+                pool_add(s->loop, &t->work, POOL_CLUSTER, on_encode, on_encoded);
                 return;
         }
         release(t);
@@ -273,7 +276,7 @@ int raft_snapshot_take(struct raft_fsm *fsm, struct raft_buffer *ret_bufs[], uns
         }
         t->owner = s;
         t->ops = s->store.ops;
-        t->work.data = t;
+        t->work.work.data = t;
         t->at = s->compaction;
         t->taken_us = clock_monotonic_us();
         s->taking = t;
@@ -290,11 +293,8 @@ int raft_snapshot_put(RaftStore *s, unsigned trailing, struct raft_io_snapshot_p
         t->req = req;
         t->whole = *snapshot;
         t->done = done;
-        if (uv_queue_work(s->loop, &t->work, on_encode, on_encoded) < 0) {
-                s->taking = taking_free(t);
-                return RAFT_NOMEM;
-        }
         t->working = true;
+        pool_add(s->loop, &t->work, POOL_CLUSTER, on_encode, on_encoded);
         return 0;
 }
 

@@ -128,7 +128,7 @@ static int take_message(BusInput *i, BusSignal *ret) {
 
         if (r < 0)
                 return r;
-        if (head.total > i->max)
+        if (head.total > i->max || (head.type == BUS_TYPE_SIGNAL && i->max < BUS_BYTES_MAX && head.total > BUS_INPUT_SIGNAL_MAX))
                 return -EMSGSIZE;
         if (head.type == BUS_TYPE_SIGNAL && i->in.len - i->at < head.total)
                 return BUS_INPUT_NOTHING;

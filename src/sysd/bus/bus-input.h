@@ -15,6 +15,7 @@
 
 enum {
         BUS_INPUT_READ_BYTES = 64 * 1024, // at a time
+        BUS_INPUT_SIGNAL_MAX = 512 * 1024, // of a signal of a manager whose messages have a limit: to look at it takes a millisecond
         BUS_INPUT_LINE_MAX = 1024,        // bytes of a line, while it is agreed who talks to whom
 };
 

@@ -10,7 +10,9 @@
 //   as                 joined by blanks
 //   ay                 hexadecimal digits
 //   Job (uo)           its number, left out if 0
-// Others are left out.
+// Others are left out. Of a text that is longer than PROPERTY_TEXT_MAX the beginning is shown, with "..." behind it: whose manager it is may be anybody, and
+// a message of his has room for millions of bytes. Behind a list of strings that is longer, and behind PROPERTIES_MAX of them, nothing is read:
+// to find the end of the list would take as long.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -96,7 +98,7 @@ static int format_basic(sd_bus_message *m, const char *name, char type, Buf *ret
         case 's':
         case 'o':
         case 'g':
-                return buf_printf(ret, "%s", v.s);
+                return buf_append(ret, v.s, strnlen(v.s, PROPERTY_TEXT_MAX + 1));
         case 'b':
                 return buf_printf(ret, "%s", v.b ? "yes" : "no");
         case 'y':
@@ -125,9 +127,13 @@ static int format_strings(sd_bus_message *m, Buf *ret) {
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_read_basic(m, 's', &s)) > 0) {
-                r = buf_printf(ret, "%s%s", space, s);
+                r = buf_append(ret, space, strlen(space));
+                if (r >= 0)
+                        r = buf_append(ret, s, strnlen(s, PROPERTY_TEXT_MAX + 1));
                 if (r < 0)
                         return r;
+                if (ret->len > PROPERTY_TEXT_MAX)
+                        return -EOVERFLOW;
                 space = " ";
         }
         return r < 0 ? r : sd_bus_message_exit_container(m);
@@ -138,7 +144,7 @@ static int format_bytes(sd_bus_message *m, Buf *ret) {
         size_t n;
         int r = sd_bus_message_read_array(m, 'y', (const void **) &bytes, &n);
 
-        for (size_t i = 0; i < n && r >= 0; i++)
+        for (size_t i = 0; r >= 0 && i < n && ret->len <= PROPERTY_TEXT_MAX; i++)
                 r = buf_printf(ret, "%02x", bytes[i]);
         return r;
 }
@@ -202,6 +208,15 @@ void properties_free(Argosy__Response__Property **properties, size_t n) {
         free(properties);
 }
 
+static int cut(Buf *value) {
+        if (value->len <= PROPERTY_TEXT_MAX)
+                return 0;
+        value->len = PROPERTY_TEXT_MAX;
+        while (value->len > 0 && (value->data[value->len] & 0xc0) == 0x80) // in the middle of a character
+                value->len--;
+        return buf_append(value, "...", 3);
+}
+
 static int add_property(Argosy__Response__Property ***list, size_t *n, const char *name, Buf *value) {
         if (ARRAY_RESERVE(*list, *n + 1) < 0)
                 return -ENOMEM;
@@ -217,15 +232,22 @@ static int read_all(sd_bus_message *reply, Argosy__Response__Property ***list, s
 
         if (r < 0)
                 return r;
-        while ((r = sd_bus_message_enter_container(reply, 'e', "sv")) > 0) {
+        while (*n < PROPERTIES_MAX && (r = sd_bus_message_enter_container(reply, 'e', "sv")) > 0) {
                 _cleanup_buf_ Buf value = {};
                 const char *name;
+                bool endless;
 
                 r = sd_bus_message_read_basic(reply, 's', &name);
                 if (r >= 0)
                         r = format_variant(reply, name, &value);
-                if (r > 0)
-                        r = add_property(list, n, name, &value);
+                endless = r == -EOVERFLOW;
+                if (r > 0 || endless) {
+                        r = cut(&value);
+                        if (r >= 0)
+                                r = add_property(list, n, name, &value);
+                }
+                if (r >= 0 && endless)
+                        return 0;
                 if (r >= 0)
                         r = sd_bus_message_exit_container(reply);
                 if (r < 0)

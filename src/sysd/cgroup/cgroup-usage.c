@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "list.h"
 #include "map.h"
+#include "pool.h"
 #include "uvx.h"
 
 enum {
@@ -44,7 +45,7 @@ typedef struct Item {
 
 typedef struct Reading { // in one piece with what it points to
         ListNode link;   // in u->waiting or u->running
-        uv_work_t work;
+        PoolWork work;
         CgroupUsage *usage;
         uint64_t number;
         CgroupUsageDone done; // NULL: cancelled
@@ -177,7 +178,7 @@ static void maybe_closed(CgroupUsage *u) {
 }
 
 // In the pool.
-static void run(uv_work_t *work) {
+static void run(PoolWork *work) {
         Reading *r = CONTAINER_OF(work, Reading, work);
 
         for (size_t i = 0; i < r->n; i++) {
@@ -189,7 +190,7 @@ static void run(uv_work_t *work) {
         }
 }
 
-static void on_back(uv_work_t *work, int status) {
+static void on_back(PoolWork *work) {
         Reading *r = CONTAINER_OF(work, Reading, work);
         CgroupUsage *u = r->usage;
 
@@ -215,8 +216,7 @@ static void start(CgroupUsage *u, Reading *r) {
         list_append(&u->running, &r->link);
         u->n_waiting--;
         u->n_running++;
-        if (uv_queue_work(u->loop, &r->work, run, on_back) < 0)
-                assert(false); // it has no other reason to fail than a missing callback
+        pool_add(u->loop, &r->work, POOL_GUESTS, run, on_back);
 }
 
 static void pump(CgroupUsage *u) {

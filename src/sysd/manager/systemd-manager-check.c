@@ -25,6 +25,7 @@
 #include "cgroup-path.h"
 #include "clock.h"
 #include "log.h"
+#include "pool.h"
 #include "systemd-manager-private.h"
 
 enum {
@@ -205,7 +206,7 @@ void manager_walk_free(CheckWalk *walk) {
         free(walk);
 }
 
-static void run_walk(uv_work_t *work) {
+static void run_walk(PoolWork *work) {
         CheckWalk *walk = CONTAINER_OF(work, CheckWalk, work);
         uint64_t begin = uv_hrtime();
         char root[CGROUP_PATH_MAX];
@@ -217,7 +218,7 @@ static void run_walk(uv_work_t *work) {
         walk->took_us = (uv_hrtime() - begin) / 1000;
 }
 
-static void on_walked(uv_work_t *work, int status) {
+static void on_walked(PoolWork *work) {
         CheckWalk *walk = CONTAINER_OF(work, CheckWalk, work);
         SystemdManager *m = walk->manager;
 
@@ -240,11 +241,11 @@ static int start_walk(SystemdManager *m) {
         walk->manager = m;
         walk->pid = systemd_manager_pid(m);
         walk->root = m->cgroup_root ? strdup(m->cgroup_root) : NULL;
-        if ((m->cgroup_root && !walk->root) ||
-            uv_queue_work(m->loop, &walk->work, run_walk, on_walked) < 0) {
+        if (m->cgroup_root && !walk->root) {
                 manager_walk_free(walk);
                 return -ENOMEM;
         }
+        pool_add(m->loop, &walk->work, POOL_CLUSTER, run_walk, on_walked);
         manager_ref(m);
         m->walk = walk;
         m->walked = false;

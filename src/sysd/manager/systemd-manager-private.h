@@ -23,6 +23,7 @@
 //   LoadItem, ...    likewise
 //   BusLink          one connection
 
+#include "pool.h"
 #include "bus-link.h"
 #include "fair-queue.h"
 #include "list.h"
@@ -129,7 +130,7 @@ typedef struct Inspection {
 
 // One look at the control groups, in the pool.
 typedef struct CheckWalk {
-        uv_work_t work;
+        PoolWork work;
         SystemdManager *manager;
         char *root; // NULL: that of process `pid`
         int pid, error;

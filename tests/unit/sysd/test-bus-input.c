@@ -266,6 +266,23 @@ static void what_sd_bus_does_not_take_waits(void **state) {
         assert_memory_equal(passed.data, b.data, passed.len);
 }
 
+// A list of thousands of units is an answer. Whoever sends a signal as long wants to hold us up; a manager that is ours may.
+static void a_signal_is_no_list(void **state) {
+        static const uint64_t max[] = {8 * 1024 * 1024, BUS_BYTES_MAX};
+
+        for (size_t i = 0; i < 2; i++) {
+                _cleanup_buf_ Buf b = {};
+
+                input = bus_input_free(input);
+                close(sd_bus);
+                assert_int_equal(bus_input_new(pairs[0], max[i], &input, &sd_bus), 0);
+                put_text(&b, "OK\r\n");
+                put_head(&b, true, BUS_TYPE_SIGNAL, 1, 64, BUS_INPUT_SIGNAL_MAX);
+                assert_int_equal(send(manager, b.data, b.len, MSG_DONTWAIT), b.len);
+                assert_int_equal(read_all(), i == 0 ? -EMSGSIZE : 0);
+        }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         const struct CMUnitTest tests[] = {
@@ -275,6 +292,7 @@ int main(void) {
                 TEST(a_number_that_is_missing_was_lost),
                 TEST(the_end_is_told_behind_what_came_before),
                 TEST(what_sd_bus_does_not_take_waits),
+                TEST(a_signal_is_no_list),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

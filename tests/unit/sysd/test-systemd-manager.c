@@ -408,7 +408,7 @@ static void may_be_closed_from_a_callback(void **state) {
 }
 
 static void a_message_has_a_limit(void **state) {
-        enum { LIMIT = 1024 * 1024, LESS = LIMIT - 1024 };
+        enum { LIMIT = 256 * 1024, LESS = LIMIT - 1024 };
         SystemdConfig config = {.loop = &test_loop,
                                 .open_socket = fake_systemd_open,
                                 .open_userdata = fake,

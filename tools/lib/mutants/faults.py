@@ -889,8 +889,8 @@ FAULTS = [
           "if (false)",
           "base/accounts: idle_strangers_keep_nobody_out"),
     Fault("the-log-waits-for-everybody", "src/base/pool.c",
-          "for (unsigned i = 0; pool.n_all < POOL_OURS && i < _POOL_SHARES; i++) {",
-          "for (unsigned i = 0; i < _POOL_SHARES; i++) {",
+          "bool may = pool.n_running[i] < most[i] && (!is_ours(i) || pool.n_ours < POOL_OURS);",
+          "bool may = pool.n_running[i] < most[i];",
           "base/pool: the_log_has_threads_whatever_others_do"),
     Fault("one-guest-has-the-pool", "src/base/pool.c",
           "if (!w->of || !is_running_for(w->of))",
@@ -3546,7 +3546,7 @@ FAULTS = [
 
     # ---- daemon: the heap
     Fault("heap-released-on-the-loop", "src/daemon/core/heap.c",
-          "k->working = uv_queue_work(k->loop, &k->work, on_release, on_released) == 0;",
+          "pool_add(k->loop, &k->work, POOL_LATER, on_release, on_released);",
           "heap_release();",
           "daemon/heap: a_burst_is_given_back_once_and_in_the_pool"),
     Fault("heap-released-for-little", "src/daemon/core/heap.c",

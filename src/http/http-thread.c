@@ -169,18 +169,53 @@ static bool has_host(const HttpCall *call, const char *version) {
         return !streq(version, "HTTP/1.1") || header(call, "Host");
 }
 
-static enum MHD_Result count_length(void *userdata, enum MHD_ValueKind kind, const char *name,
-                                    const char *value) {
-        *(unsigned *) userdata += strcasecmp(name, "Content-Length") == 0;
+typedef struct HeaderCheck {
+        unsigned n_lengths;
+        bool strange;
+} HeaderCheck;
+
+// As RFC 9110 has tokens (5.6.2) and values (5.5).
+static bool is_token(const char *text, size_t len) {
+        static const char marks[] = "!#$%&'*+-.^_`|~";
+
+        for (size_t i = 0; i < len; i++) {
+                char c = text[i];
+                bool alphanumeric = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+
+                if (!alphanumeric && (c == 0 || !strchr(marks, c)))
+                        return false;
+        }
+        return len > 0;
+}
+
+static bool is_field_value(const char *text, size_t len) {
+        for (size_t i = 0; i < len; i++)
+                if (((unsigned char) text[i] < ' ' && text[i] != '\t') || text[i] == 0x7f)
+                        return false;
+        return true;
+}
+
+static enum MHD_Result check_header(void *userdata, enum MHD_ValueKind kind, const char *name, size_t name_len,
+                                    const char *value, size_t value_len) {
+        HeaderCheck *check = userdata;
+
+        check->n_lengths += strcasecmp(name, "Content-Length") == 0;
+        check->strange |= !is_token(name, name_len) || !is_field_value(value ?: "", value ? value_len : 0);
         return MHD_YES;
 }
 
-// Two machines that disagree about where a body ends take a part of it for the next request.
-static bool has_two_ends(const HttpCall *call) {
-        unsigned n = 0;
+// libmicrohttpd lets through what others take for something else, or for nothing: "Content-Length :" of a body that it then takes for the next
+// request.
+static HeaderCheck check_headers(const HttpCall *call) {
+        HeaderCheck check = {};
 
-        (void) MHD_get_connection_values(call->connection, MHD_HEADER_KIND, count_length, &n);
-        return n > 1 || (call->method != HTTP_GET && header(call, "Transfer-Encoding"));
+        (void) MHD_get_connection_values_n(call->connection, MHD_HEADER_KIND, check_header, &check);
+        return check;
+}
+
+// Two machines that disagree about where a body ends take a part of it for the next request.
+static bool has_two_ends(const HttpCall *call, const HeaderCheck *check) {
+        return check->n_lengths > 1 || (call->method != HTTP_GET && header(call, "Transfer-Encoding"));
 }
 
 static const char foreign_origin[] = "a page of another origin changes nothing here";
@@ -282,12 +317,15 @@ static bool takes_body(const HttpCall *call) {
 
 // What has no body is answered when its end has come: a connection on which libmicrohttpd has an answer before that is closed.
 static enum MHD_Result on_headers(HttpCall *call, const char *method, const char *version) {
+        HeaderCheck check = check_headers(call);
         const char *why;
         unsigned status = 0;
 
         call->method = http_method_from_string(method);
         (void) str_copy(call->fleet_method, sizeof(call->fleet_method), method); // "" is as good as one that nobody knows
-        if (has_two_ends(call))
+        if (check.strange)
+                return refuse(call, 400, "the name of a header is no token, or its value has control characters", true);
+        if (has_two_ends(call, &check))
                 return refuse(call, 411, "a body comes with one Content-Length, and not in chunks", true);
         if (call->peer->one_too_many)
                 return refuse(call, 429, "too many connections are open", true);

@@ -499,6 +499,28 @@ static void who_says_a_byte_at_a_time_is_understood(void **state) {
         }
 }
 
+// What stands behind it would be taken for the next request.
+static void a_header_that_is_none_is_refused_before_the_body(void **state) {
+        static const char *const texts[] = {
+                "POST /v1/jobs HTTP/1.1\r\n" HEADERS "Content-Type: application/json\r\nContent-Length : 39\r\n\r\n" GET("/healthz"),
+                "GET /healthz HTTP/1.1\r\n" HEADERS "X Y: 1\r\n\r\n" GET("/healthz"),
+                "GET /healthz HTTP/1.1\r\n" HEADERS "X: \x01\r\n\r\n" GET("/healthz"),
+                "GET /healthz HTTP/1.1\r\n" HEADERS "(): 1\r\n\r\n" GET("/healthz"),
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
+                for (unsigned tcp = 0; tcp < 2; tcp++) {
+                        Client *c = dial(tcp);
+
+                        say(c, texts[i]);
+                        RUN_UNTIL(c->ended);
+                        assert_true(has(c, "HTTP/1.1 400 "));
+                        assert_int_equal(count(c, "HTTP/1.1 "), 1);
+                        assert_int_equal(count(c, "ok\n"), 0);
+                }
+        assert_int_equal(w.n_calls, 0);
+}
+
 int main(void) {
         struct rlimit files;
         const struct CMUnitTest tests[] = {
@@ -512,6 +534,7 @@ int main(void) {
                 TEST(who_floods_with_headers_is_cut_off),
                 TEST(what_comes_behind_a_request_and_is_none_is_not_taken_for_one),
                 TEST(who_says_a_byte_at_a_time_is_understood),
+                TEST(a_header_that_is_none_is_refused_before_the_body),
         };
 
         assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);

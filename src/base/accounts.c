@@ -25,9 +25,9 @@ enum { MIB = 1024 * 1024 };
 
 const AccountLimits account_limits = {
         [ACCOUNT_CONNECTIONS] = {.each = 64, .strangers = 1024, .others = 1792, .all = 3072},
-        [ACCOUNT_REQUESTS] = {.each = 1024, .strangers = 1024, .others = 3072, .all = 8192},
+        [ACCOUNT_REQUESTS] = {.each = 256, .strangers = 1024, .others = 3072, .all = 8192},
         [ACCOUNT_BYTES] = {.each = 36 * MIB, .strangers = 33 * MIB, .others = 88 * MIB, .all = 512 * (size_t) MIB},
-        [ACCOUNT_FORWARDS] = {.each = 512, .strangers = 512, .others = 16384, .all = 32768},
+        [ACCOUNT_FORWARDS] = {.each = 256, .strangers = 256, .others = 16384, .all = 32768},
         [ACCOUNT_COPIES] = {.each = 4, .strangers = 4, .others = 12, .all = 24},
         [ACCOUNT_COPY_BYTES] = {.each = 512 * MIB, .strangers = 512 * MIB, .others = 1024 * MIB, .all = 2048 * (size_t) MIB},
 };

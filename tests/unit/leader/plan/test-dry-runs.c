@@ -8,6 +8,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "macro.h"
+#include "request-ties.h"
 
 #define UNIT(options) "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\n" options
 #define START ARGOSY__VERB__VERB_START
@@ -133,8 +134,8 @@ static void many_are_planned_some_in_each_turn(void **state) {
 // Those with other priorities take turns: they are one part.
 static void who_has_to_do_with_each_other_is_planned_in_one_turn(void **state) {
         watch();
-        (void) plan(UNITS, UNIT("ReserveResource=slot\nReplaces=other@*\n"));
-        assert_int_equal(most_planned, UNITS);
+        (void) plan(REQUEST_TIED_MAX, UNIT("ReserveResource=slot\nReplaces=other@*\n"));
+        assert_int_equal(most_planned, REQUEST_TIED_MAX);
         assert_int_equal(n_turns, 1);
 }
 

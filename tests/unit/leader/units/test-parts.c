@@ -248,7 +248,7 @@ static void more_of_these_than_one_turn_can_plan_are_refused(void **state) {
         submit(SERVICE "[X-Argosy]\nAfter=db.service\n");
         r = change(START, REQUEST_TIED_MAX + 1, 1)->responses[0];
         assert_int_equal(r->status, E2BIG);
-        assert_non_null(strstr(r->message, "no more than 1024"));
+        assert_non_null(strstr(r->message, "no more than 640"));
         assert_null(rig_record(&g, names[0]));
         assert_answered(change(START, REQUEST_TIED_MAX, 2), REQUEST_TIED_MAX);
 }

@@ -75,6 +75,7 @@ typedef struct LeaderConfig {
         size_t events_bytes; // of the newest events that are kept while somebody watches. 0: the default, 16 MiB
         // Boot and own wall clock in microseconds; NULL: the real ones. They get the userdata of the ops.
         uint64_t (*now_us)(void *userdata);
+        uint64_t (*cpu_us)(void *userdata); // CPU time of this thread; NULL: the kernel's
         uint64_t (*wall_us)(void *userdata);
 } LeaderConfig;
 

@@ -75,6 +75,7 @@
 #include "voters.h"
 #include "wait-seen.h"
 #include "waiters.h"
+#include "walks.h"
 #include "watchers.h"
 #include "why.h"
 
@@ -167,12 +168,14 @@ static void drop_unused(Leader *l, size_t *left) {
 }
 
 bool followers_pull(Leader *l) {
-        size_t left = PULLED_UNITS;
+        LeaderWalk *walk = &l->walks.of[WALK_MARKS];
+        size_t left = walk_slice(walk, PULLED_UNITS);
 
         node_calls_on_sessions_ended(l);
         pull_nodes(l, &left);
         pull_units(l, &left);
         drop_unused(l, &left); // last: who has a mark now is asked about again when that is pulled
+        walk_sliced(l, walk, left);
         if (list_is_empty(&l->nodes_touched) && list_is_empty(&l->released) && list_is_empty(&l->touched) && list_is_empty(&l->unused))
                 return true;
         leader_mark(l);
@@ -389,24 +392,31 @@ static void end_build(Leader *l) {
         leader_mark(l);
 }
 
+// Of what is left to do in this turn, in walks of their own: a look at a unit may take longer than one at a host. True: there are no more.
+static bool build_of(Leader *l, LeaderWalkKind kind, bool (*some)(Leader *l, size_t *left), size_t *left) {
+        LeaderWalk *walk = &l->walks.of[kind];
+        size_t slice = walk_slice(walk, BUILD_RECORDS), most = MIN_OF(*left, slice), rest = most;
+        bool all = some(l, &rest);
+
+        walk_sliced(l, walk, most < slice ? 1 : rest);
+        *left -= most - rest;
+        return all;
+}
+
 static bool build_hosts(Leader *l, size_t *left) {
         if (l->hosts_known)
                 return true;
-        if (!registry_build_hosts(l, left) || !scheduler_build_nodes(l, left))
+        if (!build_of(l, WALK_HOSTS, registry_build_hosts, left) || !build_of(l, WALK_NODES, scheduler_build_nodes, left))
                 return false;
         l->hosts_known = true;
         cluster_state_walk_begin(l->state); // from here on what changes is followed
         return true;
 }
 
-// Hosts, and then the nodes that these have, before the units that are there. True: there are no more.
-static bool build_units(Leader *l) {
-        size_t left = BUILD_RECORDS;
+static bool build_units(Leader *l, size_t *left) {
         UnitEntry *e;
 
-        if (!build_hosts(l, &left))
-                return false;
-        for (; left > 0; left--) {
+        for (; *left > 0; (*left)--) {
                 e = cluster_state_walk_next(l->state);
                 if (!e)
                         return true;
@@ -416,7 +426,9 @@ static bool build_units(Leader *l) {
 }
 
 bool followers_build_some(Leader *l) {
-        bool units = build_units(l);
+        size_t left = BUILD_RECORDS;
+        // Hosts, and then the nodes that these have, before the units that are there.
+        bool units = build_hosts(l, &left) && build_of(l, WALK_UNITS, build_units, &left);
 
         (void) followers_pull(l);
         if (!units || !open_jobs_build_some(l)) { // units before the jobs that are about them

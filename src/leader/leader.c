@@ -57,6 +57,7 @@
 #include "unit-work.h"
 #include "voters.h"
 #include "waiters.h"
+#include "walks.h"
 #include "watchers.h"
 #include "why.h"
 
@@ -417,9 +418,11 @@ void leader_on_applied(Leader *l, uint64_t index) {
                 l->index = index;
         leader_time_on_applied(l);
         event_stream_on_applied(l, index);
-        if (l->leading || l->building)
+        if (l->leading || l->building) {
+                walks_work_begin(l);
                 followers_on_applied(l);
-        else // tables are kept by who leads
+                walks_work_end(l);
+        } else // tables are kept by who leads
                 cluster_state_drop_dirty(l->state);
 }
 
@@ -430,7 +433,13 @@ void leader_on_restored(Leader *l) {
 
 // Until its tables are whole it leads as little as one that was not elected.
 static bool build(Leader *l) {
-        if (!followers_build_some(l))
+        bool whole;
+
+        walks_work_begin(l);
+        whole = followers_build_some(l);
+        walks_work_end(l);
+        walks_turned(l);
+        if (!whole)
                 return false;
         l->building = false;
         l->leading = true;
@@ -438,6 +447,8 @@ static bool build(Leader *l) {
 }
 
 static void turn(Leader *l) {
+        bool whole;
+
         if (l->building) {
                 if (build(l))
                         l->ops.leads(l->userdata);
@@ -450,7 +461,11 @@ static void turn(Leader *l) {
                 listings_step(l);
                 return;
         }
-        if (followers_turn(l))
+        walks_work_begin(l);
+        whole = followers_turn(l);
+        walks_work_end(l);
+        walks_turned(l);
+        if (whole)
                 arm_timer(l);
 }
 
@@ -481,6 +496,7 @@ static void stop_leading(Leader *l) {
         l->rebalance_due_us = l->tombstones_due_us = l->token_expiry_us = 0;
         access_tokens_clear(l);
         l->in_mass_loss = l->leases_due = false;
+        walks_end(l);
 }
 
 bool leader_set_leading(Leader *l, bool leading, uint64_t term) {
@@ -494,6 +510,7 @@ bool leader_set_leading(Leader *l, bool leading, uint64_t term) {
         fail_tickets(l); // lists of the records: the walk over them is ours now
         l->building = true;
         leader_time_begin(l);
+        walks_begin(l);
         followers_build_begin(l);
         return build(l);
 }
@@ -621,6 +638,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         leader_time_on_applied(l);
         l->units.name_of = unit_name_of;
         list_init(&l->works_spare);
+        list_init(&l->walks.used_up);
         list_init(&l->tickets);
         list_init(&l->dry_runs);
         list_init(&l->dry_runs_asking);

@@ -99,6 +99,14 @@ static uint64_t now_us(void *userdata) {
         return ((Rig *) userdata)->now_us;
 }
 
+// It asks at the beginning of a turn and at its end.
+static uint64_t cpu_us(void *userdata) {
+        Rig *g = userdata;
+
+        g->cpu_us += g->turn_us;
+        return g->measured ? clock_thread_ns() / 1000 : g->cpu_us;
+}
+
 static uint64_t wall_us(void *userdata) {
         const Rig *g = userdata;
 
@@ -752,11 +760,12 @@ static void start(Rig *g, size_t n_hosts, uint32_t feature_level, bool unchecked
                                .mass_loss_percent = 100,
                                .beat_ms = RIG_BEAT_MS,
                                .now_us = now_us,
+                               .cpu_us = cpu_us,
                                .wall_us = wall_us};
         _cleanup_(batch_done) Batch b = {};
         Argosy__LogOp *op;
 
-        *g = (Rig){.now_us = 1000 * USEC_PER_SEC, .wall_us = 1700000000 * USEC_PER_SEC, .unchecked = unchecked};
+        *g = (Rig){.now_us = 1000 * USEC_PER_SEC, .cpu_us = 1, .wall_us = 1700000000 * USEC_PER_SEC, .unchecked = unchecked};
         g->hosts = calloc(RIG_HOSTS_MAX, sizeof(*g->hosts));
         assert_non_null(g->hosts);
         assert_int_equal(uv_loop_init(&g->loop), 0);

@@ -75,6 +75,8 @@ struct Rig {
         Leader *leader;
         bool led; // the store's view
         uint64_t now_us, wall_us;
+        uint64_t cpu_us, turn_us; // CPU time as the leader sees it, and what each of its turns takes of that
+        bool measured;            // or it is the kernel's
         bool timed; // hosts say when their units changed, and until when they have told it; each on a clock of its own
         size_t batch_max;  // bytes that the log takes; 0: as many as it does
         size_t frame_max;  // bytes of a message to a host; 0: any number

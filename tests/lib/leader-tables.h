@@ -20,6 +20,7 @@
 #include "log.h"
 #include "message.h"
 #include "test.h"
+#include "walks.h"
 
 enum { TABLES_LEASE_MS = 4000, TABLES_SENT_MAX = 64 };
 
@@ -46,6 +47,11 @@ typedef struct Tables {
 
 static inline uint64_t tables_now(void *userdata) {
         return ((Tables *) userdata)->now_us;
+}
+
+// No turn takes any time.
+static inline uint64_t tables_cpu(void *userdata) {
+        return 1;
 }
 
 static inline uint64_t tables_wall(void *userdata) {
@@ -128,6 +134,7 @@ static inline void tables_start(Tables *t, size_t n_hosts) {
                 .mass_loss_percent = 100,
                 .now_us = tables_now,
                 .wall_us = tables_wall,
+                .cpu_us = tables_cpu,
         };
         Batch b = {};
         Argosy__ClusterRecord *cluster = BATCH_NEW(&b, Argosy__ClusterRecord, argosy__cluster_record__init);
@@ -150,6 +157,9 @@ static inline void tables_start(Tables *t, size_t n_hosts) {
         assert_int_equal(leader_new(&config, &ops, t, &t->leader), 0);
         tables_apply(t, &b);
         leader_set_leading(t->leader, true, 1);
+        while (!t->leader->leading)
+                uv_run(&t->loop, UV_RUN_NOWAIT);
+        walks_end(t->leader); // it has led for a while
 }
 
 static inline void tables_on_closed(void *userdata) {

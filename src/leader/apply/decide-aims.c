@@ -100,9 +100,9 @@ static int plan(Decision *d, const AimList *list, char **names, size_t n, Argosy
 
 // Names of the part that begins at the ticket's place.
 static size_t take_part(const AimList *list, LogParts *p, char *names[static AIM_PART_UNITS]) {
-        size_t n = 0, bytes = 0, i, end;
+        size_t n = 0, bytes = 0, most = log_parts_slice(p, AIM_PART_UNITS), i, end;
 
-        for (i = p->at; i < list->n && n < AIM_PART_UNITS; i++) {
+        for (i = p->at; i < list->n && n < most; i++) {
                 const AimItem *item = list->item(list, i);
 
                 if (!item->aimed)

@@ -35,6 +35,7 @@
 #include "unit-file.h"
 #include "unit-marks.h"
 #include "unit-name.h"
+#include "walks.h"
 
 enum {
         CHANGES_PER_BATCH = 1000, // units that one entry changes
@@ -57,6 +58,7 @@ static void rollout_end(Leader *l, Rollout *o) {
         rollout_members_done(&o->members);
         rollout_nodes_free(o);
         free(o->rows.touched);
+        walk_forget(l, &o->walk);
         free(o);
         if (unit_name_kind(g->name, NULL) == UNIT_NAME_TEMPLATE || list_is_empty(&g->units))
                 disruption_budget_drop_if_unused(l, g);
@@ -139,7 +141,11 @@ static int sync_all(Leader *l) {
 }
 
 int rollout_controller_build(Leader *l) {
-        return sync_all(l);
+        int r = sync_all(l);
+
+        list_foreach (i, &l->rollouts)
+                walk_resume(l, &CONTAINER_OF(i, Rollout, all)->walk);
+        return r;
 }
 
 void rollout_controller_sync(Leader *l) {

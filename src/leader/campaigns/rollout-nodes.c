@@ -10,6 +10,7 @@
 #include "registry.h"
 #include "rollout-private.h"
 #include "unit-wanted.h"
+#include "walks.h"
 
 enum { LOOKS = 2048 }; // at nodes, in one turn, at about 1 us each
 
@@ -109,10 +110,13 @@ static bool look_again(const Leader *l, Rollout *o, const Argosy__RolloutRecord 
 
 bool rollout_nodes_look(Leader *l, Rollout *o, const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e) {
         RolloutNodes *v = o->nodes;
-        size_t left = LOOKS;
+        size_t left = walk_slice(&o->walk, LOOKS);
+        bool whole;
 
         if (!v || o->rows.all || v->revision != r->revision)
                 v = begin(o, r);
         walk(l, v, r, u, e, &left);
-        return v->whole && look_again(l, o, r, u, e, &left);
+        whole = v->whole && look_again(l, o, r, u, e, &left);
+        walk_sliced(l, &o->walk, left);
+        return whole;
 }

@@ -41,7 +41,7 @@ RolloutView rollout_rules_of_nodes(const Leader *l, const Argosy__RolloutRecord 
 // One unit of a group. Busy: the batch in the making touches it.
 RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const Unit *u, bool busy);
 // What is marked of the group's units is looked at, or as much of it as one turn takes. False: there is more, and nothing may be decided.
-bool rollout_look(const Leader *l, Rollout *o, const Argosy__RolloutRecord *r);
+bool rollout_look(Leader *l, Rollout *o, const Argosy__RolloutRecord *r);
 // The rules, and the sums of the group with what the batch in the making touches; after rollout_look() has seen all.
 RolloutView rollout_rules(const Leader *l, const Rollout *o, const Argosy__RolloutRecord *r);
 RolloutSums rollout_sums(const Leader *l, const BatchBuilder *b, const Rollout *o, const Argosy__RolloutRecord *r, const RolloutView *rules);

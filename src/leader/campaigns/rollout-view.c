@@ -20,6 +20,7 @@
 #include "unit-record.h"
 #include "unit-state.h"
 #include "unit-wanted.h"
+#include "walks.h"
 
 enum { LOOKS = 1024 }; // at units, in one turn, at about 2 us each
 
@@ -128,7 +129,7 @@ RolloutView rollout_rules(const Leader *l, const Rollout *o, const Argosy__Rollo
         return rules_of(l, r, max_of(l, r, e, o->members.sums.wanted));
 }
 
-bool rollout_look(const Leader *l, Rollout *o, const Argosy__RolloutRecord *r) {
+bool rollout_look(Leader *l, Rollout *o, const Argosy__RolloutRecord *r) {
         RolloutView rules = rules_of(l, r, 0);
         RolloutMember *m;
 
@@ -137,7 +138,7 @@ bool rollout_look(const Leader *l, Rollout *o, const Argosy__RolloutRecord *r) {
                 o->revision = r->revision;
                 o->returning = rollout_is_returning(r);
         }
-        for (unsigned n = 0; n < LOOKS; n++) {
+        for (size_t left = walk_slice(&o->walk, LOOKS); left > 0; left--) {
                 RolloutItem item;
                 RolloutSums counts;
 
@@ -150,6 +151,7 @@ bool rollout_look(const Leader *l, Rollout *o, const Argosy__RolloutRecord *r) {
                                     rollout_policy_failure(&rules, &item),
                                     rollout_policy_wake_us(&rules, &item));
         }
+        walk_sliced(l, &o->walk, 0);
         return false;
 }
 

@@ -18,6 +18,7 @@
 #include "stop-dependents.h"
 #include "unit-life.h"
 #include "uvx.h"
+#include "walk-pace.h"
 #include "wall-clock.h"
 
 enum {
@@ -54,6 +55,41 @@ typedef struct EventStream EventStream;
 typedef struct LogTrail LogTrail;
 typedef struct Watcher Watcher;
 typedef struct Voters Voters;
+
+// See walks.h.
+typedef struct LeaderWalk { // zero-initialised: one that was not resumed
+        WalkPace pace;
+        ListNode used_up; // in Walks.used_up: this turn has done all that it might
+} LeaderWalk;
+
+// Those of the leader itself. They are resumed in each term.
+typedef enum LeaderWalkKind {
+        WALK_HOSTS,    // records that its tables are made of
+        WALK_NODES,
+        WALK_UNITS,
+        WALK_JOBS,     // jobs that are running
+        WALK_HELD,     // jobs that are held back and may go
+        WALK_LEASES,   // hosts that were not heard of
+        WALK_ATTACHES, // what hosts say that they hold
+        WALK_MARKS,    // units that were touched
+        WALK_GLOBALS,  // where global units run
+        WALK_REFUSALS, // who runs nowhere else for fleet
+        WALK_MOVES,    // units that leave their nodes
+        WALK_ORDERS,
+        WALK_WAITS,    // of clients that ask the next leader, too
+        WALK_WAITED,   // units that these wait for
+        WALK_EVENTS,   // what those are told who watch
+        LEADER_WALKS
+} LeaderWalkKind;
+
+typedef struct Walks {
+        LeaderWalk of[LEADER_WALKS];
+        ListNode used_up;  // LeaderWalk.used_up
+        bool resumed;      // it has not caught up yet
+        size_t n_slow;     // that have less than their whole slice, with those of rollouts and requests
+        unsigned working;  // walks_work_begin() without its end
+        uint64_t from_us, took_us; // CPU time when that began, 0: nobody asks; what the turn has taken so far
+} Walks;
 
 // Recorded hosts, kept as what is counted of them changes (host_touch()).
 typedef struct HostCounts {
@@ -132,6 +168,8 @@ struct Leader {
         bool building; // it is to lead when its tables are whole
         uint64_t term, index;
         LeaderStats stats;
+
+        Walks walks; // core/walks.c
 
         // ---- core: what time it is (turn.c alone)
         WallClock wall_clock;     // of this term

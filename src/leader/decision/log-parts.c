@@ -26,6 +26,7 @@
 #include "oom.h"
 #include "response.h"
 #include "turn.h"
+#include "walks.h"
 
 int log_parts_begin(Ticket *t) {
         _cleanup_free_ LogParts *p = NULL;
@@ -39,6 +40,8 @@ int log_parts_begin(Ticket *t) {
         if (!p->answer)
                 return -ENOMEM;
         t->log_parts = TAKE_PTR(p);
+        if (ticket_has_open_job(t))
+                walk_resume(t->leader, &t->log_parts->walk);
         return 0;
 }
 
@@ -49,7 +52,12 @@ void log_parts_free(Ticket *t) {
                 return;
         message_free(p->part);
         message_free(p->answer);
+        walk_forget(t->leader, &p->walk);
         free(p);
+}
+
+size_t log_parts_slice(const LogParts *p, size_t whole) {
+        return walk_slice(&p->walk, whole);
 }
 
 void log_parts_take(LogParts *p, size_t end, bool last) {
@@ -119,6 +127,7 @@ int log_parts_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
         LogParts *p = t->log_parts;
         int r;
 
+        walk_sliced(d->leader, &p->walk, p->last ? 1 : 0);
         if (d->batch.n_ops != mark.n_ops || ((p->last || leaves_units(p)) && ticket_has_open_job(t))) {
                 p->n_stored = batch_builder_units_since(&d->batch, mark);
                 t->again = !p->last;

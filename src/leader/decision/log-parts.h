@@ -12,11 +12,14 @@ struct LogParts {
         size_t n_stored;          // units of the part, once they are in the batch
         Argosy__Response *part;   // what becomes of these; NULL: that is not planned
         Argosy__Response *answer; // to all before
+        LeaderWalk walk;                // a leader before this one has begun it
 };
 
 // Ticket.log_parts are there, at the beginning if they were not. 0 or -ENOMEM.
 int log_parts_begin(Ticket *t);
 void log_parts_free(Ticket *t);
+// How many units the next part may have, where that of a request which no other leader has begun has `whole`.
+size_t log_parts_slice(const LogParts *p, size_t whole);
 // Up to there what is planned next goes. What was planned before for an entry that was not taken is dropped.
 void log_parts_take(LogParts *p, size_t end, bool last);
 // False: what is planned behind `mark` has no room beside what others have put into the entry: the next one has (-EBUSY).

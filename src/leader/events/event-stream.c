@@ -32,6 +32,7 @@
 #include "scheduler.h"
 #include "turn.h"
 #include "unit-on-node.h"
+#include "walks.h"
 
 // ------------------------------------------------------------------------------------------------ life
 
@@ -385,11 +386,12 @@ void event_stream_on_node_gone(Leader *l, Node *n) {
 // ------------------------------------------------------------------------------------------------ the turn
 
 bool event_stream_drain(Leader *l) {
+        LeaderWalk *walk = &l->walks.of[WALK_EVENTS];
         size_t left, rows;
 
         if (l->event_news.kept && !is_kept(l))
                 stop_keeping(l);
-        left = l->event_news.kept ? EVENT_ROWS_PER_TURN : EVENT_MARKS_PER_TURN;
+        left = walk_slice(walk, l->event_news.kept ? EVENT_ROWS_PER_TURN : EVENT_MARKS_PER_TURN);
         event_roles_drain(l);
         left -= MIN_OF(left, event_tables_drain(l));
         mark_drains(l);
@@ -402,6 +404,7 @@ bool event_stream_drain(Leader *l) {
                 l->events->index = l->trail->last;
                 return true;
         }
+        walk_sliced(l, walk, 0);
         leader_mark(l);
         return false;
 }

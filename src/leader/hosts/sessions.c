@@ -54,6 +54,7 @@
 #include "unit-record.h"
 #include "unit-wanted.h"
 #include "voters.h"
+#include "walks.h"
 
 enum {
         BARRIER_RETRY_US = 50000,
@@ -212,11 +213,14 @@ static size_t expire(Leader *l, Host *h, uint64_t now_us) {
 }
 
 void sessions_on_time(Leader *l, uint64_t now_us) {
+        LeaderWalk *walk = &l->walks.of[WALK_LEASES];
+        size_t most = walk_slice(walk, EXPIRED_PER_TURN);
         Lease *lease = NULL;
 
-        for (size_t n = 0; n < EXPIRED_PER_TURN && (lease = lease_table_expire(&l->leases, now_us));)
+        for (size_t n = 0; n < most && (lease = lease_table_expire(&l->leases, now_us));)
                 n += expire(l, CONTAINER_OF(lease, Host, lease), now_us);
         l->leases_due = lease;
+        walk_sliced(l, walk, lease ? 0 : 1);
 }
 
 bool sessions_expire_some(Leader *l) {
@@ -621,15 +625,17 @@ static void take_some(Leader *l, Host *h, size_t most) {
 }
 
 void sessions_take_some(Leader *l) {
+        LeaderWalk *walk = &l->walks.of[WALK_ATTACHES];
         Host *h;
 
         if (list_is_empty(&l->attaches_due))
                 return;
         h = CONTAINER_OF(l->attaches_due.next, Host, attach_due);
         if (h->recorded)
-                take_some(l, h, HELD_PER_TURN);
+                take_some(l, h, walk_slice(walk, HELD_PER_TURN));
         else
                 forget_attach(l, h);
+        walk_sliced(l, walk, list_is_empty(&l->attaches_due) ? 1 : 0);
         leader_mark(l);
 }
 

@@ -38,6 +38,7 @@
 #include "unit-record.h"
 #include "unit-wanted.h"
 #include "unit-work.h"
+#include "walks.h"
 
 enum {
         ORDERS_PER_TURN = 512, // made or walked past, at about 4 us each
@@ -135,13 +136,15 @@ static size_t judge_globals_on(Leader *l, Host *h) {
 // The units, or labels, have changed, which may matter on each node; or only a session has, or what a node refuses, or who is there
 // that they conflict with: then its host is marked.
 bool orders_globals(Leader *l) {
+        LeaderWalk *walk = &l->walks.of[WALK_GLOBALS];
+
         if (l->globals_changed)
                 map_foreach (slot, &l->hosts)
                         host_mark_globals(l, slot->value);
         l->globals_changed = false;
         if (list_is_empty(&l->globals_due))
                 return true;
-        for (size_t n = 0; n < JUDGED_GLOBALS && !list_is_empty(&l->globals_due);) {
+        for (size_t n = 0; n < walk_slice(walk, JUDGED_GLOBALS) && !list_is_empty(&l->globals_due);) {
                 Host *h = CONTAINER_OF(l->globals_due.next, Host, globals_due);
 
                 n += judge_globals_on(l, h);
@@ -149,6 +152,7 @@ bool orders_globals(Leader *l) {
                 host_mark_place(l, h);
         }
         if (!list_is_empty(&l->globals_due)) {
+                walk_sliced(l, walk, 0);
                 leader_mark(l);
                 return false;
         }
@@ -562,7 +566,8 @@ static void flush_host(Leader *l, Host *h, size_t *left) {
 // next turn of the loop.
 void orders_flush(Leader *l) {
         ListNode due = LIST_INIT(due);
-        size_t left = ORDERS_PER_TURN;
+        LeaderWalk *walk = &l->walks.of[WALK_ORDERS];
+        size_t left = walk_slice(walk, ORDERS_PER_TURN);
 
         list_splice(&due, &l->orders_due);
         while (!list_is_empty(&due) && left > 0) {
@@ -574,6 +579,7 @@ void orders_flush(Leader *l) {
                         list_append(&l->orders_due, &h->orders_due);
         }
         list_splice_front(&l->orders_due, &due);
+        walk_sliced(l, walk, left);
         if (left == 0 && !list_is_empty(&l->orders_due))
                 leader_mark(l);
 }

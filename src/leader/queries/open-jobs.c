@@ -38,6 +38,7 @@
 #include "unit-marks.h"
 #include "unit-record.h"
 #include "unit-work.h"
+#include "walks.h"
 
 enum {
         BUILD_LOOKED = 4096, // jobs that are looked at in one turn, at about 0.1 us each
@@ -609,13 +610,16 @@ void open_jobs_build_begin(Leader *l) {
 }
 
 bool open_jobs_build_some(Leader *l) {
+        LeaderWalk *walk = &l->walks.of[WALK_JOBS];
         uint64_t number = cluster_state_job_after(l->state, l->jobs_walked);
+        size_t most = walk_slice(walk, BUILD_LOOKED), looked = 0;
 
-        for (size_t looked = 0; looked < BUILD_LOOKED && number > 0; looked++) {
+        for (; looked < most && number > 0; looked++) {
                 l->jobs_walked = number;
                 if (cluster_state_job_state(l->state, number) == ARGOSY__JOB_STATE__JOB_RUNNING)
                         looked += BUILD_UNITS * (10 + follow_from(l, number, ARGOSY__JOB_STATE__JOB_RUNNING, 0));
                 number = cluster_state_job_after(l->state, number);
         }
+        walk_sliced(l, walk, number > 0 ? 0 : 1);
         return number == 0;
 }

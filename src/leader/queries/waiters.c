@@ -32,6 +32,7 @@
 #include "wait-condition.h"
 #include "wait-seen.h"
 #include "waiters.h"
+#include "walks.h"
 
 enum {
         BEGUN_PER_TURN = 1000,  // items, of all waits together
@@ -397,7 +398,8 @@ static int begin_item(Leader *l, Waiter *w) {
 }
 
 static void begin_some(Leader *l) {
-        size_t left = BEGUN_PER_TURN;
+        LeaderWalk *walk = &l->walks.of[WALK_WAITS];
+        size_t left = walk_slice(walk, BEGUN_PER_TURN);
 
         list_foreach (i, &l->waiters_due) {
                 Waiter *w = CONTAINER_OF(i, Waiter, due);
@@ -405,6 +407,7 @@ static void begin_some(Leader *l) {
                 for (; !w->failed && w->n_begun < w->n_items && left > 0; left--)
                         w->failed = begin_item(l, w) < 0;
         }
+        walk_sliced(l, walk, left);
 }
 
 static void note_failure(Leader *l, Waiter *w) {
@@ -456,7 +459,10 @@ static void judge_wide(Leader *l) {
 }
 
 static void judge_waited(Leader *l) {
-        for (unsigned n = 0; n < JUDGED_PER_TURN && !list_is_empty(&l->waited); n++) {
+        LeaderWalk *walk = &l->walks.of[WALK_WAITED];
+        size_t left = walk_slice(walk, JUDGED_PER_TURN);
+
+        for (; left > 0 && !list_is_empty(&l->waited); left--) {
                 Unit *u = CONTAINER_OF(l->waited.next, UnitWork, waited)->unit;
 
                 list_unlink(&unit_work(l, u)->waited);
@@ -467,6 +473,7 @@ static void judge_waited(Leader *l) {
                 else
                         judge_unit(l, u);
         }
+        walk_sliced(l, walk, left);
         if (!list_is_empty(&l->waited))
                 leader_mark(l);
         judge_wide(l);

@@ -40,6 +40,7 @@
 #include "response.h"
 #include "str.h"
 #include "turn.h"
+#include "walks.h"
 
 enum {
         JUDGED_PER_TURN = 64, // or, of larger ones that are read,
@@ -674,11 +675,12 @@ static bool judge_due(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, siz
 }
 
 void held_jobs_step(Leader *l) {
-        size_t n = 0, bytes = 0, left = LOOK_UNITS;
+        LeaderWalk *walk = &l->walks.of[WALK_HELD];
+        size_t n = 0, bytes = 0, most = walk_slice(walk, JUDGED_PER_TURN), left = walk_slice(walk, LOOK_UNITS);
 
         if (l->pause_us > leader_now(l))
                 return;
-        while (l->held_due.n > 0 && l->n_held_going < GOING_MAX && n++ < JUDGED_PER_TURN && bytes < BYTES_PER_TURN) {
+        while (l->held_due.n > 0 && l->n_held_going < GOING_MAX && n++ < most && bytes < walk_slice(walk, BYTES_PER_TURN)) {
                 HeldJob *h = CONTAINER_OF(deadline_heap_pop(&l->held_due, UINT64_MAX), HeldJob, due);
                 const Argosy__StoredRequest *m = cluster_state_find_stored_request(l->state, h->number);
 
@@ -688,6 +690,7 @@ void held_jobs_step(Leader *l) {
                 stay_due(l, h);
                 break; // nobody behind it goes before it
         }
+        walk_sliced(l, walk, l->held_due.n > 0 ? 0 : 1);
         if (l->held_due.n > 0 && l->n_held_going < GOING_MAX) // else their entry marks it
                 leader_mark(l);
 }

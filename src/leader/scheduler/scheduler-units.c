@@ -16,6 +16,7 @@
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-work.h"
+#include "walks.h"
 
 void scheduler_forget_class(SchedulerTables *t) {
         if (!t->classed)
@@ -311,10 +312,13 @@ void scheduler_sync_refusals(Leader *l) {
 }
 
 bool scheduler_sync_refusals_step(Leader *l) {
-        for (size_t n = 0; n < REFUSALS && !list_is_empty(&l->refusals_due);)
+        LeaderWalk *walk = &l->walks.of[WALK_REFUSALS];
+
+        for (size_t n = 0; n < walk_slice(walk, REFUSALS) && !list_is_empty(&l->refusals_due);)
                 n += sync_refusals_of(l, CONTAINER_OF(l->refusals_due.next, UnitWork, refusals_due)->unit);
         if (list_is_empty(&l->refusals_due))
                 return true;
+        walk_sliced(l, walk, 0);
         leader_mark(l);
         return false;
 }

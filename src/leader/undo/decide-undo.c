@@ -360,7 +360,7 @@ static size_t take_part(const Leader *l, Ticket *t, char *names[static UNDO_PART
         LogParts *p = t->log_parts;
         size_t n = 0, i = p->at, most = MIN_OF(list->n, p->at + UNDO_LOOK_UNITS), end;
 
-        for (; i < most && n < UNDO_PART_UNITS; i++)
+        for (; i < most && n < log_parts_slice(p, UNDO_PART_UNITS); i++)
                 if (judge_item(l, t, i))
                         names[n++] = (char *) list->items[i].name;
         end = i;

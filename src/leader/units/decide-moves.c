@@ -31,6 +31,7 @@
 #include "unit-marks.h"
 #include "unit-record.h"
 #include "unit-work.h"
+#include "walks.h"
 
 enum { CONSIDERED_UNITS = 1000 }; // in one turn, at about 3 us each
 
@@ -169,11 +170,11 @@ static bool waits_for_its_budget(Decision *d, Unit *u, const UnitEntry *e) {
 
 int decide_moves(Decision *d) {
         Leader *l = d->leader;
+        LeaderWalk *walk = &l->walks.of[WALK_MOVES];
+        size_t left = walk_slice(walk, CONSIDERED_UNITS);
         int r = 0;
 
-        for (unsigned n = 0; r >= 0 && n < CONSIDERED_UNITS && !list_is_empty(&l->moving) &&
-                             batch_builder_takes_more(&d->batch);
-             n++) {
+        for (; r >= 0 && left > 0 && !list_is_empty(&l->moving) && batch_builder_takes_more(&d->batch); left--) {
                 Unit *u = CONTAINER_OF(l->moving.next, UnitWork, queue)->unit;
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
@@ -186,6 +187,7 @@ int decide_moves(Decision *d) {
                         unit_touch(l, u); // a wait that was judged meanwhile took it for one on its way
                 }
         }
+        walk_sliced(l, walk, left);
         if (!list_is_empty(&l->moving))
                 leader_mark(l);
         return r;
@@ -258,9 +260,11 @@ static bool is_judged_without_scheduler(Leader *l, const Unit *u) {
 // need. *ret_all: there are no more.
 static int judge_some(Decision *d, bool *ret_all) {
         Leader *l = d->leader;
+        LeaderWalk *walk = &l->walks.of[WALK_MOVES];
+        size_t left = walk_slice(walk, CONSIDERED_UNITS);
         int r = 0;
 
-        for (unsigned n = 0; r >= 0 && n < CONSIDERED_UNITS && !list_is_empty(&l->pending_due); n++) {
+        for (; r >= 0 && left > 0 && !list_is_empty(&l->pending_due); left--) {
                 Unit *u = CONTAINER_OF(l->pending_due.next, UnitWork, to_schedule)->unit;
 
                 if (is_judged_without_scheduler(l, u)) {
@@ -270,6 +274,7 @@ static int judge_some(Decision *d, bool *ret_all) {
                 list_unlink(l->pending_due.next);
                 list_append(&l->pending_due_last, &unit_work(l, u)->to_schedule);
         }
+        walk_sliced(l, walk, left);
         *ret_all = list_is_empty(&l->pending_due);
         return r;
 }

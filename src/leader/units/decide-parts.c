@@ -89,12 +89,14 @@ static int judge(Decision *d, Ticket *t) {
 
 // ------------------------------------------------------------------------------------------------ parts
 
-// Files that are read, and go to the log, cost more than names that have the same one.
-static size_t part_size(const Ticket *t, size_t at) {
+// Files that are read, and go to the log, cost more than names that have the same one. What is done, and what is not, are parts of their
+// own, however long those were that are in the log: else some of it would be done twice.
+static size_t part_size(const Leader *l, const Ticket *t, size_t at) {
         const Argosy__Request__Change *change = t->request->change;
-        size_t most = change_part_units(change), work = 0, bytes = 0, n = 0;
+        size_t most = log_parts_slice(t->log_parts, change_part_units(change)), work = 0, bytes = 0, n = 0, done = names_done(l, change);
+        size_t end = at < done ? MIN_OF(change->n_names, done) : change->n_names;
 
-        for (; at + n < change->n_names && n < most && work < most && bytes < PART_FILE_BYTES; n++) {
+        for (; at + n < end && n < most && work < most && bytes < PART_FILE_BYTES; n++) {
                 const Argosy__NamedFile *file = request_ties_file(&t->parts->ties, change->names[at + n]);
 
                 work += file ? FILE_WORK : 1;
@@ -166,7 +168,7 @@ static int decide_part(Decision *d, Ticket *t) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         Argosy__Request__Change part = *t->request->change;
         LogParts *p = t->log_parts;
-        size_t at = p->at, n = part_size(t, at);
+        size_t at = p->at, n = part_size(d->leader, t, at);
         _cleanup_free_ char **room = t->parts->ties.repeats ? calloc(n + 1, sizeof(*room)) : NULL;
         int r;
 

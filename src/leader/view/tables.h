@@ -215,6 +215,7 @@ struct Rollout {
         RolloutMembers members;  // of a group of units; of a global unit there are none
         uint64_t revision;       // of the record by which these were looked at; 0: by none yet
         bool returning;          // and its way
+        LeaderWalk walk;               // through the members
 };
 
 // Whom a unit has preempted, and by whom it was preempted itself, as long as that is known (pending.c).

@@ -147,6 +147,39 @@ static void a_turn_follows_a_few_records_and_nobody_attaches_before_the_last(voi
         assert_all_run_once();
 }
 
+static void build_all(void) {
+        while (g.leader->units.count == 0)
+                (void) rig_turn(&g);
+        n_known = most_built = g.leader->units.count; // hosts and nodes were in the first slice as well
+        while (!g.leader->leading) {
+                (void) rig_turn(&g);
+                count_built(&g);
+        }
+        assert_tables_are_whole();
+        rig_settle(&g);
+        assert_all_run_once();
+}
+
+// What it resumes may be what the leader before it was lost for.
+static void the_first_turns_do_a_sixteenth_and_twice_as_much_when_they_were_short(void **state) {
+        size_t n_before = 0;
+
+        while (g.leader->units.count == 0)
+                (void) rig_turn(&g);
+        assert_int_equal(g.leader->units.count, BUILD_MAX / 16);
+        for (size_t most = BUILD_MAX / 8; most <= BUILD_MAX; most *= 2) {
+                n_before = g.leader->units.count;
+                uv_run(&g.loop, UV_RUN_NOWAIT);
+                assert_int_equal(g.leader->units.count - n_before, most);
+        }
+}
+
+static void while_turns_are_long_they_do_no_more_than_that(void **state) {
+        g.turn_us = 20000;
+        build_all();
+        assert_in_range(most_built, 1, BUILD_MAX / 16);
+}
+
 static void who_asks_meanwhile_finds_no_leader(void **state) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
@@ -239,6 +272,8 @@ static void leases_begin_with_the_first_moment_in_which_a_host_may_beat(void **s
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_turn_follows_a_few_records_and_nobody_attaches_before_the_last),
+                TEST(the_first_turns_do_a_sixteenth_and_twice_as_much_when_they_were_short),
+                TEST(while_turns_are_long_they_do_no_more_than_that),
                 TEST(who_asks_meanwhile_finds_no_leader),
                 TEST(what_the_log_applies_meanwhile_is_in_the_tables),
                 TEST(a_host_that_is_new_meanwhile_has_a_node),

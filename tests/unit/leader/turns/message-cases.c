@@ -299,6 +299,32 @@ static void leader_is_lost(void) {
         depose_and_elect();
 }
 
+// ---- looks that take longer than is known of any
+
+enum { SLOW_LOOKS = 3000, SLOW_LOOK_NS = 170000 }; // a whole slice of them takes four times as long as a turn may
+
+static unsigned slow_looks;
+
+UnitEntry *__real_cluster_state_walk_next(ClusterState *s);
+UnitEntry *__wrap_cluster_state_walk_next(ClusterState *s);
+UnitEntry *__wrap_cluster_state_walk_next(ClusterState *s) {
+        uint64_t began = clock_thread_ns();
+
+        if (slow_looks > 0) {
+                slow_looks--;
+                while (clock_thread_ns() - began < SLOW_LOOK_NS)
+                        ;
+        }
+        return __real_cluster_state_walk_next(s);
+}
+
+// The next one would lose its lead by that, too, if it did as much in its first turns.
+static void leader_is_lost_for_slow_looks(void) {
+        large.rig.measured = true;
+        slow_looks = SLOW_LOOKS;
+        depose_and_elect();
+}
+
 static RigAnswer *begin_start(unsigned start_ms) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -410,6 +436,7 @@ const TurnCase loss_cases[] = {
         LOSS(host_starts_anew),
         LOSS(host_is_lost_in_an_update),
         LOSS(leader_is_lost),
+        LOSS(leader_is_lost_for_slow_looks),
         LOSS(leader_is_lost_with_open_jobs),
         LOSS(leader_is_lost_in_a_large_request),
         LOSS(leader_is_lost_in_an_update),

@@ -389,6 +389,22 @@ static void restart_until_deposed(size_t n) {
         rig_settle(&g);
 }
 
+// What it resumes may be what the leader before it was lost for; what is asked of it is not.
+static void what_the_next_leader_resumes_begins_with_small_parts(void **state) {
+        submit(SERVICE);
+        assert_answered(change(START, UNITS, 1), UNITS);
+        restart_until_deposed(UNITS);
+        g.turn_us = 20000;
+        watch();
+        assert_answered(change(RESTART, UNITS, 2), UNITS);
+        assert_in_range(most_changed, 1, PART_MAX / 16);
+        for (size_t i = 0; i < UNITS; i++)
+                assert_int_equal(unit(i)->restarts, 1);
+        most_changed = 0;
+        assert_answered(change(RESTART, UNITS, 3), UNITS);
+        assert_int_equal(most_changed, PART_MAX);
+}
+
 static void ask_for_thousands_of_others(void) {
         enum { OTHERS = 5000 };
         Batch b = {};
@@ -595,6 +611,7 @@ int main(void) {
                 TEST(those_that_others_need_are_one_entry),
                 TEST(a_name_that_is_there_twice_is_restarted_once),
                 TEST(many_who_ask_again_are_answered_turn_by_turn),
+                TEST(what_the_next_leader_resumes_begins_with_small_parts),
                 TEST(who_asks_again_has_nothing_done_twice),
                 TEST(nor_when_thousands_of_others_asked_in_between),
                 TEST(what_nobody_can_go_on_with_is_not_done_again),

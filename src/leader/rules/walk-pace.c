@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See walk-pace.h: resumed -> 1/16 -> 1/8 -> 1/4 -> 1/2 -> the whole slice, in turns that are short. On a machine where none is short it
+// stays where it is, and the walk takes sixteen times as many turns, but none of them is what loses the leader.
+#include "walk-pace.h"
+
+#include "macro.h"
+
+void walk_pace_resume(WalkPace *p) {
+        *p = (WalkPace){.parts = 1};
+}
+
+size_t walk_pace_slice(const WalkPace *p, size_t whole) {
+        return p->parts > 0 ? MAX_OF(whole * p->parts / WALK_PACE_WHOLE, (size_t) 1) : whole;
+}
+
+void walk_pace_turned(WalkPace *p, uint64_t turn_us) {
+        if (p->parts == 0)
+                return;
+        if (turn_us > WALK_PACE_LONG_US)
+                p->parts = MAX_OF(p->parts / 2, 1);
+        else if (turn_us < WALK_PACE_SHORT_US)
+                p->parts = p->parts * 2 < WALK_PACE_WHOLE ? p->parts * 2 : 0;
+}

@@ -23,6 +23,7 @@ enum {
         // Of guests (StreamOps.unpacks), of whom many may come at once, each with the worst that there is: of a frame, and frames in one turn.
         STREAM_GUEST_UNPACK_MAX = 16 * 1024,
         STREAM_GUEST_FRAMES = 16,
+        STREAM_GUESTS_FRAMES = 64, // and more, while all of them together have sent no more than that
 };
 
 typedef enum StreamState {

@@ -218,9 +218,29 @@ static void await_rest(Stream *s, bool anew) {
         stream_set_deadline(s, half ? s->frame_ms : 0);
 }
 
-// A guest may send as many requests as a read holds, and so may all others.
+// What all guests of this thread's loop have sent at the loop's time, which stands still in a turn.
+static _Thread_local struct {
+        uint64_t now_ms;
+        unsigned n;
+} guests;
+
+// A guest may send as many requests as a read holds, and so may all others. One alone may send what a batch of the log has room
+// for: in smaller ones each costs a quarter more.
 static bool may_give(const Stream *s) {
-        return !s->ops->unpacks || s->n_given < STREAM_GUEST_FRAMES;
+        return !s->ops->unpacks || s->n_given < STREAM_GUEST_FRAMES ||
+               (guests.now_ms == uv_now(s->handle.loop) && guests.n < STREAM_GUESTS_FRAMES);
+}
+
+static void count_given(Stream *s) {
+        uint64_t now_ms = uv_now(s->handle.loop);
+
+        s->n_given++;
+        if (!s->ops->unpacks)
+                return;
+        if (guests.now_ms != now_ms)
+                guests.n = 0;
+        guests.now_ms = now_ms;
+        guests.n++;
 }
 
 // What is left of what has come, and whatever comes, waits for the next turn.
@@ -239,7 +259,7 @@ static void deliver(Stream *s) {
 
         while (r > 0 && s->state == STREAM_OPEN && !s->paused && has_something(s, done) && may_give(s)) {
                 r = call_next(s, &done);
-                s->n_given++;
+                count_given(s);
         }
         if (!may_give(s))
                 let_others_go_on(s);

@@ -221,6 +221,37 @@ static void unanswered_requests_have_a_limit(void **state) {
         assert_int_equal(w.peers[0].last_status, EBUSY);
 }
 
+// How many came in the first turn that any came in, of so many for each of the clients, who send them at once.
+static size_t calls_of_one_turn(size_t n_clients, uint64_t n_each) {
+        uint64_t before_ms = uv_now(&w.loop);
+        size_t n;
+
+        while (uv_now(&w.loop) == before_ms) // what was sent before is of another turn
+                uv_run(&w.loop, UV_RUN_NOWAIT);
+        w.n_calls = 0;
+        for (size_t i = 0; i < n_clients; i++)
+                for (uint64_t k = 0; k < n_each; k++)
+                        ask(i, 100 + k);
+        RUN_UNTIL(w.n_calls > 0);
+        n = w.n_calls;
+        RUN_UNTIL(w.n_calls == n_clients * n_each);
+        for (size_t i = 0; i < w.n_calls; i++)
+                api_call_fail(w.calls[i], 0, "%s", "");
+        for (size_t i = 0; i < n_clients; i++)
+                w.peers[i].answers = 0;
+        RUN_UNTIL(w.peers[n_clients - 1].answers == n_each);
+        return n;
+}
+
+// What one client has under way goes into one batch of the log; where others are there, too, each has its share of the turn.
+static void who_is_alone_has_more_of_a_turn(void **state) {
+        enum { ALONE = 64, SHARE = 16 };
+
+        (void) calls_of_one_turn(CLIENTS, 1); // all have been let in
+        assert_int_equal(calls_of_one_turn(1, ALONE), ALONE);
+        assert_int_equal(calls_of_one_turn(CLIENTS, ALONE), ALONE + SHARE);
+}
+
 static void garbage_ends_its_own_connection_only(void **state) {
         static const uint8_t not_a_message[] = {0, 0, 0, 3, 0xff, 0xff, 0xff};
 
@@ -609,6 +640,7 @@ int main(void) {
                 CASE(who_may_do_nothing_is_shown_out),
                 CASE(the_requests_of_one_user_have_a_limit),
                 CASE(others_leave_root_a_place),
+                CASE(who_is_alone_has_more_of_a_turn),
                 CASE(who_brings_no_content_sends_no_long_frame),
                 CASE(half_frames_of_a_user_have_a_limit),
                 CASE(what_a_frame_becomes_is_known_before),

@@ -74,6 +74,10 @@ HostAddressKind host_address_kind(const char *text) {
         return is_name(text) ? HOST_ADDRESS_NAME : HOST_ADDRESS_INVALID;
 }
 
+bool host_address_is_of_a_link(const char *host) {
+        return strchr(host, '%') || host_address_kind(host) == HOST_ADDRESS_LINK_LOCAL;
+}
+
 bool host_address_may_be_configured(const char *text) {
         switch (host_address_kind(text)) {
         case HOST_ADDRESS_LOOPBACK:

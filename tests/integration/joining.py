@@ -32,6 +32,8 @@ def test_wrong_tokens_are_refused_and_nothing_changes(c: Cluster):
     c.ctl_fails(f"cluster join {n1.address} {other}", on=n2)
     c.ctl_fails(f"cluster join 10.77.0.200 {token} --timeout=3s", on=n2)
     c.ctl_fails(f"cluster join no.such.host {token}", on=n2, saying="no.such.host")
+    c.ctl_fails(f"cluster join [fe80::1%eth0]:7361 {token}", on=n2, saying=["[fe80::1%eth0]:7361", "on one machine only"])
+    c.ctl_fails("cluster peers fe80::1%eth0", on=n2, saying=["fe80::1%eth0", "on one machine only"])
     c.ctl_fails("cluster join", on=n2, status=2)
     assert list(c.members(n1)) == ["n1"] and list(c.members(n2)) == ["n2"]
     c.start("still", on=n2)

@@ -417,6 +417,11 @@ static const char *fallback_of(const struct ConfigKey *k, bool user) {
         return user && k->user_fallback ? k->user_fallback : k->fallback;
 }
 
+// "fe80::1%eth0", or "[fe80::1%eth0]:80" among others.
+static bool names_a_link(const char *value) {
+        return strchr(value, ':') && (strchr(value, '%') || strcasestr(value, "fe80:"));
+}
+
 static int assign(Config *c, bool user, const char *path, const IniLine *line) {
         const char *value = line->value;
 
@@ -431,8 +436,8 @@ static int assign(Config *c, bool user, const char *path, const IniLine *line) {
                 if (r == 0 && k->offset == offsetof(Config, voters))
                         c->voters_given = *value;
                 if (r == NOT_A_VALUE)
-                        log_warning("%s:%u: %s= cannot be \"%s\", ignored.", path, line->line, line->key,
-                                    value);
+                        log_warning("%s:%u: %s= cannot be \"%s\", ignored%s.", path, line->line, line->key, value,
+                                    names_a_link(value) ? ": " HOST_ADDRESS_LINK_WORDS : "");
                 return r < 0 ? r : 0;
         }
         log_warning("%s:%u: unknown key %s= in [%s], ignored.", path, line->line, line->key, line->section);

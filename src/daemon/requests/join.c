@@ -25,6 +25,7 @@
 #include "error-response.h"
 #include "feature-level.h"
 #include "frame.h"
+#include "host-address.h"
 #include "join.h"
 #include "join-token.h"
 #include "log.h"
@@ -433,6 +434,8 @@ void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone
                 fail(j, EINVAL, "the token is not valid: %s", why);
         else if (!host_address_split(request->address, j->host, sizeof(j->host), &j->port))
                 fail(j, EINVAL, "'%s' is not an address (HOST, HOST:PORT or [IPV6]:PORT)", request->address);
+        else if (host_address_is_of_a_link(j->host))
+                fail(j, EINVAL, "'%s': " HOST_ADDRESS_LINK_WORDS, request->address);
         else if ((r = take_key(j)) < 0 ||
                  (r = tls_context_new_joiner(&j->token.ca_hash, &j->tls)) < 0)
                 fail(j, -r, "cannot make a key: %s", strerror(-r));

@@ -157,8 +157,10 @@ int peers_try(Daemon *d, char *const *addresses, size_t n, char **ret_why) {
                 if (host_address_split(addresses[i], given[i].text, sizeof(given[i].text), &given[i].port) &&
                     host_address_may_be_configured(given[i].text))
                         continue;
-                *ret_why = str_printf("'%.100s' is not an address (HOST, HOST:PORT or [IPV6]:PORT)",
-                                      addresses[i]);
+                *ret_why = str_printf("'%.100s'%s", addresses[i],
+                                      host_address_is_of_a_link(given[i].text)
+                                              ? ": " HOST_ADDRESS_LINK_WORDS
+                                              : " is not an address (HOST, HOST:PORT or [IPV6]:PORT)");
                 return -EINVAL;
         }
         for (size_t i = 0; i < n_links; i++)

@@ -76,9 +76,22 @@ static void nobody_says_of_himself_what_means_somebody_else(void **state) {
         }
 }
 
+static void an_address_of_one_link_is_known(void **state) {
+        static const char *const of_a_link[] = {"fe80::1%eth0", "fe80::1", "FE80::1", "2001:db8::1%eth0"};
+        static const char *const others[] = {"2001:db8::1", "10.0.0.1", "169.254.0.1", "n1", "::1", ""};
+
+        for (size_t i = 0; i < ELEMENTSOF(of_a_link); i++) {
+                assert_true(host_address_is_of_a_link(of_a_link[i]));
+                assert_false(host_address_may_be_configured(of_a_link[i]));
+        }
+        for (size_t i = 0; i < ELEMENTSOF(others); i++)
+                assert_false(host_address_is_of_a_link(others[i]));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_text_says_where_a_host_is),
+                cmocka_unit_test(an_address_of_one_link_is_known),
                 cmocka_unit_test(nobody_says_of_himself_what_means_somebody_else),
         };
 

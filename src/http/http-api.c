@@ -117,9 +117,12 @@ void http_api_release(HttpCall *call, size_t bytes) {
         account_give(call->user, ACCOUNT_BYTES, bytes);
 }
 
+// Whoever sends many bodies that are as long as they may be without the right to bring content has a part of what a user has.
 bool http_api_hold_body(HttpCall *call, size_t bytes) {
-        bool fits = http_api_hold(call, bytes);
+        bool many = call->announced > HTTP_SHORT_BODY_MAX && call->announced <= HTTP_SMALL_BODY_MAX && !call->peer->owner;
+        bool fits = account_take_within(call->user, ACCOUNT_BYTES, bytes, many ? (size_t) HTTP_SMALL_HELD_MAX : SIZE_MAX);
 
+        call->held += fits ? bytes : 0;
         call->body_bytes += fits ? bytes : 0;
         return fits;
 }

@@ -12,6 +12,8 @@ enum {
         // before it has said that whoever asks may bring content.
         HTTP_TCP_UNJUDGED_MAX = 16 * 1024,
         HTTP_SMALL_BODY_MAX = 1024 * 1024,
+        HTTP_SHORT_BODY_MAX = 64 * 1024,         // beyond it all bodies of a user that need no right to bring content
+        HTTP_SMALL_HELD_MAX = 16 * 1024 * 1024,  // have so many bytes together with whatever else is held for it
         HTTP_TCP_BEGIN_SEC = 10,      // from a connection to the last header of its first request, with the handshake of TLS
         HTTP_TCP_UNANSWERED_SEC = 30, // until a client whose kernel takes nothing is given up
         HTTP_TCP_SILENT_SEC = 15,     // without a byte either way, until his kernel is asked whether it is there

@@ -28,7 +28,7 @@
 enum {
         CLUSTER_UNITS_MAX = 1000000,
         CLUSTER_HOSTS_MAX = 16384,
-        CLUSTER_FORMER_HOSTS_MAX = 1024, // removed hosts that are remembered; the oldest go first
+        CLUSTER_FORMER_HOSTS_MAX = 1024, // removed hosts that are remembered; the oldest go first, those without set labels before the others
         CLUSTER_ROLLOUTS_MAX = 1024,     // of those that have ended the oldest go first
         CLUSTER_ROLES_MAX = 1024,
         CLUSTER_POOLS_MAX = 256,

@@ -495,7 +495,8 @@ static void stop_leading(Leader *l) {
         l->barriers_pause_us = 0;
         l->rebalance_due_us = l->tombstones_due_us = l->token_expiry_us = 0;
         access_tokens_clear(l);
-        l->in_mass_loss = l->leases_due = false;
+        l->in_mass_loss = false;
+        l->leases_due_us = 0;
         walks_end(l);
 }
 

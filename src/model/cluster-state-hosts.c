@@ -324,12 +324,20 @@ void state_drop_former(ClusterState *s, const void *host_id, size_t len) {
                 remove_former(s, i);
 }
 
+// The oldest without labels, else the oldest: of those there is less to forget.
+static size_t least_former(const ClusterState *s) {
+        for (size_t i = 0; i < s->n_former; i++)
+                if (s->former[i]->n_set_labels == 0)
+                        return i;
+        return 0;
+}
+
 int state_add_former(ClusterState *s, Argosy__FormerHost *former) {
         if (ARRAY_RESERVE(s->former, s->n_former + 1) < 0)
                 return -ENOMEM;
         state_drop_former(s, former->host_id.data, former->host_id.len);
         if (s->n_former == CLUSTER_FORMER_HOSTS_MAX)
-                remove_former(s, 0);
+                remove_former(s, least_former(s));
         s->former[s->n_former++] = former;
         return 0;
 }

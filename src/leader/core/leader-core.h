@@ -277,7 +277,7 @@ struct Leader {
 
         // ---- hosts
         ListNode lived_due;                     // Host.lived_due
-        bool leases_due;                        // more of them may have expired, and nobody decides before that is known
+        uint64_t leases_due_us;                 // more of them may have expired by then, and nobody decides before that is known; 0: no
         ListNode attaches_due;                  // Host.attach_due: not all that they hold is taken
         ListNode barriers_due, barriers_flying; // Host.barrier_queue: for the next barrier; of the one on its way
         bool barrier_flying;

@@ -212,21 +212,30 @@ static size_t expire(Leader *l, Host *h, uint64_t now_us) {
         return n;
 }
 
-void sessions_on_time(Leader *l, uint64_t now_us) {
+static void expire_some(Leader *l, uint64_t now_us) {
         LeaderWalk *walk = &l->walks.of[WALK_LEASES];
         size_t most = walk_slice(walk, EXPIRED_PER_TURN);
         Lease *lease = NULL;
 
         for (size_t n = 0; n < most && (lease = lease_table_expire(&l->leases, now_us));)
                 n += expire(l, CONTAINER_OF(lease, Host, lease), now_us);
-        l->leases_due = lease;
+        l->leases_due_us = lease ? now_us : 0;
         walk_sliced(l, walk, lease ? 0 : 1);
 }
 
+void sessions_on_time(Leader *l, uint64_t now_us) {
+        if (l->leases_due_us == 0) // else each turn goes on with it
+                expire_some(l, now_us);
+}
+
+// By the time at which the walk began, when it was seen that the leader did not wake late: what it takes itself, or stands still
+// meanwhile, makes nobody lost, and saves nobody whose lease was over then.
 bool sessions_expire_some(Leader *l) {
-        if (l->leases_due)
-                sessions_on_time(l, leader_now(l));
-        return !l->leases_due;
+        if (l->leases_due_us) {
+                lease_table_go_on(&l->leases);
+                expire_some(l, l->leases_due_us);
+        }
+        return l->leases_due_us == 0;
 }
 
 static void renew_lease(Leader *l, Host *h) {

@@ -19,7 +19,7 @@ void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *repo
 void session_on_fleet_units(Leader *l, Host *h, const Argosy__FleetUnits *said);
 void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *reports);
 void session_on_link_lost(Leader *l, Host *h);
-// Leases expire, in each turn those of hosts with so many units; Leader.leases_due: there may be more.
+// Leases expire, in each turn those of hosts with so many units; Leader.leases_due_us: there may be more.
 void sessions_on_time(Leader *l, uint64_t now_us);
 bool sessions_expire_some(Leader *l); // the rest of these; true: nothing is left
 void sessions_start_barrier(Leader *l);

@@ -41,6 +41,10 @@ void lease_table_renew(LeaseTable *t, uint64_t now_us) {
                 CONTAINER_OF(n, Lease, list)->renewed_us = now_us;
 }
 
+void lease_table_go_on(LeaseTable *t) {
+        t->due_us = 0;
+}
+
 Lease *lease_table_expire(LeaseTable *t, uint64_t now_us) {
         Lease *l;
 

@@ -45,6 +45,8 @@ void lease_forget(Lease *l);
 // Everybody in the table gets a full lease again, and stays what he is.
 void lease_table_renew(LeaseTable *t, uint64_t now_us);
 
+// The next lease_table_expire() belongs to the one before, whatever time has passed since: nobody woke late.
+void lease_table_go_on(LeaseTable *t);
 // Moves the next host whose time has come, and returns it with its new state; NULL when no more is due. Call
 // until NULL, then arm the timer with lease_table_next().
 Lease *lease_table_expire(LeaseTable *t, uint64_t now_us);

@@ -218,6 +218,23 @@ static void only_so_many_former_hosts_are_remembered(void **state) {
         record = batch_host(&b, 0, "host-1", 1);
         assert_non_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
         batch_done(&b);
+        // Those that have nothing to come back to push out each other, and one that has only for want of others.
+        b = (Batch){0};
+        for (uint32_t i = 0; i < 3; i++) {
+                snprintf(name, sizeof(name), "plain-%u", i);
+                batch_host(&b, 0, name, 1);
+                batch_host_remove(&b, CLUSTER_FORMER_HOSTS_MAX + 2 + i);
+                apply(s, &b);
+        }
+        record = batch_host(&b, 0, "host-1", 1);
+        assert_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
+        record = batch_host(&b, 0, "host-2", 1);
+        assert_non_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
+        record = batch_host(&b, 0, "plain-1", 1);
+        assert_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
+        record = batch_host(&b, 0, "plain-2", 1);
+        assert_non_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
+        batch_done(&b);
 }
 
 static void hosts_are_found_by_what_people_type(void **state) {

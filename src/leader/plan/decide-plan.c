@@ -102,8 +102,7 @@ static void remember(DryRunPlan *p) {
 
                 w->exclusions = f->exclusions;
                 w->retry = f->retry;
-                for (const Exclusion *x = f->exclusions; x; x = x->next)
-                        scheduler_on_exclusion(p->alone.leader, f->unit, x->node, true);
+                (void) scheduler_set_refusals(p->alone.leader, f->unit);
         }
         p->n_forgotten = 0;
 }
@@ -169,7 +168,7 @@ static int forget(DryRunPlan *p, const Argosy__Request__Change *change) {
                         return -ENOMEM;
                 w = unit_work(l, u);
                 p->forgotten[p->n_forgotten++] = (Forgotten){u, TAKE_PTR(w->exclusions), TAKE_PTR(w->retry)};
-                scheduler_on_exclusion(l, u, 0, false);
+                (void) scheduler_set_refusals(l, u); // whoever runs it from fleet's directory keeps it
         }
         return 0;
 }

@@ -295,15 +295,19 @@ void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool exclud
 }
 
 // What that took, as REFUSALS counts it.
-static size_t sync_refusals_of(Leader *l, Unit *u) {
+size_t scheduler_set_refusals(Leader *l, Unit *u) {
         uint32_t unit = l->places ? number_in_placement(l, u->name, u) : PLACEMENT_NONE;
 
-        list_unlink(&unit_work(l, u)->refusals_due);
-        l->n_refusals_told++;
         scheduler_on_exclusion(l, u, 0, false);
         for (const Exclusion *x = unit_work_seen(u)->exclusions; x; x = x->next)
                 scheduler_on_exclusion(l, u, x->node, true);
         return unit == PLACEMENT_NONE ? 1 : 1 + confine_fleet_unit(l, u->name, unit);
+}
+
+static size_t sync_refusals_of(Leader *l, Unit *u) {
+        list_unlink(&unit_work(l, u)->refusals_due);
+        l->n_refusals_told++;
+        return scheduler_set_refusals(l, u);
 }
 
 void scheduler_sync_refusals(Leader *l) {

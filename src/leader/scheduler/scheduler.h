@@ -33,6 +33,9 @@ void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e); // its record; N
 void scheduler_on_unit_freed(Leader *l, Unit *u);
 void scheduler_on_node_freed(Leader *l, Node *n);
 void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded); // 0: all nodes
+// The Placement is told which nodes refuse a unit: those that have, and, of a name that hosts run from fleet's directories, all others.
+// Returns about how many nodes were looked at.
+size_t scheduler_set_refusals(Leader *l, Unit *u);
 void scheduler_sync_refusals(Leader *l); // of units that some node refuses, or does not any more
 bool scheduler_sync_refusals_step(Leader *l); // as much of it as one turn takes; false: there is more
 bool scheduler_sync_nodes_step(Leader *l);    // the same of hosts that have changed

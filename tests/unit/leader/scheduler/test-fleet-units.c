@@ -97,6 +97,41 @@ static void what_its_host_does_not_take_goes_nowhere(void **state) {
         assert_int_equal(rig_count_running(&g, "web.service"), 1);
 }
 
+static const Argosy__Response__UnitResult *plan_start(const char *name) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        char *names[] = {(char *) name};
+        uint8_t id[16] = "asks for a plan";
+        RigAnswer *a;
+
+        change.verb = START;
+        change.names = names;
+        change.n_names = 1;
+        change.dry_run = true;
+        change.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_int_equal(a->n, 1);
+        return a->responses[0]->change->units[0];
+}
+
+// It asks what would be if the node had not refused it; that another host runs it stays so.
+static void a_plan_lets_it_go_nowhere_else(void **state) {
+        says(2, true, false, "web.service", NULL);
+        rig_host(&g, 2)->refuses = true;
+        (void) rig_change(&g, START, "web.service", SERVICE);
+        assert_non_null(unit_work_seen(unit_find(g.leader, "web.service"))->exclusions);
+        assert_string_equal(plan_start("web.service")->node, "");
+        rig_pass_ms(&g, 10000);
+        assert_int_equal(rig_count_running(&g, "web.service"), 0);
+        rig_add_host(&g, true, 0); // there is a round of placements
+        rig_pass_ms(&g, 10000);
+        assert_int_equal(rig_count_running(&g, "web.service"), 0);
+        assert_string_equal(rig_node_name(&g, "web.service"), "");
+}
+
 static void does_not_know(uint32_t host) {
         Argosy__FleetUnits m = ARGOSY__FLEET_UNITS__INIT;
 
@@ -204,6 +239,7 @@ int main(void) {
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_submitted_unit_is_barred_as_well, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_its_host_does_not_take_goes_nowhere, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_plan_lets_it_go_nowhere_else, setup, teardown),
                 cmocka_unit_test_setup_teardown(nothing_new_starts_while_a_host_does_not_know_what_it_runs,
                                                 setup, teardown),
                 cmocka_unit_test_setup_teardown(what_runs_is_not_touched_by_that, setup, teardown),

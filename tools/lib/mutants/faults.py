@@ -2995,7 +2995,7 @@ FAULTS = [
           "return 0;",
           "leader/dry-run: who_refused_it_is_asked_again_as_by_a_start"),
     Fault("plan-forgets-who-refused-for-good", "src/leader/plan/decide-plan.c",
-          "scheduler_on_exclusion(p->alone.leader, f->unit, x->node, true);",
+          "(void) scheduler_set_refusals(p->alone.leader, f->unit);",
           ";",
           "leader/dry-run: who_refused_it_is_asked_again_as_by_a_start"),
     Fault("plan-gives-what-is-not-free-yet", "src/leader/plan/decide-plan.c",

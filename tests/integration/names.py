@@ -79,10 +79,7 @@ def test_a_plan_says_what_a_start_then_meets(c: Cluster):
     assert plan_of(c, "web.service")["refusals"] == planned["refusals"], "to ask again gives another answer"
     c.ctl("destroy web")
 
-    # The system's own, and one that runs on all nodes.
-    c.submit("getty.target", "[Unit]\nDescription=ours\n")
-    assert "would wait for a node" in c.ctl("plan getty.target")
-    c.ctl("destroy getty.target")
+    # One that runs on all nodes.
     n3.run("rm /usr/lib/systemd/system/web.service")
     c.submit("web.service", SLEEPER + "[X-Argosy]\nGlobal=yes\n")
     everywhere = c.ctl("plan web")

@@ -111,7 +111,11 @@ def test_after_recover_no_request_is_mistaken_for_one_that_was_lost(c: Cluster):
     assert job > lost and job % 1000000 == 1, (job, lost)  # far behind what was lost, however often the cluster was recovered
     c.ctl_fails(f"job show {lost}", on=left, saying=f"there is no job {lost}: the cluster was recovered")
     first.heal()
-    eventually(lambda: c.invocation(unit) != before, what="the restart that was asked for after all those that were lost")
+
+    def runs():
+        return [run for nodes in c.lives(unit).values() for run in nodes.values()]
+
+    eventually(lambda: len(runs()) == 1 and runs() != [before], what="the restart that was asked for after all those that were lost")
     second.boot()
     eventually(lambda: list(c.members(left).values()) == ["voter online"] * 3)
 

@@ -59,7 +59,7 @@ struct Stream {
         StreamLookup *lookup; // of the name that was dialled, while it is under way
         uv_write_t write;
         uv_shutdown_t shutdown;
-        unsigned n_handles; // not yet closed
+        unsigned n_handles; // not yet closed; and what the pool works on
 
         StreamState state;
         bool opened, paused, eof, writing, was_high, sent_bye;
@@ -108,6 +108,8 @@ void stream_handshake_on(Stream *s);
 // stream.c
 // The stream failed: closes it with this error and a text, unless it is closing already. `notify_peer`:
 // flush first (TLS alerts).
+// One of its handles is closed, or the pool is done with something of it. With the last of them it is gone.
+void stream_release(Stream *s);
 void stream_fail(Stream *s, int error, bool notify_peer, const char *format, ...) _printf_(4, 5);
 void stream_set_open(Stream *s);
 // Everything is written: shuts down our side and waits for the peer's.

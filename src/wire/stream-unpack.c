@@ -8,7 +8,8 @@
 //      frame -> [counted] -> ops->unpacks() -> unpacked -> ops->message() -> freed
 //
 // Streams whose owner counts (StreamOps.unpacks) are those of guests, and the others are members' (PoolShare). A
-// thread cannot be called back; what it works on has memory of its own, which outlives a stream that is closed meanwhile.
+// thread cannot be called back, so a stream that is closed meanwhile is there, and with its owner the account of what is worked on, until
+// the pool lets go of that; what stands in line still is passed over.
 //
 // Fails with -EBADMSG for what is no message, -ENOMEM, and whatever the owner says; all of them end the stream.
 #include "stream-internal.h"
@@ -21,7 +22,8 @@
 
 struct StreamUnpack {
         PoolWork work;
-        Stream *stream; // NULL: closed since
+        Stream *stream;
+        _Atomic bool forgotten; // it is being closed: nobody waits for the message
         Buf frame;
         const uint8_t *payload; // in `frame`
         size_t len;
@@ -50,12 +52,17 @@ static void unpack(StreamUnpack *u) {
 }
 
 static void run_unpack(PoolWork *w) {
-        unpack(CONTAINER_OF(w, StreamUnpack, work));
+        StreamUnpack *u = CONTAINER_OF(w, StreamUnpack, work);
+
+        if (!u->forgotten)
+                unpack(u);
 }
 
 static void run_count(PoolWork *w) {
         StreamUnpack *u = CONTAINER_OF(w, StreamUnpack, work);
 
+        if (u->forgotten)
+                return;
         u->cost = frame_cost(u->kind, u->payload, u->len, SIZE_MAX);
         if (u->cost <= u->untold)
                 unpack(u);
@@ -63,12 +70,14 @@ static void run_count(PoolWork *w) {
 
 static void on_unpacked(PoolWork *w) {
         StreamUnpack *u = CONTAINER_OF(w, StreamUnpack, work);
+        Stream *s = u->stream;
 
         u->done = true;
-        if (u->stream)
-                stream_go_on(u->stream);
-        else
+        if (u->forgotten)
                 unpack_free(u);
+        else
+                stream_go_on(s);
+        stream_release(s);
 }
 
 static int tell_owner(Stream *s, size_t len, size_t cost) {
@@ -78,8 +87,8 @@ static int tell_owner(Stream *s, size_t len, size_t cost) {
 static void on_counted(PoolWork *w) {
         StreamUnpack *u = CONTAINER_OF(w, StreamUnpack, work);
 
-        u->error = u->stream ? tell_owner(u->stream, u->len, u->cost) : 0;
-        if (u->stream && u->error == 0 && u->cost > u->untold)
+        u->error = u->forgotten ? 0 : tell_owner(u->stream, u->len, u->cost);
+        if (!u->forgotten && u->error == 0 && u->cost > u->untold)
                 pool_add(w->loop, w, share_of(u->stream), run_unpack, on_unpacked);
         else
                 on_unpacked(w);
@@ -105,6 +114,7 @@ int stream_unpack_later(Stream *s, size_t at, size_t len, bool counted) {
         s->plain_in = rest;
         rest = (Buf){};
         s->unpack = u;
+        s->n_handles++;
         if (s->ops->unpacks && !counted)
                 pool_add(s->handle.loop, &u->work, share_of(s), run_count, on_counted);
         else
@@ -155,7 +165,8 @@ void stream_unpack_forget(Stream *s) {
         if (!u)
                 return;
         s->unpack = NULL;
-        u->stream = NULL;
         if (u->done)
                 unpack_free(u);
+        else
+                u->forgotten = true;
 }

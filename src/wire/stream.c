@@ -28,9 +28,7 @@ enum { // keep-alive: silence, then probes; a dead peer is found after 2 + 3 * 1
 
 // ---- the end
 
-static void on_handle_closed(uv_handle_t *handle) {
-        Stream *s = handle->data;
-
+void stream_release(Stream *s) {
         if (--s->n_handles > 0)
                 return;
         if (s->ops)
@@ -44,6 +42,10 @@ static void on_handle_closed(uv_handle_t *handle) {
         buf_done(&s->wire_out);
         buf_done(&s->flight);
         free(s);
+}
+
+static void on_handle_closed(uv_handle_t *handle) {
+        stream_release(handle->data);
 }
 
 static void on_drain_closed(uv_handle_t *handle) {

@@ -9,7 +9,8 @@
 #include "frame.h"
 #include "host-address.h"
 #include "localhost.h"
-#include "stream.h"
+#include "pool.h"
+#include "stream-internal.h"
 
 enum { LONG_ONE = 1000000 };
 
@@ -421,6 +422,41 @@ static void closing_with_long_messages_under_way(void **state) {
         }
 }
 
+static uv_sem_t may_end;
+
+static void wait_for_the_test(PoolWork *w) {
+        uv_sem_wait(&may_end);
+}
+
+static void on_waited(PoolWork *w) {
+        w->of = w; // it has
+}
+
+// Until then the owner keeps what he counts of it, so whoever closes at once has no more than others.
+static void who_closes_is_there_until_the_pool_has_let_go_of_his_message(void **state) {
+        static PoolWork busy[POOL_OURS];
+
+        memset(busy, 0, sizeof(busy));
+        assert_int_equal(uv_sem_init(&may_end, 0), 0);
+        connect_for_messages();
+        for (size_t i = 0; i < ELEMENTSOF(busy); i++)
+                pool_add(&test_loop, &busy[i], POOL_CLUSTER, wait_for_the_test, on_waited);
+        send_long(dialler.stream, 50000);
+        loop_until(acceptor.stream->unpack);
+        stream_close(acceptor.stream, -ECANCELED, false);
+        loop_until(dialler.n_closed);
+        for (unsigned turns = 0; turns < 100; turns++)
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+        assert_int_equal(acceptor.n_closed, 0);
+        for (size_t i = 0; i < ELEMENTSOF(busy); i++)
+                uv_sem_post(&may_end);
+        loop_until(acceptor.n_closed);
+        assert_int_equal(acceptor.n_messages, 0);
+        for (size_t i = 0; i < ELEMENTSOF(busy); i++)
+                loop_until(busy[i].of);
+        uv_sem_destroy(&may_end);
+}
+
 static void the_end_comes_behind_a_long_message(void **state) {
         connect_for_messages();
         send_long(dialler.stream, 20000);
@@ -675,6 +711,7 @@ int main(void) {
                 LOOP_TEST(a_long_message_that_is_none_ends_the_stream),
                 LOOP_TEST(a_pause_keeps_a_long_message),
                 LOOP_TEST(closing_with_long_messages_under_way),
+                LOOP_TEST(who_closes_is_there_until_the_pool_has_let_go_of_his_message),
                 LOOP_TEST(the_end_comes_behind_a_long_message),
                 LOOP_TEST(an_oversized_frame_ends_the_stream),
                 LOOP_TEST(a_peer_that_takes_nothing_is_cut),

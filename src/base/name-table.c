@@ -128,17 +128,25 @@ static int grow(NameTable *t) {
 
 // ------------------------------------------------------------------------------------------------ objects
 
+// Where it is, and in which of the two tables: a slot without an object if it is in neither.
+static NameSlot *find_slot(const NameTable *t, const NameKey *key, OpenTable *ret) {
+        NameSlot *s = probe(t, key);
+
+        *ret = table_of(t, t->slots, t->n_slots);
+        if (s->object || !t->old)
+                return s;
+        *ret = table_of(t, t->old, name_table_n_old(t));
+        return probe_old(t, key);
+}
+
 void *name_table_find(const NameTable *t, const char *name) {
+        OpenTable o;
         NameKey key;
-        NameSlot *s;
 
         if (t->count == 0)
                 return NULL;
         key = key_of(name);
-        s = probe(t, &key);
-        if (!s->object && t->old)
-                s = probe_old(t, &key);
-        return s->object;
+        return find_slot(t, &key, &o)->object;
 }
 
 int name_table_add(NameTable *t, void *object) {
@@ -162,7 +170,7 @@ int name_table_add(NameTable *t, void *object) {
 }
 
 void *name_table_take(NameTable *t, const char *name) {
-        OpenTable o = table_of(t, t->slots, t->n_slots);
+        OpenTable o;
         void *object;
         NameKey key;
         NameSlot *s;
@@ -170,11 +178,7 @@ void *name_table_take(NameTable *t, const char *name) {
         if (t->count == 0)
                 return NULL;
         key = key_of(name);
-        s = probe(t, &key);
-        if (!s->object && t->old) {
-                o = table_of(t, t->old, name_table_n_old(t));
-                s = probe_old(t, &key);
-        }
+        s = find_slot(t, &key, &o);
         object = s->object;
         if (!object)
                 return NULL;

@@ -10,12 +10,17 @@
 #include "peers.h"
 #include "str.h"
 
+typedef char NameText[64];
+
+static const char *name_of(const Daemon *d, const MeshLinkInfo *l, NameText buf) {
+        return *l->peer->host_name ? l->peer->host_name : daemon_host_name((Daemon *) d, l->host, buf, sizeof(NameText));
+}
+
 static int append_peer(const Daemon *d, Buf *text, const MeshLinkInfo *l) {
-        char name[64];
+        NameText name;
         int r;
 
-        r = buf_printf(text, "%s (", *l->peer->host_name ? l->peer->host_name
-                                                         : daemon_host_name((Daemon *) d, l->host, name, sizeof(name)));
+        r = buf_printf(text, "%s (", name_of(d, l, name));
         if (r == 0 && *l->peer->name)
                 r = buf_printf(text, "%s, ", l->peer->name);
         if (r == 0 && *l->peer->address)
@@ -45,15 +50,13 @@ PeersVerdict peers_verdict(const Daemon *d) {
 // Of those that refuse this host for that reason.
 static int append_names(const Daemon *d, Buf *text, const MeshLinkInfo *links, size_t n, MeshRefusal refusal) {
         const char *separator = "";
-        char name[64];
+        NameText name;
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < n; i++) {
                 if (links[i].refusal != refusal)
                         continue;
-                r = buf_printf(text, "%s%s", separator,
-                               *links[i].peer->host_name ? links[i].peer->host_name
-                                                         : daemon_host_name((Daemon *) d, links[i].host, name, sizeof(name)));
+                r = buf_printf(text, "%s%s", separator, name_of(d, &links[i], name));
                 separator = ", ";
         }
         return r;

@@ -170,14 +170,14 @@ static const Argosy__TokenRecord *find_token(Leader *l, const char *id, const ch
 
 // The first of its two requests: whoever serves it shows that it can ask us. This changes nothing, and holds on that one
 // connection only.
-static int show_membership(Ticket *t, const Hash *secret_hash) {
+static int show_membership(Ticket *t) {
         const Argosy__Request__Join *q = t->request->join;
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_JOIN);
         Hash proof;
 
         if (!r)
                 return -ENOMEM;
-        if (join_proof_make(secret_hash, JOIN_BY_MEMBER, q->channel.data, q->channel.len, NULL, 0, &proof) < 0)
+        if (join_proof_make(&t->secret_hash, JOIN_BY_MEMBER, q->channel.data, q->channel.len, NULL, 0, &proof) < 0)
                 return refuse_join(t, EBADMSG, "the member that it asked sent nothing of their connection");
         if (bytes_set(&r->join->proof, proof.bytes, HASH_SIZE) < 0)
                 return -ENOMEM;
@@ -361,13 +361,12 @@ static void on_joined(Leader *l, Ticket *t) {
         (void) field_set(&t->response->join->error, "the host could not be made a member");
 }
 
-// NULL: it may be a member, as far as its token and its form say; t->secret_hash is set then.
+// NULL: it may be a member, as far as its token and its form say.
 static const char *judge_joiner(Ticket *t, const Argosy__TokenRecord *token) {
         Argosy__Request__Join *q = t->request->join;
         const Argosy__JoinRequest *j = q->join;
         const Argosy__JoinBody *body;
 
-        memcpy(t->secret_hash.bytes, token->secret_hash.data, HASH_SIZE);
         if (!join_proof_holds(&t->secret_hash, JOIN_BY_HOST, q->channel.data, q->channel.len, j->body.data, j->body.len, j->proof.data,
                               j->proof.len))
                 return "the token is wrong";
@@ -390,10 +389,10 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
 
         if (asked)
                 token = find_token(l, asked->token_id, &why);
-        if (token && asked->body.len == 0) {
+        if (token)
                 memcpy(t->secret_hash.bytes, token->secret_hash.data, HASH_SIZE);
-                return show_membership(t, &t->secret_hash);
-        }
+        if (token && asked->body.len == 0)
+                return show_membership(t);
         if (token)
                 why = judge_joiner(t, token);
         if (why)

@@ -23,7 +23,9 @@
 #include "job-nodes.h"
 #include "job-state.h"
 #include "map.h"
+#include "message.h"
 #include "name-patterns.h"
+#include "open-jobs.h"
 #include "request-kind.h"
 #include "response.h"
 #include "setting-words.h"
@@ -40,6 +42,42 @@ enum {
         WAITING_SHOWN = 100,      // jobs that wait for one
         LATE_LISTED = 500,        // jobs that went on behind what came after them, in one answer
 };
+
+// ------------------------------------------------------------------------------------------------ as it is by now
+
+// The record with its end, as the log will have it: what is packed of a message is the message with what is packed behind it.
+static Argosy__JobRecord *with_end(const Argosy__JobRecord *job, const Argosy__JobRecord *end) {
+        _cleanup_buf_ Buf packed = {};
+        size_t len = argosy__job_record__get_packed_size(job), len_end = argosy__job_record__get_packed_size(end);
+
+        if (!buf_reserve(&packed, len + len_end))
+                return NULL;
+        argosy__job_record__pack(job, packed.data);
+        argosy__job_record__pack(end, packed.data + len);
+        return argosy__job_record__unpack(NULL, len + len_end, packed.data);
+}
+
+static Argosy__JobState state_of(const Leader *l, uint64_t number) {
+        Argosy__JobState state = cluster_state_job_state(l->state, number);
+        const Argosy__JobRecord *end = state == ARGOSY__JOB_STATE__JOB_RUNNING ? open_job_end_known(l, number) : NULL;
+
+        return end ? end->state : state;
+}
+
+// A job whose end only the leader knows has ended: whoever has waited for its units may ask before the log has it. Like
+// cluster_state_read_job().
+static int read_job(const Leader *l, uint64_t number, Argosy__JobRecord **ret) {
+        int r = cluster_state_read_job(l->state, number, ret);
+        const Argosy__JobRecord *end = r == 0 && (*ret)->state == ARGOSY__JOB_STATE__JOB_RUNNING ? open_job_end_known(l, number) : NULL;
+        Argosy__JobRecord *ended;
+
+        if (!end)
+                return r;
+        ended = with_end(*ret, end);
+        message_free(*ret);
+        *ret = ended;
+        return ended ? 0 : -ENOMEM;
+}
 
 // ------------------------------------------------------------------------------------------------ units
 
@@ -594,7 +632,7 @@ static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__Lis
                     Argosy__Response__Jobs *jobs, size_t *looked) {
         Argosy__Response__JobRow *row;
         Argosy__JobRecord *job;
-        int r = cluster_state_read_job(l->state, number, &job);
+        int r = read_job(l, number, &job);
 
         if (r < 0)
                 return r == -ENOENT ? 0 : r; // only its number is left
@@ -629,7 +667,7 @@ static int list(const Leader *l, const Viewer *v, const Argosy__Request__ListJob
         size_t limit = m->limit > 0 ? m->limit : JOBS_LOOKED;
 
         for (size_t looked = 0; number > 0 && looked < JOBS_LOOKED && jobs->n_rows < limit; looked++) {
-                int r = is_in_state(cluster_state_job_state(l->state, number), m)
+                int r = is_in_state(state_of(l, number), m)
                                 ? list_one(l, v, m, number, jobs, &looked)
                                 : 0;
 
@@ -784,7 +822,7 @@ Argosy__Response *answer_jobs(Leader *l, const Argosy__Author *author, const Arg
                 name_patterns_done(&viewer.names);
                 return r < 0 ? NULL : TAKE_PTR(response);
         }
-        r = cluster_state_read_job(l->state, m->number, &job);
+        r = read_job(l, m->number, &job);
         if (r == -ENOENT)
                 return answer_no_such_job(l, m->number);
         if (r < 0)

@@ -5,7 +5,8 @@
 // Happy path: a job ends, and rides in the next entry, whatever that is about; at the latest after JOB_END_DELAY_MS it
 // gets one of its own, with all others that have ended by then. At once, if somebody waits for it: who is told that a
 // job has ended finds that in the log, under any leader. So ends make at most one entry a second more than there would
-// be, and none under load.
+// be, and none under load. Lists say how a job has ended from the turn on in which its units have (open_job_end_known()): whoever
+// waits for the units is answered in that turn, and would find a job that is running.
 //
 // An entry that the log did not take, or of which nobody knows whether it did, is put again: the applier skips a job
 // that is not running any more.
@@ -222,6 +223,12 @@ bool open_job_has_ended(Leader *l, uint64_t number) {
                 return false;
         l->jobs_urgent = true;
         return true;
+}
+
+const Argosy__JobRecord *open_job_end_known(const Leader *l, uint64_t number) {
+        const OpenJob *job = open_job_find(l, number);
+
+        return job && job->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN && list_is_linked(&job->queue) ? &job->end : NULL;
 }
 
 void open_job_goes_on(Leader *l, uint64_t number) {

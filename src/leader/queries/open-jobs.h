@@ -103,6 +103,9 @@ bool open_job_is_resumed(const Leader *l, uint64_t number);
 // number; whether it has ended and only the log does not say so yet: the next entry does then.
 bool open_job_is_known(const Leader *l, uint64_t number);
 bool open_job_has_ended(Leader *l, uint64_t number);
+// How a job that is running by the log has ended: lists say that at once, and the next entry says it to the log. NULL: it has not, or
+// the log has it. Borrowed until the next turn.
+const Argosy__JobRecord *open_job_end_known(const Leader *l, uint64_t number);
 // What it still waits for of the unit; VERB_NONE: for nothing, it has ended.
 Argosy__Verb open_job_awaits(const Leader *l, uint64_t number, const Unit *u);
 // The rollout that it has begun, if that is under way; NULL: it is not, or there is none.

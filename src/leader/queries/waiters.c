@@ -391,7 +391,8 @@ static int begin_item(Leader *l, Waiter *w) {
         if (!item->unit)
                 return -ENOMEM;
         list_append(&unit_work(l, item->unit)->waiters, &item->by_unit);
-        if (!wait_seen_is_wide(l, item->unit))
+        // With who waits for it already, above all its job: that has ended when this has.
+        if (!wait_seen_is_wide(l, item->unit) && !list_is_linked(&unit_work_seen(item->unit)->waited))
                 return judge_item(l, item, NULL);
         waiters_on_unit(l, item->unit);
         return 0;

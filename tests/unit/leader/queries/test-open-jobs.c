@@ -94,6 +94,45 @@ static void an_end_gets_an_entry_of_its_own_after_a_second(void **state) {
         assert_int_equal(g.batches, batches + 1);
 }
 
+static const Argosy__Response__JobRow *listed(Argosy__JobState wanted, uint64_t number) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        const Argosy__Response__Jobs *jobs;
+
+        list.states = &wanted;
+        list.n_states = 1;
+        list.number = number;
+        jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
+        return jobs->n_rows > 0 ? jobs->rows[0] : NULL;
+}
+
+// Whoever has waited for the units asks before the log has the end.
+static void lists_say_how_one_has_ended_before_the_log_has_it(void **state) {
+        const Argosy__Response__JobRow *row;
+        uint64_t job, bad;
+
+        set_lazy(true);
+        job = change(START, "a.service", SERVICE);
+        assert_string_equal(listed(RUNNING, 0)->state, "running");
+        set_lazy(false);
+        assert_int_equal(state_of(job), RUNNING);
+        assert_null(listed(RUNNING, 0));
+        row = listed(DONE, 0);
+        assert_non_null(row);
+        assert_int_equal(row->job, job);
+        assert_true(row->ended_us > 0);
+        bad = change(START, "bad.service", BAD);
+        assert_int_equal(state_of(bad), RUNNING);
+        row = listed(FAILED, bad);
+        assert_string_equal(row->state, "failed");
+        assert_int_equal(row->failed, 1);
+        assert_string_equal(row->units[0]->end, "failed");
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(bad), FAILED);
+        row = listed(FAILED, bad);
+        assert_int_equal(row->failed, 1);
+        assert_int_equal(row->n_units, 1);
+}
+
 static void start_on_probation(uint64_t *ret_job, uint64_t *ret_revision) {
         g.timed = true;
         for (uint32_t h = 1; h <= 3; h++)
@@ -896,6 +935,7 @@ static void of_a_job_that_is_not_kept_who_asks_again_is_told_no_end(void **state
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(an_end_gets_an_entry_of_its_own_after_a_second),
+                TEST(lists_say_how_one_has_ended_before_the_log_has_it),
                 TEST(ends_ride_along),
                 TEST(what_ends_with_its_effect_needs_no_other_entry),
                 TEST(a_job_runs_as_long_as_a_wait_would),

@@ -19,6 +19,7 @@
 #include "specifier.h"
 #include "str.h"
 #include "unit-options-private.h"
+#include "unit-parts.h"
 
 enum { WORD_MAX = 256 }; // bytes of one word as written, more than any valid one needs
 
@@ -576,7 +577,7 @@ static int check_bytes(const char *path, const char *content, size_t len, char *
         return 0;
 }
 
-int unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret, char **ret_why) {
+static int parse(const char *path, const void *content, size_t len, UnitFile **ret, char **ret_why) {
         _cleanup_(unit_file_freep) UnitFile *f = NULL;
         Parser p;
         int r = check_bytes(path, content, len, ret_why);
@@ -599,6 +600,12 @@ int unit_file_parse(const char *path, const void *content, size_t len, UnitFile 
                 return r;
         *ret = TAKE_PTR(f);
         return 0;
+}
+
+int unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret, char **ret_why) {
+        int r = parse(path, content, len, ret, ret_why);
+
+        return r == -EINVAL && ret_why && unit_parts_place(path, content, len, ret_why) < 0 ? -ENOMEM : r;
 }
 
 char *unit_file_fill_in(const char *text, const char *name) {

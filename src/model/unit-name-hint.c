@@ -15,7 +15,7 @@
 #define QUADLET                                                                                                     \
         "argosy takes unit files: podman makes %s of it, and `QUADLET_UNIT_DIRS=DIR "                              \
         "/usr/lib/systemd/system-generators/podman-system-generator --dryrun` prints that"
-#define WHOLE_FILES "argosy takes whole unit files: put its lines into the unit's own file"
+#define DROP_INS "argosy takes the drop-ins in NAME.d beside the unit file NAME"
 #define ONE_EACH "argosy takes unit files: write one for each service"
 #define NOT_FROM_FILES "argosy makes no unit of it"
 
@@ -31,8 +31,8 @@ static const struct {
         {".image", "a Quadlet file of podman", QUADLET, "-image.service"},
         {".build", "a Quadlet file of podman", QUADLET, "-build.service"},
         {".artifact", "a Quadlet file of podman", QUADLET, "-artifact.service"},
-        {".conf", "a drop-in, or a configuration file", WHOLE_FILES, NULL},
-        {".d", "a folder of drop-ins", WHOLE_FILES, NULL},
+        {".conf", "a drop-in, or a configuration file", DROP_INS, NULL},
+        {".d", "a folder of drop-ins", DROP_INS, NULL},
         {".wants", "a folder of links", "argosy makes them of WantedBy= in [Install]", NULL},
         {".requires", "a folder of links", "argosy makes them of RequiredBy= in [Install]", NULL},
         {".upholds", "a folder of links", "Restart=always is what argosy's units have for it", NULL},

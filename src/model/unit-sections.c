@@ -13,6 +13,7 @@
 #include "str.h"
 #include "unit-file.h"
 #include "unit-options-private.h"
+#include "unit-parts.h"
 
 enum { SECTION_WORD_MAX = 16 }; // letters of a name that could be meant; longer ones are not near
 
@@ -74,10 +75,11 @@ int unit_file_check_sections(const char *path, const void *content, size_t len, 
         while ((r = ini_reader_next(&reader, &line)) > 0) {
                 const char *meant = line.kind == INI_SECTION ? unit_file_section_meant(line.section) : NULL;
 
-                if (meant)
-                        return option_refuse(ret_why, path, line.line,
-                                             "[%.64s] means nothing to argosy or systemd; write [%s]", line.section,
-                                             meant);
+                if (!meant)
+                        continue;
+                r = option_refuse(ret_why, path, line.line, "[%.64s] means nothing to argosy or systemd; write [%s]", line.section,
+                                  meant);
+                return ret_why && unit_parts_place(path, content, len, ret_why) < 0 ? -ENOMEM : r;
         }
         return r == -ENOMEM ? r : 0; // a header that does not end is unit_file_parse()'s to refuse
 }

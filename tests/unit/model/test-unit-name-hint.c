@@ -10,8 +10,8 @@ static void files_of_others_are_known_by_their_ending(void **state) {
                 {"blog.container", "Quadlet", "makes blog.service of it"},
                 {"x/data.volume", "Quadlet", "makes data-volume.service of it"},
                 {"front.network", "systemd-networkd", "makes front-network.service of it"},
-                {"10-x.conf", "drop-in", "whole unit files"},
-                {"web.service.d", "folder of drop-ins", "whole unit files"},
+                {"10-x.conf", "drop-in", "beside the unit file"},
+                {"web.service.d", "folder of drop-ins", "beside the unit file"},
                 {"docker-compose.yml", "YAML", "one for each service"},
         };
         UnitNameMistake m;

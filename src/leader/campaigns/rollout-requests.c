@@ -24,6 +24,7 @@
 #include "unit-install.h"
 #include "unit-name.h"
 #include "unit-on-node.h"
+#include "unit-parts.h"
 
 enum { HEALTH_US_MAX = 3600 * 1000000U };
 
@@ -158,6 +159,9 @@ static int check_unit(Ticket *t, const Plan *p, const char *name) {
         }
         if (r != -EINVAL)
                 return r;
+        if (p->request->file &&
+            unit_parts_place(name, p->request->file->content.data, p->request->file->content.len, &why) < 0)
+                return -ENOMEM;
         refuse(t, EINVAL, "%s", why ?: "the file is not valid");
         return CHECK_REFUSED;
 }

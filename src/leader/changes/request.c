@@ -15,6 +15,7 @@
 #include "str.h"
 #include "unit-install.h"
 #include "unit-name.h"
+#include "unit-parts.h"
 
 bool request_needs_file(Argosy__Verb verb) {
         return verb == ARGOSY__VERB__VERB_SUBMIT || verb == ARGOSY__VERB__VERB_LOAD ||
@@ -166,10 +167,12 @@ static int check_install(const Source *source, const char *name, char **ret_igno
 
         if (r < 0)
                 return r;
-        if (source->content)
+        if (source->content) {
                 *ret_ignored = TAKE_PTR(install.ignored);
+                r = unit_parts_place(source->path ?: name, source->content, source->len, ret_ignored);
+        }
         unit_install_done(&install);
-        return 0;
+        return r;
 }
 
 // A rollout knows one content before and one after. 0, UNIT_REFUSED, -ENOMEM.
@@ -260,7 +263,9 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         if (r == 0)
                 r = unit_file_expand(source->file, source->path ?: name, name, &options, &why);
         if (r == -EINVAL) {
-                r = request_fail(result, EINVAL, why);
+                r = source->content ? unit_parts_place(source->path ?: name, source->content, source->len, &why) : 0;
+                if (r == 0)
+                        r = request_fail(result, EINVAL, why);
                 return r < 0 ? r : UNIT_REFUSED;
         }
         if (r >= 0 && request_takes_file(p->change))

@@ -9,8 +9,11 @@
 #include <stdio.h>
 
 #include "response.h"
+
+#include "array.h"
 #include "str.h"
 #include "unit-file.h"
+#include "unit-parts.h"
 #include "unit-state.h"
 
 // Every message begins with the same base; init knows its size from the descriptor.
@@ -177,6 +180,24 @@ Argosy__Response__UnitRow *unit_row_new(const char *unit, const char *node) {
 
 int status_set_outcome(Argosy__Response__Status *s, const Argosy__Outcome *o) {
         return field_set(&s->outcome, o ? outcome_to_string(o->kind) : "");
+}
+
+int status_set_drop_ins(Argosy__Response__Status *s, const void *content, size_t len) {
+        UnitPart part;
+        UnitParts p;
+
+        unit_parts_begin(&p, content, len);
+        (void) unit_parts_next(&p, &part);
+        while (unit_parts_next(&p, &part)) {
+                char *path = strndup(part.path, part.path_len);
+
+                if (!path || ARRAY_RESERVE(s->drop_ins, s->n_drop_ins + 1) < 0) {
+                        free(path);
+                        return -ENOMEM;
+                }
+                s->drop_ins[s->n_drop_ins++] = path;
+        }
+        return 0;
 }
 
 Argosy__Label *label_new(const char *key, const char *value) {

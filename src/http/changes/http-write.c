@@ -12,6 +12,7 @@
 
 #include "arena.h"
 #include "array.h"
+#include "http-drop-ins.h"
 #include "http-json.h"
 #include "http-verbs.h"
 #include "macro.h"
@@ -46,6 +47,7 @@ struct Write {
         Map named; // these
         Argosy__NamedFile *files, **file_pointers;
         size_t n_files;
+        HttpDropIns drop_ins;
         uint64_t after[HTTP_AFTER_MAX];
         Arena arena; // of what http-verbs.c makes
 };
@@ -121,15 +123,20 @@ static int add_file(Write *w, char *name, char *content, size_t len) {
         return 0;
 }
 
+static int add_file_or_drop_in(Write *w, char *name, char *content) {
+        return http_drop_ins_is_one(name) ? http_drop_ins_add(&w->drop_ins, name, content, w->ret_why)
+                                          : add_file(w, name, content, strlen(content));
+}
+
 static int read_files(Write *w, const cJSON *value) {
         int r = 0;
 
         if (!cJSON_IsObject(value))
                 return str_refuse(w->ret_why, "'files' is an object: names and contents");
         for (const cJSON *m = value->child; m && r == 0; m = m->next)
-                r = cJSON_IsString(m) ? add_file(w, m->string, m->valuestring, strlen(m->valuestring))
+                r = cJSON_IsString(m) ? add_file_or_drop_in(w, m->string, m->valuestring)
                                       : str_refuse(w->ret_why, "'files' is an object: names and contents");
-        return r;
+        return r < 0 ? r : http_drop_ins_take(&w->drop_ins, &w->arena, &w->files, &w->n_files, w->ret_why);
 }
 
 static int read_bool(Write *w, const cJSON *value, protobuf_c_boolean *ret) {
@@ -469,6 +476,7 @@ int http_write_parse(const HttpTarget *t, const HttpWriteHeaders *headers, const
         free(w.names);
         free(w.files);
         free(w.file_pointers);
+        http_drop_ins_done(&w.drop_ins);
         arena_done(&w.arena);
         cJSON_Delete(json);
         return r;

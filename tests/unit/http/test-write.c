@@ -90,6 +90,49 @@ static void without_units_those_of_the_files_are_meant(void **state) {
         message_free(q);
 }
 
+static void assert_file(const Argosy__NamedFile *f, const char *name, const char *content) {
+        assert_string_equal(f->name, name);
+        assert_int_equal(f->content.len, strlen(content));
+        assert_memory_equal(f->content.data, content, strlen(content));
+}
+
+static void drop_ins_come_as_files_beside_their_unit(void **state) {
+        Argosy__Request *q = posted("{\"verb\":\"start\",\"units\":[\"a.service\",\"b@1.service\",\"b@2.service\"],\"files\":{"
+                                    "\"b@2.service.d/9.conf\":\"[Unit]\\n\",\"a.service.d/2.conf\":\"[Service]\\nNice=2\\n\","
+                                    "\"a.service\":\"[Service]\\n\",\"b@.service\":\"[Service]\\n\","
+                                    "\"b@.service.d/1.conf\":\"[Service]\\nNice=1\\n\",\"a.service.d/1.conf\":\"[Service]\\nNice=1\\n\"}}");
+
+        assert_int_equal(q->change->n_files, 3);
+        assert_file(q->change->files[0], "a.service",
+                    "[Service]\n\n# a.service.d/1.conf\n[Service]\nNice=1\n\n# a.service.d/2.conf\n[Service]\nNice=2\n");
+        assert_file(q->change->files[1], "b@.service", "[Service]\n\n# b@.service.d/1.conf\n[Service]\nNice=1\n");
+        assert_file(q->change->files[2], "b@2.service",
+                    "[Service]\n\n# b@.service.d/1.conf\n[Service]\nNice=1\n\n# b@2.service.d/9.conf\n[Unit]\n");
+        message_free(q);
+}
+
+static void a_drop_in_that_does_not_fit_is_refused(void **state) {
+        static const struct {
+                const char *files, *reason;
+        } cases[] = {
+                {"\"a.service.d/1.conf\":\"[Service]\\n\"", "its unit's file is not in 'files'"},
+                {"\"a.service\":\"[Service]\\n\",\"a.service.d/1.conf\":\"Nice=1\\n\"", "does not begin with a section"},
+                {"\"a.service\":\"[Service]\\n\",\"service.d/1.conf\":\"[Service]\\n\"", "a drop-in"},
+                {"\"a.service\":\"[Service]\\n\",\"a.service.d/../1.conf\":\"[Service]\\n\"", "a drop-in"},
+                {"\"a.service\":\"[Service]\\n\",\"a.service.d/1.txt\":\"[Service]\\n\"", "is no name of a unit"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                Argosy__Request *q;
+                char body[512];
+
+                snprintf(body, sizeof(body), "{\"verb\":\"start\",\"units\":[\"a.service\"],\"files\":{%s}}", cases[i].files);
+                assert_int_equal(write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){}, body, &q), -EINVAL);
+                if (!strstr(reason, cases[i].reason))
+                        fail_msg("'%s' is not in: %s", cases[i].reason, reason);
+        }
+}
+
 static void what_is_no_proper_change_is_refused(void **state) {
         static const char *const bodies[] = {
                 "{}",
@@ -232,6 +275,8 @@ int main(void) {
                 TEST(a_verb_becomes_the_request_that_argosyctl_would_send),
                 TEST(members_have_their_places),
                 TEST(without_units_those_of_the_files_are_meant),
+                TEST(drop_ins_come_as_files_beside_their_unit),
+                TEST(a_drop_in_that_does_not_fit_is_refused),
                 TEST(what_is_no_proper_change_is_refused),
                 TEST(a_key_makes_the_same_id_and_none_another_one),
                 TEST(a_plan_is_asked_for_at_its_place),

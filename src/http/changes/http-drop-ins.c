@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// read_files() notes drop-ins -> all are known -> each file is composed with its own. A drop-in without a file is refused, since a change
+// would do nothing about it. The composed content is what the leader and the log see: they know no drop-ins.
+
+#include "http-drop-ins.h"
+
+#include <errno.h>
+
+#include "array.h"
+#include "http-write.h"
+#include "str.h"
+#include "unit-name.h"
+
+void http_drop_ins_done(HttpDropIns *d) {
+        for (size_t i = 0; i < d->n_composed; i++)
+                buf_done(&d->composed[i]);
+        free(d->composed);
+        free(d->list);
+        *d = (HttpDropIns){};
+}
+
+bool http_drop_ins_is_one(const char *name) {
+        const char *slash = strchr(name, '/');
+        _cleanup_free_ char *directory = slash ? strndup(name, (size_t) (slash - name)) : NULL;
+
+        return directory && unit_drop_in_directory_is_valid(directory) && unit_drop_in_name_is_valid(slash + 1);
+}
+
+int http_drop_ins_add(HttpDropIns *d, char *path, char *content, char **ret_why) {
+        if (d->n == HTTP_FILES_MAX)
+                return str_refuse(ret_why, "a request brings at most %i drop-ins", (int) HTTP_FILES_MAX);
+        if (ARRAY_RESERVE(d->list, d->n + 1) < 0)
+                return -ENOMEM;
+        d->list[d->n++] = (UnitPart){.path = path, .path_len = strlen(path), .content = content, .len = strlen(content)};
+        return 0;
+}
+
+static int compose(HttpDropIns *d, const UnitPart *list, size_t n, Argosy__NamedFile *file, ProtobufCBinaryData content, char **ret_why) {
+        _cleanup_buf_ Buf why = {};
+        Buf *composed;
+        int r = ARRAY_GROW(d->composed, d->composed_allocated, d->n_composed + 1);
+
+        if (r < 0)
+                return r;
+        composed = &d->composed[d->n_composed++];
+        *composed = (Buf){};
+        r = unit_parts_compose(content.data, content.len, list, n, composed, &why);
+        if (why.len > 0)
+                return str_refuse(ret_why, "%.*s", (int) why.len, (const char *) why.data);
+        file->content = (ProtobufCBinaryData){composed->len, composed->data};
+        return r;
+}
+
+// Those of the unit, or of its template; *ret_own: some are the unit's. `used`: one for each.
+static size_t pick(const HttpDropIns *d, const char *unit, UnitPart *ret, uint8_t *used, bool *ret_own) {
+        _cleanup_free_ char *template = unit_name_kind(unit, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(unit) : NULL;
+        size_t n = unit_parts_pick(d->list, d->n, unit, template, ret, used);
+
+        *ret_own = false;
+        for (size_t i = 0; i < n; i++)
+                *ret_own |= unit_part_is_of(&ret[i], unit);
+        return n;
+}
+
+static int take_file(HttpDropIns *d, Argosy__NamedFile *file, UnitPart *room, uint8_t *used, char **ret_why) {
+        bool own;
+        size_t n = pick(d, file->name, room, used, &own);
+
+        return n > 0 ? compose(d, room, n, file, file->content, ret_why) : 0;
+}
+
+static size_t find_file(const Argosy__NamedFile *files, size_t n, const char *name) {
+        size_t i = 0;
+
+        while (i < n && !streq(files[i].name, name))
+                i++;
+        return i;
+}
+
+// The unit that the drop-in is of. NULL: out of memory.
+static char *unit_of(const UnitPart *part, Arena *arena) {
+        size_t len = (size_t) ((const char *) memchr(part->path, '/', part->path_len) - part->path) - strlen(".d");
+        char *name = arena_alloc(arena, len + 1);
+
+        if (name) {
+                memcpy(name, part->path, len);
+                name[len] = 0;
+        }
+        return name;
+}
+
+// An instance of which only drop-ins came, beside its template's file. `originals`: contents of the files as they came.
+static int add_instance(HttpDropIns *d, char *name, const ProtobufCBinaryData *originals, size_t n_came, Argosy__NamedFile **files, size_t *n_files,
+                        UnitPart *room, uint8_t *used, char **ret_why) {
+        _cleanup_free_ char *template = unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(name) : NULL;
+        size_t of = template ? find_file(*files, n_came, template) : n_came, n;
+        Argosy__NamedFile *file;
+        bool own;
+
+        if (of == n_came)
+                return 0;
+        if (ARRAY_RESERVE(*files, *n_files + 1) < 0)
+                return -ENOMEM;
+        file = &(*files)[(*n_files)++];
+        *file = (Argosy__NamedFile) ARGOSY__NAMED_FILE__INIT;
+        file->name = file->path = name;
+        n = pick(d, name, room, used, &own);
+        return compose(d, room, n, file, originals[of], ret_why);
+}
+
+int http_drop_ins_take(HttpDropIns *d, Arena *arena, Argosy__NamedFile **files, size_t *n_files, char **ret_why) {
+        size_t n_came = *n_files;
+        _cleanup_free_ ProtobufCBinaryData *originals = calloc(n_came + 1, sizeof(*originals));
+        _cleanup_free_ UnitPart *room = calloc(d->n + 1, sizeof(*room));
+        _cleanup_free_ uint8_t *used = calloc(d->n + 1, 1);
+        int r = originals && room && used ? 0 : -ENOMEM;
+
+        if (d->n == 0)
+                return r;
+        for (size_t i = 0; r == 0 && i < n_came; i++) {
+                originals[i] = (*files)[i].content;
+                r = take_file(d, &(*files)[i], room, used, ret_why);
+        }
+        for (size_t i = 0; r == 0 && i < d->n; i++) {
+                char *name = unit_of(&d->list[i], arena);
+
+                if (!name)
+                        return -ENOMEM;
+                if (find_file(*files, *n_files, name) == *n_files)
+                        r = add_instance(d, name, originals, n_came, files, n_files, room, used, ret_why);
+        }
+        for (size_t i = 0; r == 0 && i < d->n; i++)
+                if (!used[i])
+                        r = str_refuse(ret_why, "'%.128s' is a drop-in, and its unit's file is not in 'files'", d->list[i].path);
+        return r;
+}

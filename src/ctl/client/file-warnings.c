@@ -15,6 +15,7 @@
 #include "terminal.h"
 #include "unit-args.h"
 #include "unit-analysis.h"
+#include "unit-parts.h"
 
 enum {
         WAIT_MS = 2000,
@@ -75,9 +76,17 @@ FileWarnings *file_warnings_begin_args(Ctl *ctl, const UnitArgs *a) {
         return files ? file_warnings_begin(ctl, files, n) : NULL;
 }
 
-static void print(Ctl *ctl, const char *path, const UnitFinding *f) {
-        if (f->line > 0)
-                ctl_warn(ctl, "%s:%u: %s", path, f->line, f->text);
+static void print(Ctl *ctl, const char *path, const UnitAnalysisFile *file, const UnitFinding *f) {
+        _cleanup_free_ char *place = NULL;
+        unsigned line = 0;
+        UnitPart part;
+
+        if (f->line > 0) {
+                unit_parts_locate(file->content, file->len, f->line, &part, &line);
+                place = unit_part_path(&part, path);
+        }
+        if (place)
+                ctl_warn(ctl, "%s:%u: %s", place, line, f->text);
         else
                 ctl_warn(ctl, "%s: %s", path, f->text);
 }
@@ -91,7 +100,7 @@ static void print_all(Ctl *ctl, const FileWarnings *w, const UnitFindings *findi
                         if (findings[i].list[k].kind == UNIT_FINDING_MISSING)
                                 continue;
                         if (n++ < WARNINGS_SHOWN)
-                                print(ctl, w->paths[i], &findings[i].list[k]);
+                                print(ctl, w->paths[i], &w->files[i], &findings[i].list[k]);
                 }
         if (n > WARNINGS_SHOWN)
                 ctl_warn(ctl, "there are %zu more; argosyctl verify prints all of them", n - WARNINGS_SHOWN);

@@ -19,7 +19,9 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "drop-ins.h"
 #include "fileio.h"
+#include "folder-drop-ins.h"
 #include "macro.h"
 #include "set-file.h"
 #include "str.h"
@@ -39,6 +41,9 @@ void folder_export_done(FolderExport *e) {
                 buf_done(&e->files[i].content);
         for (size_t i = 0; i < e->n_gone; i++)
                 free(e->gone[i]);
+        for (size_t i = 0; i < e->n_gone_drop_ins; i++)
+                free(e->gone_drop_ins[i]);
+        free(e->gone_drop_ins);
         free(e->files);
         free(e->gone);
         buf_done(&e->set_file);
@@ -135,6 +140,16 @@ static int compare_file(const void *name, const void *file) {
         return strcmp(name, ((const FolderExportFile *) file)->name);
 }
 
+static int add_drop_ins(FolderExportFile *f, int dirfd, Buf *bytes) {
+        DropInFolder folder = {.dirfd = dirfd, .dir = "", .shown = ""};
+        _cleanup_drop_ins_ DropIns drop_ins = {};
+        _cleanup_buf_ Buf why = {};
+        int r = drop_ins_read(&folder, f->name, &drop_ins, &why);
+
+        f->has_drop_ins = r < 0 || drop_ins.n > 0;
+        return r < 0 ? r : drop_ins_add_to(&drop_ins, "", bytes, &why);
+}
+
 static int look_at_file(FolderExport *e, int dirfd, const char *name) {
         FolderExportFile *f = bsearch(name, e->files, e->n_files, sizeof(*e->files), compare_file);
         _cleanup_buf_ Buf bytes = {};
@@ -149,6 +164,8 @@ static int look_at_file(FolderExport *e, int dirfd, const char *name) {
                 return e->gone[e->n_gone++] ? 0 : -ENOMEM;
         }
         r = read_plain(dirfd, name, UNIT_FILE_MAX, &bytes);
+        if (r == 0)
+                r = add_drop_ins(f, dirfd, &bytes);
         if (r < 0) // whatever it is, it is replaced
                 return r == -ENOMEM ? r : 0;
         hash = hash_of(bytes.data, bytes.len);
@@ -169,10 +186,52 @@ static int look_at_set_file(FolderExport *e, int dirfd, bool *is_export) {
         return 0;
 }
 
+static int note_gone_drop_ins(FolderExport *e, char *name) {
+        _cleanup_free_ char *owned = name;
+        int r = ARRAY_GROW(e->gone_drop_ins, e->gone_drop_ins_allocated, e->n_gone_drop_ins + 1);
+
+        if (r == 0)
+                e->gone_drop_ins[e->n_gone_drop_ins++] = TAKE_PTR(owned);
+        return r;
+}
+
+static bool is_exported(const FolderExport *e, const char *name) {
+        return bsearch(name, e->files, e->n_files, sizeof(*e->files), compare_file);
+}
+
+// Whether a file that is exported takes the drop-ins beside that name: its own, or one of its instances'.
+static bool takes_drop_ins(const FolderExport *e, const char *name) {
+        size_t at = strcspn(name, "@") + 1;
+
+        for (size_t i = 0; i < e->n_files; i++) {
+                const char *file = e->files[i].name;
+
+                if (streq(file, name))
+                        return true;
+                if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE && unit_name_kind(file, NULL) == UNIT_NAME_INSTANCE &&
+                    strncmp(file, name, at) == 0 && streq(unit_name_suffix(file), unit_name_suffix(name)))
+                        return true;
+        }
+        return false;
+}
+
+static int look_at_directory(FolderExport *e, int dirfd, const char *directory) {
+        _cleanup_free_ char *name = strndup(directory, strlen(directory) - strlen(".d"));
+        struct stat st;
+
+        if (!name)
+                return -ENOMEM;
+        if (takes_drop_ins(e, name) || fstatat(dirfd, directory, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+                return 0;
+        return note_gone_drop_ins(e, TAKE_PTR(name));
+}
+
 static int look_at_entry(FolderExport *e, int dirfd, const char *name, bool *is_empty) {
         UnitFolderEntry entry = unit_folder_entry(name);
 
         *is_empty = *is_empty && entry == UNIT_FOLDER_ENTRY_NONE;
+        if (entry == UNIT_FOLDER_ENTRY_DROP_INS)
+                return look_at_directory(e, dirfd, name);
         return entry == UNIT_FOLDER_ENTRY_UNIT ? look_at_file(e, dirfd, name) : 0;
 }
 
@@ -218,7 +277,7 @@ static size_t count_different(const FolderExport *e) {
 }
 
 bool folder_export_is_there(const FolderExport *e) {
-        return !e->set_file_differs && e->n_gone == 0 && count_different(e) == 0;
+        return !e->set_file_differs && e->n_gone == 0 && e->n_gone_drop_ins == 0 && count_different(e) == 0;
 }
 
 int folder_export_find_set(const char *dir, char **ret) {
@@ -271,12 +330,36 @@ static int put_incomplete(const FolderExport *e, const Writer *w) {
         return put(w, UNIT_FOLDER_SET_FILE, &text, FILE_SYNC);
 }
 
+static int put_drop_ins(const FolderExport *e, const Writer *w, const char *name) {
+        _cleanup_free_ char *directory = str_printf("%s.d", name);
+
+        return directory ? say(w, folder_drop_ins_write(e, name, w->fd, w->mode), "write", directory) : -ENOMEM;
+}
+
+// Its own folder of drop-ins, and that of its template, which may have no file here.
+static int put_file(const FolderExport *e, const Writer *w, const FolderExportFile *f) {
+        _cleanup_free_ char *template = NULL;
+        Buf file;
+        int r;
+
+        folder_drop_ins_file(f, &file);
+        r = put(w, f->name, &file, 0);
+        if (r == 0)
+                r = put_drop_ins(e, w, f->name);
+        if (r < 0 || unit_name_kind(f->name, NULL) != UNIT_NAME_INSTANCE)
+                return r;
+        template = unit_name_template(f->name);
+        return !template ? -ENOMEM : is_exported(e, template) ? 0 : put_drop_ins(e, w, template);
+}
+
 static int put_files(const FolderExport *e, const Writer *w) {
         int r = put_incomplete(e, w);
 
         for (size_t i = 0; r == 0 && i < e->n_files; i++)
                 if (e->files[i].differs)
-                        r = put(w, e->files[i].name, &e->files[i].content, 0);
+                        r = put_file(e, w, &e->files[i]);
+        for (size_t i = 0; r == 0 && i < e->n_gone_drop_ins; i++)
+                r = put_drop_ins(e, w, e->gone_drop_ins[i]);
         for (size_t i = 0; r == 0 && i < e->n_gone; i++)
                 r = say(w, unlinkat(w->fd, e->gone[i], 0) < 0 ? -errno : 0, "remove", e->gone[i]);
         return r == 0 ? say(w, syncfs(w->fd) < 0 ? -errno : 0, "write", "") : r;
@@ -322,7 +405,7 @@ int folder_export_write(const FolderExport *e, const char *dir, Buf *why) {
         w.fd = open_folder(dir, why);
         if (w.fd < 0)
                 return w.fd;
-        if (e->n_gone > 0 || count_different(e) > 0)
+        if (e->n_gone > 0 || e->n_gone_drop_ins > 0 || count_different(e) > 0)
                 r = put_files(e, &w);
         if (r == 0)
                 r = put(&w, UNIT_FOLDER_SET_FILE, &e->set_file, FILE_SYNC);

@@ -5,7 +5,8 @@
 //
 //      folder_export_lay_out()  which files there are to be, and what argosy.set says
 //      folder_export_compare()  what of that the folder has, and what it has beside; whether it may be written to
-//                               whoever calls fills in the contents of those that differ
+//                               whoever calls fills in the contents of those that differ, and of those that
+//                               folder_drop_ins_spread() then adds
 //      folder_export_write()    makes it so
 
 #include "argosy.pb-c.h"
@@ -21,7 +22,9 @@ typedef struct FolderExportUnit {
 typedef struct FolderExportFile {
         const char *name;
         Hash hash;
-        bool differs; // it is not there, or not so: `content` is asked for
+        bool differs; // it is not there, or not so, with its drop-ins: `content` is asked for
+        bool has_drop_ins; // in the folder
+        bool split;        // folder_drop_ins_decide(): its drop-ins are files of their own
         Buf content;
         size_t bytes; // of one that does not differ
 } FolderExportFile;
@@ -36,6 +39,8 @@ typedef struct FolderExport {
         bool set_file_differs;
         char **gone; // files of units that the set does not have
         size_t n_gone, gone_allocated;
+        char **gone_drop_ins; // units with a folder of drop-ins that goes with no file of the export
+        size_t n_gone_drop_ins, gone_drop_ins_allocated;
 } FolderExport;
 
 void folder_export_done(FolderExport *e);

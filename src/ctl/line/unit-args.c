@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "drop-ins.h"
 #include "fileio.h"
 #include "no-unit.h"
 #include "own-file.h"
@@ -26,6 +27,7 @@ static void file_free(UnitArgsFile *f) {
                 return;
         free(f->name);
         free(f->path);
+        free(f->key);
         buf_done(&f->content);
         free(f);
 }
@@ -156,10 +158,51 @@ static int check_twice(const UnitArgs *a, const UnitArgsFile *f, Buf *why) {
         return -EINVAL;
 }
 
-// Looks for dir + name. 1: found (now or before) and in *ret, 0: not there.
+static int check_sizes(UnitArgs *a, const UnitArgsFile *f, Buf *why) {
+        int r = check_twice(a, f, why);
+
+        if (r < 0)
+                return r;
+        a->files_bytes += f->content.len;
+        if (a->files_bytes <= UNIT_ARGS_FILES_MAX)
+                return 0;
+        (void) buf_printf(why, "these are more than %d MiB of unit files; use several commands", UNIT_ARGS_FILES_MAX / (1024 * 1024));
+        return -E2BIG;
+}
+
+// Takes `file`, whose path is that of the unit file, as what was found at `key`. 1; in *ret.
+static int keep_file(UnitArgs *a, UnitArgsFile *file, const char *key, UnitArgsFile **ret, Buf *why) {
+        _cleanup_(file_freep) UnitArgsFile *f = file;
+        int r;
+
+        f->key = strdup(key);
+        r = f->key ? ARRAY_GROW(a->files, a->files_allocated, a->n_files + 1) : -ENOMEM;
+        if (r == 0 && !f->missing)
+                r = check_sizes(a, f, why);
+        if (r == 0)
+                r = map_add_str(&a->by_path, f->key, f);
+        if (r == 0 && !f->missing && !map_find_str(&a->files_by_name, f->name))
+                r = map_add_str(&a->files_by_name, f->name, f);
+        if (r < 0)
+                return r; // the caller throws everything away; nothing looks at the map again
+        *ret = f;
+        a->files[a->n_files++] = TAKE_PTR(f);
+        return !(*ret)->missing;
+}
+
+// A bare name's are taken as its file is.
+static int read_drop_ins(const char *dir, const char *name, int dirfd, DropIns *ret, Buf *why) {
+        DropInFolder folder = {.dirfd = dirfd, .dir = dir, .shown = dir, .only_own = !*dir};
+
+        return drop_ins_read(&folder, name, ret, why);
+}
+
+// Looks for dir + name. 1: found (now or before) and in *ret, with what is beside it, 0: not there.
 static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, bool required,
                      UnitArgsFile **ret, Buf *why) {
         _cleanup_(file_freep) UnitArgsFile *f = NULL;
+        _cleanup_free_ char *path = NULL;
+        _cleanup_drop_ins_ DropIns drop_ins = {};
         UnitArgsFile *known;
         int r;
 
@@ -168,38 +211,62 @@ static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, 
                 return -ENOMEM;
         f->name = strdup(name);
         f->path = str_printf("%s%s", dir, name);
-        if (!f->name || !f->path)
+        path = str_printf("%s%s", dir, name);
+        if (!f->name || !f->path || !path)
                 return -ENOMEM;
-        known = map_find_str(&a->by_path, f->path);
+        known = map_find_str(&a->by_path, path);
         if (known) {
                 *ret = known;
                 return !known->missing;
         }
         r = read_file(a, dirfd, f, required, why);
-        if (r < 0)
-                return r;
-        if (!f->missing) {
-                r = check_twice(a, f, why);
-                if (r < 0)
-                        return r;
-                a->files_bytes += f->content.len;
-                if (a->files_bytes > UNIT_ARGS_FILES_MAX) {
-                        (void) buf_printf(why,
-                                          "these are more than %d MiB of unit files; use several commands",
-                                          UNIT_ARGS_FILES_MAX / (1024 * 1024));
-                        return -E2BIG;
-                }
+        f->file_len = f->content.len;
+        if (r == 0 && !f->missing)
+                r = read_drop_ins(dir, name, dirfd, &drop_ins, why);
+        if (r == 0 && !f->missing)
+                r = drop_ins_add_to(&drop_ins, dir, &f->content, why);
+        return r < 0 ? r : keep_file(a, TAKE_PTR(f), path, ret, why);
+}
+
+// An instance that has drop-ins of its own has a content of its own: that of its template's unit file with all of them. 1: it is one,
+// and in *ret; 0: it has the template's.
+static int find_own_drop_ins(UnitArgs *a, const char *dir, const char *name, const UnitArgsFile *template, int dirfd, UnitArgsFile **ret,
+                             Buf *why) {
+        _cleanup_free_ char *key = str_printf("%s%s.d", dir, name);
+        _cleanup_(file_freep) UnitArgsFile *f = NULL;
+        _cleanup_drop_ins_ DropIns drop_ins = {};
+        UnitArgsFile *known;
+        int r;
+
+        if (!key)
+                return -ENOMEM;
+        known = map_find_str(&a->by_path, key);
+        if (known) {
+                *ret = known;
+                return 1;
         }
-        r = ARRAY_GROW(a->files, a->files_allocated, a->n_files + 1);
+        r = read_drop_ins(dir, name, dirfd, &drop_ins, why);
+        if (r < 0 || !drop_ins.of_instance)
+                return r;
+        f = calloc(1, sizeof(UnitArgsFile));
+        if (!f || !(f->name = strdup(name)) || !(f->path = strdup(template->path)))
+                return -ENOMEM;
+        f->file_len = template->file_len;
+        r = buf_append(&f->content, template->content.data, template->file_len);
         if (r == 0)
-                r = map_add_str(&a->by_path, f->path, f);
-        if (r == 0 && !f->missing && !map_find_str(&a->files_by_name, f->name))
-                r = map_add_str(&a->files_by_name, f->name, f);
-        if (r < 0)
-                return r; // the caller throws everything away; nothing looks at the map again
-        *ret = f;
-        a->files[a->n_files++] = TAKE_PTR(f);
-        return !(*ret)->missing;
+                r = drop_ins_add_to(&drop_ins, dir, &f->content, why);
+        return r < 0 ? r : keep_file(a, TAKE_PTR(f), key, ret, why);
+}
+
+// Results as of find_file().
+static int find_of_template(UnitArgs *a, const char *dir, const char *name, const char *template, int dirfd, bool required,
+                            UnitArgsFile **ret, Buf *why) {
+        int r = find_file(a, dir, template, dirfd, required, ret, why);
+
+        if (r <= 0)
+                return r;
+        r = find_own_drop_ins(a, dir, name, *ret, dirfd, ret, why);
+        return r < 0 ? r : 1;
 }
 
 // The file that goes with a unit: the same if it is named twice, be it its own or its template's.
@@ -226,7 +293,7 @@ static int find_files(UnitArgs *a, const char *dir, const char *base, const char
                 template = unit_name_template(name);
                 if (!template)
                         return -ENOMEM;
-                r = find_file(a, dir, template, dirfd, *dir, &f, why);
+                r = find_of_template(a, dir, name, template, dirfd, *dir, &f, why);
         }
         if (r > 0)
                 return note_source(a, name, f, why);
@@ -311,7 +378,7 @@ static int add_beside(UnitArgs *a, const char *name, const UnitArgsFile *f, int 
         r = find_file(a, dir, partner, dirfd, false, &found, why);
         if (r == 0 && unit_name_kind(partner, NULL) == UNIT_NAME_INSTANCE) {
                 template = unit_name_template(partner);
-                r = template ? find_file(a, dir, template, dirfd, false, &found, why) : -ENOMEM;
+                r = template ? find_of_template(a, dir, partner, template, dirfd, false, &found, why) : -ENOMEM;
         }
         return r > 0 ? map_add_str(&a->besides, name, found) : r;
 }

@@ -10,6 +10,8 @@
 //   dir/web@1         unit web@1.service, and its file is dir/web@1.service, else dir/web@.service
 //   web@1             as above in the current directory, if there is such a file, and it is the caller's own; if
 //                     not, the cluster may know the unit
+//
+// A file comes with the drop-ins beside it (drop-ins.h). An instance with drop-ins of its own has a file of its own, made of its template's.
 
 #include <stdbool.h>
 
@@ -25,7 +27,9 @@ enum {
 typedef struct UnitArgsFile {
         char *name; // unit or template that this is the file of
         char *path; // where it was found, for messages
-        Buf content;
+        char *key;  // private
+        Buf content; // with the drop-ins beside it (unit-parts.h)
+        size_t file_len; // private: of that, the unit file alone
         bool missing; // looked for and not there
 } UnitArgsFile;
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "drop-ins.h"
 #include "fileio.h"
 #include "str.h"
 #include "unit-args.h"
@@ -36,6 +37,9 @@ void unit_folder_done(UnitFolder *f) {
                 free(f->ignored[i]);
         for (size_t i = 0; i < f->n_brought; i++)
                 free(f->brought[i]);
+        for (size_t i = 0; i < f->n_directories; i++)
+                free(f->directories[i]);
+        free(f->directories);
         free(f->files);
         free(f->ignored);
         free(f->brought);
@@ -87,20 +91,33 @@ static int parse_file(UnitFolderFile *f, Buf *why) {
         return r < 0 ? r : 0;
 }
 
-static int add_file(UnitFolder *folder, int dirfd, const char *dir, const char *name, Buf *why) {
-        UnitFolderFile *f = calloc(1, sizeof(*f));
-        int r = f ? ARRAY_GROW(folder->files, folder->files_allocated, folder->n_files + 1) : -ENOMEM;
+// Those of the name, behind the unit file that is in f->content.
+static int add_drop_ins(UnitFolderFile *f, int dirfd, const char *dir, bool *ret_of_instance, Buf *why) {
+        _cleanup_free_ char *shown = str_printf("%s/", dir);
+        _cleanup_drop_ins_ DropIns drop_ins = {};
+        DropInFolder folder = {.dirfd = dirfd, .dir = "", .shown = shown};
+        int r = shown ? drop_ins_read(&folder, f->name, &drop_ins, why) : -ENOMEM;
 
-        if (r < 0) {
+        *ret_of_instance = drop_ins.of_instance;
+        return r < 0 ? r : drop_ins_add_to(&drop_ins, shown, &f->content, why);
+}
+
+// A place for one, which is the folder's; NULL: out of memory.
+static UnitFolderFile *new_file(UnitFolder *folder, const char *name, const char *path) {
+        UnitFolderFile *f = calloc(1, sizeof(*f));
+
+        if (!f || ARRAY_GROW(folder->files, folder->files_allocated, folder->n_files + 1) < 0) {
                 free(f);
-                return r;
+                return NULL;
         }
         folder->files[folder->n_files++] = f;
         f->name = strdup(name);
-        f->path = str_printf("%s/%s", dir, name);
-        if (!f->name || !f->path)
-                return -ENOMEM;
-        r = read_regular(dirfd, name, f->path, UNIT_FILE_MAX, &f->content, why);
+        f->path = strdup(path);
+        return f->name && f->path ? f : NULL;
+}
+
+// `r`: what came of reading it.
+static int finish_file(UnitFolder *folder, const char *dir, UnitFolderFile *f, int r, Buf *why) {
         if (r == 0)
                 r = parse_file(f, why);
         r = tell_problem(folder, r, why);
@@ -116,6 +133,21 @@ static int add_file(UnitFolder *folder, int dirfd, const char *dir, const char *
         return map_add_str(&folder->files_by_name, f->name, f);
 }
 
+static int add_file(UnitFolder *folder, int dirfd, const char *dir, const char *name, Buf *why) {
+        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
+        UnitFolderFile *f = path ? new_file(folder, name, path) : NULL;
+        bool of_instance;
+        int r;
+
+        if (!f)
+                return -ENOMEM;
+        r = read_regular(dirfd, name, f->path, UNIT_FILE_MAX, &f->content, why);
+        f->file_len = f->content.len;
+        if (r == 0)
+                r = add_drop_ins(f, dirfd, dir, &of_instance, why);
+        return finish_file(folder, dir, f, r, why);
+}
+
 static int ignore(UnitFolder *f, const char *name) {
         int r = ARRAY_GROW(f->ignored, f->ignored_allocated, f->n_ignored + 1);
 
@@ -123,6 +155,15 @@ static int ignore(UnitFolder *f, const char *name) {
                 return r;
         f->ignored[f->n_ignored] = strdup(name);
         return f->ignored[f->n_ignored++] ? 0 : -ENOMEM;
+}
+
+static int note_directory(UnitFolder *f, const char *name) {
+        int r = ARRAY_GROW(f->directories, f->directories_allocated, f->n_directories + 1);
+
+        if (r < 0)
+                return r;
+        f->directories[f->n_directories] = strdup(name);
+        return f->directories[f->n_directories++] ? 0 : -ENOMEM;
 }
 
 static bool is_about_folder(const char *name) {
@@ -138,6 +179,8 @@ UnitFolderEntry unit_folder_entry(const char *name) {
         // also README-mails.service: what is left out --prune would destroy
         if (unit_name_kind(name, NULL) != UNIT_NAME_INVALID)
                 return UNIT_FOLDER_ENTRY_UNIT;
+        if (unit_drop_in_directory_is_valid(name))
+                return UNIT_FOLDER_ENTRY_DROP_INS;
         return is_about_folder(name) ? UNIT_FOLDER_ENTRY_NONE : UNIT_FOLDER_ENTRY_OTHER;
 }
 
@@ -159,10 +202,75 @@ static int add_entry(UnitFolder *f, int dirfd, const char *dir, const char *name
                 return read_set_file(f, dirfd, dir, name, why);
         case UNIT_FOLDER_ENTRY_UNIT:
                 return add_file(f, dirfd, dir, name, why);
+        case UNIT_FOLDER_ENTRY_DROP_INS:
+                return note_directory(f, name);
         case UNIT_FOLDER_ENTRY_OTHER:
                 break;
         }
         return ignore(f, name);
+}
+
+// The name of the unit whose drop-ins it has: a new string.
+static char *unit_of_directory(const char *name) {
+        return strndup(name, strlen(name) - strlen(".d"));
+}
+
+// Whether a template that has no file itself has an instance that has.
+static bool has_instance(const UnitFolder *f, const char *template) {
+        size_t at = strcspn(template, "@") + 1;
+
+        for (size_t i = 0; i < f->n_files; i++) {
+                const char *name = f->files[i]->name;
+
+                if (unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE && strncmp(name, template, at) == 0 &&
+                    streq(unit_name_suffix(name), unit_name_suffix(template)))
+                        return true;
+        }
+        return false;
+}
+
+// A folder of drop-ins that goes with no unit file: that of an instance is beside its template's, and makes a file of its own for it, if
+// argosy.set or another unit names that instance; else it is left out.
+static int add_directory(UnitFolder *folder, int dirfd, const char *dir, const char *directory, Buf *why) {
+        _cleanup_free_ char *name = unit_of_directory(directory), *template = NULL;
+        UnitFolderFile *of, *f;
+        bool of_instance;
+        int r;
+
+        if (!name)
+                return -ENOMEM;
+        if (map_find_str(&folder->files_by_name, name))
+                return 0;
+        if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE && has_instance(folder, name))
+                return 0;
+        if (unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
+                return ignore(folder, directory);
+        template = unit_name_template(name);
+        if (!template)
+                return -ENOMEM;
+        of = map_find_str(&folder->files_by_name, template);
+        if (!of)
+                return ignore(folder, directory);
+        f = new_file(folder, name, of->path);
+        if (!f || buf_append(&f->content, of->content.data, of->file_len) < 0)
+                return -ENOMEM;
+        f->file_len = of->file_len;
+        f->only_drop_ins = true;
+        r = add_drop_ins(f, dirfd, dir, &of_instance, why);
+        if (r == 0 && !of_instance) { // it is empty
+                file_free(f);
+                folder->n_files--;
+                return 0;
+        }
+        return finish_file(folder, dir, f, r, why);
+}
+
+static int add_directories(UnitFolder *f, int dirfd, const char *dir, Buf *why) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < f->n_directories; i++)
+                r = add_directory(f, dirfd, dir, f->directories[i], why);
+        return r;
 }
 
 static int read_entries(UnitFolder *f, const char *dir, Buf *why) {
@@ -180,6 +288,8 @@ static int read_entries(UnitFolder *f, const char *dir, Buf *why) {
                 r = -errno;
                 (void) buf_printf(why, "cannot read the folder %s: %s", dir, strerror(-r));
         }
+        if (r == 0)
+                r = add_directories(f, dirfd(d), dir, why);
         closedir(d);
         return r;
 }
@@ -222,7 +332,7 @@ static int add_others(UnitFolder *f) {
                 const UnitFolderFile *file = f->files[i];
                 bool is_template = unit_name_kind(file->name, NULL) == UNIT_NAME_TEMPLATE;
 
-                if (!map_find_str(&f->units_by_name, file->name))
+                if (!file->only_drop_ins && !map_find_str(&f->units_by_name, file->name))
                         r = add_unit(f, (UnitFolderUnit){
                                                 .name = file->name,
                                                 .file = file,
@@ -248,8 +358,8 @@ static UnitFolderUnit *find_brought(UnitFolder *f, const char *name) {
 static int find_template(const UnitFolder *f, const char *name, UnitFolderFile **ret) {
         _cleanup_free_ char *template = NULL;
 
-        *ret = NULL;
-        if (unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
+        *ret = map_find_str(&f->files_by_name, name); // made of drop-ins
+        if (*ret || unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
                 return 0;
         template = unit_name_template(name);
         if (template)
@@ -279,7 +389,7 @@ static int add_brought(const char *name, void *userdata) {
         f->brought[f->n_brought] = strdup(name);
         if (!f->brought[f->n_brought])
                 return -ENOMEM;
-        return add_unit(f, (UnitFolderUnit){f->brought[f->n_brought++], file, target, file != NULL, true});
+        return add_unit(f, (UnitFolderUnit){f->brought[f->n_brought++], file, target, file && !streq(file->name, name), true});
 }
 
 // Also by what is brought.
@@ -300,6 +410,21 @@ static int compare_units(const void *a, const void *b) {
         return strcmp(((const UnitFolderUnit *) a)->name, ((const UnitFolderUnit *) b)->name);
 }
 
+// Drop-ins of instances that nothing names.
+static int ignore_unused(UnitFolder *f) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < f->n_files; i++) {
+                _cleanup_free_ char *directory = NULL;
+
+                if (!f->files[i]->only_drop_ins || map_find_str(&f->units_by_name, f->files[i]->name))
+                        continue;
+                directory = str_printf("%s.d", f->files[i]->name);
+                r = directory ? ignore(f, directory) : -ENOMEM;
+        }
+        return r;
+}
+
 int unit_folder_read(const char *path, UnitFolder *ret, Buf *why) {
         int r = read_entries(ret, path, why);
 
@@ -309,6 +434,8 @@ int unit_folder_read(const char *path, UnitFolder *ret, Buf *why) {
                 r = add_others(ret);
         if (r == 0)
                 r = add_all_brought(ret);
+        if (r == 0)
+                r = ignore_unused(ret);
         if (r == 0 && ret->n_units > 0)
                 qsort(ret->units, ret->n_units, sizeof(*ret->units), compare_units);
         return r;

@@ -4,6 +4,8 @@
 // A folder of unit files: which units it is about, what each is to have and to be. Nothing but the disk is asked.
 //
 //      NAME.service ...  a unit that is to be launched; a template, which its instances have their file from
+//      NAME.service.d    drop-ins of it (drop-ins.h), which are part of its content. Those of an instance that has no file of its own make
+//                        one for it of its template's, if the folder names the instance
 //      argosy.set        see set-file.h: the set's name, instances, and what units are to be
 //
 // What these bring along (unit-brings.h) is a unit of the folder, too, to be loaded if one that brings it is to be loaded.
@@ -23,6 +25,7 @@ typedef enum UnitFolderEntry {
         UNIT_FOLDER_ENTRY_NONE, // it does not count
         UNIT_FOLDER_ENTRY_SET_FILE,
         UNIT_FOLDER_ENTRY_UNIT,
+        UNIT_FOLDER_ENTRY_DROP_INS,
         UNIT_FOLDER_ENTRY_OTHER,
 } UnitFolderEntry;
 UnitFolderEntry unit_folder_entry(const char *name);
@@ -30,7 +33,9 @@ UnitFolderEntry unit_folder_entry(const char *name);
 typedef struct UnitFolderFile {
         char *name; // of the unit, or the template
         char *path; // for messages
-        Buf content;
+        Buf content; // with the drop-ins beside it (unit-parts.h)
+        size_t file_len; // private: of that, the unit file alone
+        bool only_drop_ins; // the folder has no file of that name: it is made of the template's
         Hash hash;
         UnitFile *parsed; // NULL: it is not valid, and whoever reads the folder goes on
 } UnitFolderFile;
@@ -50,6 +55,8 @@ typedef struct UnitFolder {
         size_t n_files, files_allocated, n_units, units_allocated;
         char **ignored; // names of what is no unit file
         size_t n_ignored, ignored_allocated;
+        char **directories; // private: of drop-ins
+        size_t n_directories, directories_allocated;
         char **brought; // names of units
         size_t n_brought, brought_allocated;
         size_t bytes;

@@ -16,6 +16,7 @@
 #include "apply-plan.h"
 #include "contents.h"
 #include "ctl.h"
+#include "folder-drop-ins.h"
 #include "folder-export.h"
 #include "message.h"
 #include "str.h"
@@ -119,8 +120,22 @@ static int fetch_files(Export *e) {
         int code = EXIT_OK;
 
         for (size_t i = 0; i < e->folder.n_files && code == EXIT_OK; i++)
-                if (e->folder.files[i].differs)
+                if (e->folder.files[i].differs && e->folder.files[i].content.len == 0)
                         code = fetch_file(e, &e->folder.files[i]);
+        return code;
+}
+
+static int fetch_all(Export *e) {
+        bool more = true;
+        int code = EXIT_OK;
+
+        while (more && code == EXIT_OK) {
+                code = fetch_files(e);
+                if (code == EXIT_OK && folder_drop_ins_spread(&e->folder, &more) < 0)
+                        code = ctl_oom(e->ctl);
+        }
+        if (code == EXIT_OK && folder_drop_ins_decide(&e->folder) < 0)
+                code = ctl_oom(e->ctl);
         return code;
 }
 
@@ -155,7 +170,7 @@ static int write_folder(Export *e) {
                 r = folder_export_compare(&e->folder, e->dir, &why);
         if (r < 0)
                 return fail_why(e, r, &why);
-        code = fetch_files(e);
+        code = fetch_all(e);
         if (code != EXIT_OK)
                 return code;
         r = folder_export_write(&e->folder, e->dir, &why);

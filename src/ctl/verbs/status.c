@@ -66,6 +66,11 @@ static void json_status(Json *j, const Argosy__Response__Status *s) {
                 json_key(j, "job");
                 json_u64(j, s->job);
         }
+        json_key(j, "drop_ins");
+        json_begin(j, '[');
+        for (size_t i = 0; i < s->n_drop_ins; i++)
+                json_string(j, s->drop_ins[i]);
+        json_end(j, ']');
         json_key(j, "outcome");
         json_string(j, s->outcome);
         json_key(j, "why");

@@ -25,6 +25,7 @@
 #include "unit-folder.h"
 #include "unit-install.h"
 #include "unit-name.h"
+#include "unit-parts.h"
 #include "verbs.h"
 
 enum {
@@ -141,16 +142,21 @@ static int add_sentence(Verify *v, Severity severity, const char *sentence) {
 }
 
 // A line for each word of [Install] that argosy leaves out.
-static int add_ignored(Verify *v, char *ignored) {
+static int add_ignored(Verify *v, const char *path, const Buf *content, char *ignored) {
         int r = 0;
 
         for (char *line = ignored, *next; line && r == 0; line = next) {
+                _cleanup_free_ char *sentence = NULL;
+
                 next = strstr(line, ";\n");
                 if (next) {
                         *next = 0;
                         next += 2;
                 }
-                r = add_sentence(v, SEVERITY_WARNING, line);
+                sentence = strdup(line);
+                r = sentence ? unit_parts_place(path, content->data, content->len, &sentence) : -ENOMEM;
+                if (r == 0)
+                        r = add_sentence(v, SEVERITY_WARNING, sentence);
         }
         return r;
 }
@@ -239,7 +245,7 @@ static int read_files(Verify *v, char **words, size_t n) {
 // ---- what argosy says
 
 // As the leader reads them, one after the other: the first that is wrong is said.
-static int read_options(const VerifyFile *f, const Buf *content, char **ret_ignored, char **ret_why) {
+static int judge_options(const VerifyFile *f, const Buf *content, char **ret_ignored, char **ret_why) {
         _cleanup_(unit_options_unrefp) UnitOptions *options = NULL;
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         UnitInstall install;
@@ -259,11 +265,10 @@ static int read_options(const VerifyFile *f, const Buf *content, char **ret_igno
         return 0;
 }
 
-// The line that a sentence about the file begins with; 0: it is about none.
-static unsigned line_of(const char *sentence, const char *path) {
-        size_t len = strlen(path);
+static int read_options(const VerifyFile *f, const Buf *content, char **ret_ignored, char **ret_why) {
+        int r = judge_options(f, content, ret_ignored, ret_why);
 
-        return str_has_prefix(sentence, path) && sentence[len] == ':' ? (unsigned) strtoul(sentence + len + 1, NULL, 10) : 0;
+        return r == -EINVAL && unit_parts_place(f->path, content->data, content->len, ret_why) < 0 ? -ENOMEM : r;
 }
 
 // Makes a line a comment, with those that continue it. False: there is no such line, or it is one already.
@@ -303,9 +308,9 @@ static int ask_argosy_about(Verify *v, const VerifyFile *f) {
 
                 r = read_options(f, &content, &ignored, &why);
                 if (r != -EINVAL || !why)
-                        return r == 0 && ignored ? add_ignored(v, ignored) : r;
+                        return r == 0 && ignored ? add_ignored(v, f->path, &content, ignored) : r;
                 r = add_sentence(v, SEVERITY_ERROR, why);
-                if (!take_out(&content, line_of(why, f->path)))
+                if (!take_out(&content, unit_parts_line_of(f->path, content.data, content.len, why)))
                         break;
         }
         return r;
@@ -328,9 +333,17 @@ static int ask_argosy(Verify *v) {
 // ---- what systemd says
 
 static int add_finding(Verify *v, const VerifyFile *f, unsigned line, UnitFindingKind kind, const char *text, const char *node) {
+        _cleanup_free_ char *path = NULL;
+        UnitPart part = {};
         Row *row;
-        int r = add_row(v, f->path, line, kind == UNIT_FINDING_REFUSED ? SEVERITY_ERROR : SEVERITY_WARNING, true, text, &row);
+        int r;
 
+        if (line > 0)
+                unit_parts_locate(f->content->data, f->content->len, line, &part, &line);
+        path = unit_part_path(&part, f->path);
+        r = path ? 0 : -ENOMEM;
+        if (r == 0)
+                r = add_row(v, path, line, kind == UNIT_FINDING_REFUSED ? SEVERITY_ERROR : SEVERITY_WARNING, true, text, &row);
         if (r == 0 && node) {
                 row->n_nodes++;
                 r = buf_printf(&row->nodes, "%s%s", row->nodes.len > 0 ? ", " : "", node);

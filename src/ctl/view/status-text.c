@@ -149,6 +149,17 @@ static void put_loaded(StatusText *t) {
         put(t, "\n");
 }
 
+static void put_drop_ins(StatusText *t) {
+        for (size_t i = 0; i < t->status->n_drop_ins; i++)
+                if (i == 0)
+                        put_line(t, "Drop-In", t->status->drop_ins[i]);
+                else {
+                        put(t, "             ");
+                        put_clean(t, t->status->drop_ins[i]);
+                        put(t, "\n");
+                }
+}
+
 static void put_since(StatusText *t, const char *active) {
         static const struct {
                 const char *active, *key;
@@ -319,6 +330,7 @@ int status_format(const Argosy__Response__Status *s, const TextStyle *style, uin
                 whole.row = (Argosy__Response__UnitRow *) &none;
         put_head(&t);
         put_loaded(&t);
+        put_drop_ins(&t);
         put_active(&t);
         put_placement(&t);
         put_line(&t, "TriggeredBy", property(s, "TriggeredBy"));

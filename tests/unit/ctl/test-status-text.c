@@ -80,6 +80,22 @@ static void a_running_service_looks_as_in_systemctl(void **state) {
                    "Nov 20 10:00:00 n2 web[4711]: ready?[2J\n");
 }
 
+static void drop_ins_stand_below_the_file(void **state) {
+        char *drop_ins[] = {(char *) "web.service.d/10-limits.conf", (char *) "web.service.d/20\x1b.conf"};
+        Example e;
+
+        init(&e, "web.service", "active", "running");
+        e.status.drop_ins = drop_ins;
+        e.status.n_drop_ins = 2;
+        expect(&e, "* web.service\n"
+                   "     Loaded: loaded\n"
+                   "    Drop-In: web.service.d/10-limits.conf\n"
+                   "             web.service.d/20?.conf\n"
+                   "     Active: active (running)\n"
+                   "       Node: -\n"
+                   "    Desired: launched (revision 12)\n");
+}
+
 static void what_is_used_is_that_of_the_control_group(void **state) {
         Argosy__Response__UsageRow usage = ARGOSY__RESPONSE__USAGE_ROW__INIT;
         Example e;
@@ -205,6 +221,7 @@ static void a_global_unit_is_active_if_it_is_somewhere(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_running_service_looks_as_in_systemctl),
+                cmocka_unit_test(drop_ins_stand_below_the_file),
                 cmocka_unit_test(what_is_used_is_that_of_the_control_group),
                 cmocka_unit_test(a_unit_that_nobody_takes_says_why),
                 cmocka_unit_test(failure_drift_and_an_old_file_are_visible),

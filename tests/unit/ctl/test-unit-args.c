@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -151,6 +152,57 @@ static void an_own_file_and_a_template_for_one_instance_must_say_the_same(void *
         take(f, &c, "web@8");
         take(f, &c, "sub/web@8");
         assert_int_equal(c.n_names, 1);
+}
+
+static void expect_content(const UnitArgs *a, const char *unit, const char *path, const char *content) {
+        const UnitArgsFile *f = map_find_str(&a->files_by_unit, unit);
+
+        assert_non_null(f);
+        assert_string_equal(f->path, path);
+        assert_int_equal(f->content.len, strlen(content));
+        assert_memory_equal(f->content.data, content, strlen(content));
+}
+
+static void a_file_comes_with_the_drop_ins_beside_it(void **state) {
+        _cleanup_(unit_args_done) UnitArgs a = {};
+        Fixture *f = *state;
+
+        assert_int_equal(mkdirat(f->fd, "db.service.d", 0700), 0);
+        assert_int_equal(mkdirat(f->fd, "sub/web@.service.d", 0700), 0);
+        assert_int_equal(mkdirat(f->fd, "sub/web@2.service.d", 0700), 0);
+        assert_int_equal(mkdirat(f->fd, "sub/web@3.service.d", 0700), 0);
+        assert_int_equal(file_replace(f->fd, "db.service.d/1.conf", "[Unit]", 6, 0600, 0), 0);
+        assert_int_equal(file_replace(f->fd, "sub/web@.service.d/1.conf", "[Unit]", 6, 0600, 0), 0);
+        assert_int_equal(file_replace(f->fd, "sub/web@2.service.d/2.conf", "[Install]", 9, 0600, 0), 0);
+        take(f, &a, "db");
+        take(f, &a, "sub/web@{1..3}");
+        take(f, &a, "sub/web@2");
+        expect_content(&a, "db.service", "db.service", "other\n\n# db.service.d/1.conf\n[Unit]");
+        expect_content(&a, "web@1.service", "sub/web@.service", "template\n\n# web@.service.d/1.conf\n[Unit]");
+        expect_content(&a, "web@2.service", "sub/web@.service",
+                       "template\n\n# web@.service.d/1.conf\n[Unit]\n\n# web@2.service.d/2.conf\n[Install]");
+        expect_content(&a, "web@3.service", "sub/web@.service", "template\n\n# web@.service.d/1.conf\n[Unit]"); // its folder is empty
+        assert_string_equal(((UnitArgsFile *) map_find_str(&a.files_by_unit, "web@2.service"))->name, "web@2.service");
+        assert_string_equal(((UnitArgsFile *) map_find_str(&a.files_by_unit, "web@3.service"))->name, "web@.service");
+}
+
+static void drop_ins_of_a_bare_name_are_the_callers_own(void **state) {
+        _cleanup_(unit_args_done) UnitArgs bare = {}, named = {};
+        Fixture *f = *state;
+
+        assert_int_equal(mkdirat(f->fd, "db.service.d", 0700), 0);
+        assert_int_equal(file_replace(f->fd, "db.service.d/1.conf", "[Unit]", 6, 0600, 0), 0);
+        assert_int_equal(fchmodat(f->fd, "db.service.d", 0777, 0), 0);
+        refuse(f, &bare, "db", -EPERM, "there is a folder db.service.d here, and others may write to ");
+        take(f, &named, "./db");
+        assert_int_equal(fchmodat(f->fd, "db.service.d", 0700, 0), 0);
+        assert_int_equal(fchmodat(f->fd, "db.service.d/1.conf", 0666, 0), 0);
+        unit_args_done(&bare);
+        refuse(f, &bare, "db", -EPERM, "there is a folder db.service.d here, and others may write to 1.conf");
+        assert_int_equal(unlinkat(f->fd, "db.service.d/1.conf", 0), 0);
+        assert_int_equal(symlinkat("../web@.service", f->fd, "db.service.d/1.conf"), 0);
+        unit_args_done(&bare);
+        refuse(f, &bare, "db", -EISDIR, "db.service.d/1.conf is not a regular file; links are not followed");
 }
 
 static void a_directory_is_no_unit_file(void **state) {
@@ -476,6 +528,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_unit_named_twice_counts_once, setup, teardown),
                 cmocka_unit_test_setup_teardown(an_own_file_and_a_template_for_one_instance_must_say_the_same,
                                                 setup, teardown),
+                cmocka_unit_test_setup_teardown(a_file_comes_with_the_drop_ins_beside_it, setup, teardown),
+                cmocka_unit_test_setup_teardown(drop_ins_of_a_bare_name_are_the_callers_own, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_directory_is_no_unit_file, setup, teardown),
                 cmocka_unit_test_setup_teardown(bad_words_are_refused_with_a_reason, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_file_that_is_too_large_is_refused, setup, teardown),

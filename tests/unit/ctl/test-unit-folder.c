@@ -9,6 +9,7 @@
 #include "test.h"
 
 #include "fileio.h"
+#include "folder-drop-ins.h"
 #include "folder-export.h"
 #include "macro.h"
 #include "str.h"
@@ -137,12 +138,12 @@ static void what_is_no_unit_is_named_or_does_not_count(void **state) {
         put(f, ".hidden.service", "[nonsense");
         put(f, "Makefile", "all:\n");
         assert_int_equal(mkdirat(f->fd, ".git", 0700), 0);
-        assert_int_equal(mkdirat(f->fd, "web.service.d", 0700), 0);
+        assert_int_equal(mkdirat(f->fd, "service.d", 0700), 0); // of all services
         take(f, &folder);
         assert_int_equal(folder.n_units, 1);
         assert_int_equal(folder.n_ignored, 2); // in the order of the directory
         assert_true(streq(folder.ignored[0], "Makefile") || streq(folder.ignored[1], "Makefile"));
-        assert_true(streq(folder.ignored[0], "web.service.d") || streq(folder.ignored[1], "web.service.d"));
+        assert_true(streq(folder.ignored[0], "service.d") || streq(folder.ignored[1], "service.d"));
 }
 
 // It would be destroyed by --prune otherwise.
@@ -202,6 +203,73 @@ static void what_cannot_be_a_unit_ends_it(void **state) {
         refuse(f, -EINVAL, "argosy.set:2: 'launch' is none of");
 }
 
+static void make(const Fixture *f, const char *name) {
+        assert_int_equal(mkdirat(f->fd, name, 0700), 0);
+}
+
+static void expect_content(const UnitFolderUnit *u, const char *expected) {
+        assert_int_equal(u->file->content.len, strlen(expected));
+        assert_memory_equal(u->file->content.data, expected, strlen(expected));
+}
+
+static void drop_ins_are_part_of_the_content(void **state) {
+        _cleanup_unit_folder_ UnitFolder folder = {};
+        const Fixture *f = *state;
+
+        put(f, "db.service", SLEEPER);
+        put(f, "web@.service", SLEEPER);
+        put(f, "web@2.service", SLEEPER "# its own\n");
+        put(f, "argosy.set", "launched web@{1..3}\n");
+        for (size_t i = 0; i < 6; i++)
+                make(f, (const char *[]){"db.service.d", "web@.service.d", "web@2.service.d", "web@3.service.d", "web@4.service.d",
+                                         "none.service.d"}[i]);
+        put(f, "db.service.d/20-b.conf", "[Service]\nNice=2\n");
+        put(f, "db.service.d/10-a.conf", "[Service]\nNice=1\n");
+        put(f, "db.service.d/README", "of these");
+        put(f, "db.service.d/.hidden.conf", "[Service]\n");
+        put(f, "web@.service.d/10-a.conf", "[Service]\nNice=1\n");
+        put(f, "web@.service.d/20-b.conf", "[Service]\nNice=2\n");
+        put(f, "web@2.service.d/10-a.conf", "[Service]\nNice=3\n"); // instead of the template's
+        put(f, "web@3.service.d/30-c.conf", "[Service]\nNice=4\n");
+        put(f, "web@4.service.d/30-c.conf", "[Service]\nNice=4\n"); // of an instance that nothing names
+        take(f, &folder);
+        assert_int_equal(folder.n_units, 5);
+        expect(&folder.units[0], "db.service", "db.service", ARGOSY__TARGET__TARGET_LAUNCHED);
+        expect_content(&folder.units[0], SLEEPER "\n# db.service.d/10-a.conf\n[Service]\nNice=1\n"
+                                                 "\n# db.service.d/20-b.conf\n[Service]\nNice=2\n");
+        expect(&folder.units[2], "web@1.service", "web@.service", ARGOSY__TARGET__TARGET_LAUNCHED);
+        expect_content(&folder.units[2], SLEEPER "\n# web@.service.d/10-a.conf\n[Service]\nNice=1\n"
+                                                 "\n# web@.service.d/20-b.conf\n[Service]\nNice=2\n");
+        expect(&folder.units[3], "web@2.service", "web@2.service", ARGOSY__TARGET__TARGET_LAUNCHED);
+        expect_content(&folder.units[3], SLEEPER "# its own\n\n# web@2.service.d/10-a.conf\n[Service]\nNice=3\n"
+                                                 "\n# web@.service.d/20-b.conf\n[Service]\nNice=2\n");
+        expect(&folder.units[4], "web@3.service", "web@3.service", ARGOSY__TARGET__TARGET_LAUNCHED);
+        expect_content(&folder.units[4], SLEEPER "\n# web@.service.d/10-a.conf\n[Service]\nNice=1\n"
+                                                 "\n# web@.service.d/20-b.conf\n[Service]\nNice=2\n"
+                                                 "\n# web@3.service.d/30-c.conf\n[Service]\nNice=4\n");
+        assert_int_equal(folder.n_ignored, 2); // of none.service, and of web@4.service
+}
+
+static void drop_ins_lead_nowhere_else(void **state) {
+        const Fixture *f = *state;
+
+        put(f, "db.service", SLEEPER);
+        assert_int_equal(symlinkat("/etc", f->fd, "db.service.d"), 0);
+        refuse(f, -ENOTDIR, "db.service.d is not a folder of drop-ins; links are not followed");
+        assert_int_equal(unlinkat(f->fd, "db.service.d", 0), 0);
+        make(f, "db.service.d");
+        assert_int_equal(symlinkat("/etc/passwd", f->fd, "db.service.d/a.conf"), 0);
+        refuse(f, -ELOOP, "db.service.d/a.conf is not a regular file; links are not followed");
+        assert_int_equal(unlinkat(f->fd, "db.service.d/a.conf", 0), 0);
+        assert_int_equal(mkfifoat(f->fd, "db.service.d/a.conf", 0600), 0);
+        refuse(f, -EISDIR, "db.service.d/a.conf is not a regular file");
+        assert_int_equal(unlinkat(f->fd, "db.service.d/a.conf", 0), 0);
+        put(f, "db.service.d/a.conf", "[Service]\nNice=1\n[X-Argosy]\nNone=1\n");
+        refuse(f, -EINVAL, "db.service.d/a.conf:4: ");
+        put(f, "db.service.d/a.conf", "Nice=1\n");
+        refuse(f, -EINVAL, "db.service.d/a.conf does not begin with a section");
+}
+
 static void a_folder_that_is_none_is_said(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
         _cleanup_buf_ Buf why = {};
@@ -223,7 +291,7 @@ static void there_is_an_end_to_files(void **state) {
 
 // ---- written
 
-enum { POOL = 24, CONTENTS = 3 };
+enum { POOL = 24, CONTENTS = 7 };
 
 // Escapes, words of argosy.set, and what looks like a part of the folder and not of the set.
 static const char *const pool[POOL] = {"LICENSE.service",  "README-mails.service",
@@ -243,10 +311,24 @@ static int compare_units(const void *a, const void *b) {
         return strcmp(((const FolderExportUnit *) a)->name, ((const FolderExportUnit *) b)->name);
 }
 
+static int append_part(Buf *text, const char *unit, const char *name, unsigned which) {
+        return buf_printf(text, "\n# %s.d/%s\n[Unit]\nDescription=%u\n", unit, name, which);
+}
+
+// Plain ones; some with drop-ins of the template's folder (or the unit's own, if it is no instance), which may be alike or not; one with
+// those of another unit, which the folder cannot split.
 static char *content_of(const char *unit, unsigned which) {
-        return streq(unit_name_suffix(unit), ".timer")
-                       ? str_printf("[Timer]\nOnBootSec=%u\n", which)
-                       : str_printf("[Service]\nExecStart=/bin/sleep %u\n", which);
+        _cleanup_free_ char *template = unit_name_kind(unit, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(unit) : strdup(unit);
+        Buf text = {};
+        int r = streq(unit_name_suffix(unit), ".timer") ? buf_printf(&text, "[Timer]\nOnBootSec=%u\n", which)
+                                                        : buf_printf(&text, "[Service]\nExecStart=/bin/sleep %u\n", which);
+
+        if (r == 0 && which >= 3)
+                r = append_part(&text, which == 6 ? "other.service" : template, "10-a.conf", which == 5);
+        if (r == 0 && which == 4)
+                r = append_part(&text, unit, "20-b.conf", which);
+        assert_int_equal(r, 0);
+        return buf_take_string(&text);
 }
 
 static Hash hash_of_content(const char *unit, unsigned which) {
@@ -277,7 +359,7 @@ static void fill_in(FolderExport *e) {
         for (size_t i = 0; i < e->n_files; i++) {
                 FolderExportFile *file = &e->files[i];
 
-                for (unsigned which = 0; file->differs && which < CONTENTS; which++) {
+                for (unsigned which = 0; file->differs && file->content.len == 0 && which < CONTENTS; which++) {
                         _cleanup_free_ char *text = content_of(file->name, which);
                         Hash hash = hash_of(text, strlen(text));
 
@@ -301,8 +383,13 @@ static void write_set(const Fixture *f, const FolderExportUnit *units, size_t n)
         _cleanup_folder_export_ FolderExport e = {};
         _cleanup_buf_ Buf why = {};
         int r = begin(f, &e, units, n, &why);
+        bool more = true;
 
-        fill_in(&e);
+        while (more) {
+                fill_in(&e);
+                assert_int_equal(folder_drop_ins_spread(&e, &more), 0);
+        }
+        assert_int_equal(folder_drop_ins_decide(&e), 0);
         if (r == 0)
                 r = folder_export_write(&e, f->dir, &why);
         if (r < 0)
@@ -316,7 +403,8 @@ static void expect_set(const Fixture *f, const FolderExportUnit *units, size_t n
 
         take(f, &folder);
         assert_int_equal(folder.n_units, n + folder.n_brought);
-        assert_int_equal(folder.n_ignored, 0);
+        if (folder.n_ignored > 0)
+                fail_msg("%s was left", folder.ignored[0]);
         assert_string_equal(folder.set_file.set, "shop");
         for (size_t i = 0, k = 0; i < folder.n_units; i++) {
                 const UnitFolderUnit *u = &folder.units[i];
@@ -336,12 +424,50 @@ static void what_is_written_is_read_again(void **state) {
         FolderExportUnit units[POOL];
         unsigned seed = 9;
 
-        for (int round = 0; round < 50; round++) {
+        for (int round = 0; round < 200; round++) {
                 size_t n = make_set(&seed, units);
 
                 write_set(*state, units, n);
                 expect_set(*state, units, n);
         }
+}
+
+static void drop_ins_are_files_of_their_own(void **state) {
+        const FolderExportUnit units[] = {{"a@.service", hash_of_content("a@.service", 4), ARGOSY__TARGET__TARGET_INACTIVE},
+                                          {"a@1.service", hash_of_content("a@1.service", 4), ARGOSY__TARGET__TARGET_LAUNCHED},
+                                          {"b.timer", hash_of_content("b.timer", 3), ARGOSY__TARGET__TARGET_LAUNCHED},
+                                          {"b@.timer", hash_of_content("b@.timer", 6), ARGOSY__TARGET__TARGET_INACTIVE}};
+        const Fixture *f = *state;
+
+        FolderExportUnit without[] = {units[0], {"a@1.service", hash_of_content("a@1.service", 3), ARGOSY__TARGET__TARGET_LAUNCHED}};
+
+        write_set(f, units, 4);
+        assert_true(has(f, "b.timer.d/10-a.conf"));
+        assert_false(has(f, "b@.timer.d") || has(f, "other.service.d")); // no folder of that name would be read again
+        assert_true(has(f, "a@.service.d/10-a.conf") && has(f, "a@.service.d/20-b.conf"));
+        assert_true(has(f, "a@1.service.d/20-b.conf")); // in the place of the template's
+        assert_false(has(f, "a@1.service.d/10-a.conf"));
+        write_set(f, without, 2);
+        assert_false(has(f, "a@.service.d") || has(f, "a@1.service.d")); // 20-b.conf of the template's would be the instance's
+        assert_false(has(f, "b.timer.d"));
+}
+
+static void nothing_is_written_through_a_link(void **state) {
+        const FolderExportUnit unit = {"b.timer", hash_of_content("b.timer", 3), ARGOSY__TARGET__TARGET_LAUNCHED};
+        _cleanup_folder_export_ FolderExport e = {};
+        _cleanup_buf_ Buf why = {};
+        const Fixture *f = *state;
+
+        assert_int_equal(mkdirat(f->fd, "elsewhere", 0700), 0);
+        put(f, "elsewhere/50-x.conf", "[Unit]\n");
+        put(f, "argosy.set", "# argosyctl export of the set shop\nset shop\n");
+        assert_int_equal(symlinkat("elsewhere", f->fd, "b.timer.d"), 0);
+        assert_int_equal(begin(f, &e, &unit, 1, &why), 0);
+        fill_in(&e);
+        assert_int_equal(folder_drop_ins_decide(&e), 0);
+        assert_int_equal(folder_export_write(&e, f->dir, &why), -ENOTDIR);
+        assert_true(has(f, "elsewhere/50-x.conf"));
+        assert_false(has(f, "elsewhere/10-a.conf"));
 }
 
 static ino_t inode(const Fixture *f, const char *name) {
@@ -458,6 +584,10 @@ int main(void) {
                 CASE(a_folder_that_is_none_is_said),
                 CASE(there_is_an_end_to_files),
                 CASE(what_is_written_is_read_again),
+                CASE(drop_ins_are_part_of_the_content),
+                CASE(drop_ins_lead_nowhere_else),
+                CASE(drop_ins_are_files_of_their_own),
+                CASE(nothing_is_written_through_a_link),
                 CASE(only_what_differs_is_touched),
                 CASE(a_folder_of_somebody_else_is_left_alone),
                 CASE(names_that_a_folder_would_not_show_are_refused),

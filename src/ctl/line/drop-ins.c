@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A directory is looked at by its name, which costs one call where there is none; then it is opened, and each file in it by that
+// descriptor. A file that is changed while it is read is refused: half of one drop-in is no drop-in.
+
+#include "drop-ins.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "array.h"
+#include "fileio.h"
+#include "own-file.h"
+#include "str.h"
+#include "unit-file.h"
+#include "unit-name.h"
+
+static void drop_in_free(UnitPart *part) {
+        free((char *) part->path);
+        free((char *) part->content);
+}
+
+void drop_ins_done(DropIns *d) {
+        for (size_t i = 0; i < d->n; i++)
+                drop_in_free(&d->list[i]);
+        free(d->list);
+        *d = (DropIns){};
+}
+
+static void closep(int *fd) {
+        if (*fd >= 0)
+                close(*fd);
+}
+
+// ------------------------------------------------------------------------------------------------ one file
+
+typedef struct Place {
+        const DropInFolder *folder;
+        const char *directory; // "web.service.d"
+} Place;
+
+static int refuse(const Place *p, const char *name, int error, const char *what, Buf *why) {
+        int r = buf_printf(why, "%s%s%s%s%s", p->folder->shown, p->directory, name ? "/" : "", name ?: "", what);
+
+        return r < 0 ? r : error;
+}
+
+static int refuse_others(const Place *p, const Buf *whose, Buf *why) {
+        int r = buf_printf(why, "there is a folder %s here, and %.*s: name the unit's file with its path to take both all the same",
+                           p->directory, (int) whose->len, (const char *) whose->data);
+
+        return r < 0 ? r : -EPERM;
+}
+
+static int fail(const Place *p, const char *name, int error, Buf *why) {
+        int r;
+
+        if (error == -ENOMEM)
+                return error;
+        if (error == -ELOOP || error == -EISDIR || error == -ENXIO) // a link; a folder; a socket
+                return refuse(p, name, error, " is not a regular file; links are not followed", why);
+        if (error == -EFBIG) {
+                r = buf_printf(why, "%s%s/%s is larger than %d KiB", p->folder->shown, p->directory, name, UNIT_FILE_MAX / 1024);
+                return r < 0 ? r : error;
+        }
+        if (error == -EAGAIN)
+                return refuse(p, name, error, " was changed while it was read: ask again", why);
+        r = buf_printf(why, "cannot read %s%s%s%s: %s", p->folder->shown, p->directory, name ? "/" : "", name ?: "", strerror(-error));
+        return r < 0 ? r : error;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b) {
+        return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static int read_unchanged(int fd, Buf *ret) {
+        struct stat before, after;
+        int r = fstat(fd, &before) < 0 ? -errno : S_ISREG(before.st_mode) ? 0 : -EISDIR;
+
+        if (r == 0)
+                r = file_read_fd(fd, UNIT_FILE_MAX, ret);
+        if (r == 0)
+                r = fstat(fd, &after) < 0 ? -errno : is_same(&before, &after) ? 0 : -EAGAIN;
+        return r;
+}
+
+// Nobody else can put a link in the place of a file in a directory that is the caller's own.
+static int open_file(const Place *p, int dirfd, const char *name, Buf *whose) {
+        struct stat st;
+        int fd;
+
+        if (!p->folder->only_own) {
+                fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+                return fd < 0 ? -errno : fd;
+        }
+        if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return -errno;
+        return S_ISREG(st.st_mode) ? own_file_open(dirfd, name, whose) : -EISDIR;
+}
+
+static int read_file(const Place *p, int dirfd, const char *name, Buf *ret, Buf *why) {
+        _cleanup_buf_ Buf whose = {};
+        _cleanup_(closep) int fd = open_file(p, dirfd, name, &whose);
+        int r = fd;
+
+        if (r == -EPERM && whose.len > 0)
+                return refuse_others(p, &whose, why);
+        if (r >= 0)
+                r = read_unchanged(fd, ret);
+        return r < 0 ? fail(p, name, r, why) : 0;
+}
+
+static int add_file(DropIns *d, const Place *p, int dirfd, const char *name, Buf *why) {
+        _cleanup_free_ char *path = str_printf("%s/%s", p->directory, name), *text = NULL;
+        _cleanup_buf_ Buf content = {};
+        size_t len;
+        int r;
+
+        if (!unit_drop_in_name_is_valid(name))
+                return refuse(p, name, -EINVAL, " cannot be the name of a drop-in", why);
+        if (d->n == 2 * UNIT_DROP_INS_MAX)
+                return refuse(p, NULL, -E2BIG, " has more drop-ins than a unit may have", why);
+        r = path ? read_file(p, dirfd, name, &content, why) : -ENOMEM;
+        len = content.len;
+        if (r == 0 && !(text = buf_take_string(&content)))
+                r = -ENOMEM;
+        if (r == 0)
+                r = ARRAY_GROW(d->list, d->allocated, d->n + 1);
+        if (r == 0) {
+                d->list[d->n++] = (UnitPart){.path = path, .path_len = strlen(path), .content = text, .len = len};
+                (void) TAKE_PTR(path);
+                (void) TAKE_PTR(text);
+        }
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ one directory
+
+static int add_files(DropIns *d, const Place *p, DIR *dir, Buf *why) {
+        const struct dirent *entry;
+        int r = 0;
+
+        while (r == 0 && (errno = 0, entry = readdir(dir)))
+                if (*entry->d_name != '.' && str_has_suffix(entry->d_name, ".conf"))
+                        r = add_file(d, p, dirfd(dir), entry->d_name, why);
+        return r == 0 && errno != 0 ? fail(p, NULL, -errno, why) : r;
+}
+
+// The directory as it stands there: 0: there is none.
+static int check_directory(const Place *p, const char *path, Buf *why) {
+        struct stat st;
+
+        if (fstatat(p->folder->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG ? 0 : fail(p, NULL, -errno, why);
+        return S_ISDIR(st.st_mode) ? 1 : refuse(p, NULL, -ENOTDIR, " is not a folder of drop-ins; links are not followed", why);
+}
+
+static int open_directory(const Place *p, const char *path, DIR **ret, Buf *why) {
+        _cleanup_(closep) int fd = openat(p->folder->dirfd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_buf_ Buf whose = {};
+        int r = fd < 0 ? -errno : 0;
+
+        if (r == 0 && p->folder->only_own)
+                r = own_directory_check(fd, &whose);
+        if (r == -EPERM && whose.len > 0)
+                return refuse_others(p, &whose, why);
+        if (r < 0)
+                return fail(p, NULL, r, why);
+        *ret = fdopendir(fd);
+        if (!*ret)
+                return fail(p, NULL, -errno, why);
+        (void) TAKE_FD(fd);
+        return 0;
+}
+
+static int add_directory(DropIns *d, const DropInFolder *folder, const char *name, Buf *why) {
+        _cleanup_free_ char *directory = str_printf("%s.d", name), *path = str_printf("%s%s.d", folder->dir, name);
+        Place p = {folder, directory};
+        DIR *dir = NULL;
+        int r;
+
+        if (!directory || !path)
+                return -ENOMEM;
+        r = check_directory(&p, path, why);
+        if (r <= 0)
+                return r;
+        r = open_directory(&p, path, &dir, why);
+        if (r == 0) {
+                r = add_files(d, &p, dir, why);
+                closedir(dir);
+        }
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ all
+
+static int compare(const void *a, const void *b) {
+        return unit_drop_in_compare(a, b);
+}
+
+// Those of the template that have the name of one of the first n, which are the instance's own.
+static void drop_replaced(DropIns *d, size_t n) {
+        size_t kept = n;
+
+        for (size_t i = n; i < d->n; i++) {
+                bool replaced = false;
+
+                for (size_t k = 0; k < n; k++)
+                        replaced |= unit_drop_in_compare(&d->list[i], &d->list[k]) == 0;
+                if (replaced)
+                        drop_in_free(&d->list[i]);
+                else
+                        d->list[kept++] = d->list[i];
+        }
+        d->n = kept;
+}
+
+int drop_ins_read(const DropInFolder *folder, const char *name, DropIns *ret, Buf *why) {
+        _cleanup_free_ char *template = NULL;
+        int r = add_directory(ret, folder, name, why);
+
+        if (r == 0 && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
+                size_t n = ret->n;
+
+                ret->of_instance = n > 0;
+                template = unit_name_template(name);
+                r = template ? add_directory(ret, folder, template, why) : -ENOMEM;
+                if (r == 0)
+                        drop_replaced(ret, n);
+        }
+        if (ret->n > 1)
+                qsort(ret->list, ret->n, sizeof(*ret->list), compare);
+        return r;
+}
+
+int drop_ins_add_to(const DropIns *d, const char *shown, Buf *content, Buf *why) {
+        _cleanup_buf_ Buf composed = {}, sentence = {};
+        Buf file;
+        int r;
+
+        if (d->n == 0)
+                return 0;
+        r = unit_parts_compose(content->data, content->len, d->list, d->n, &composed, &sentence);
+        if (r < 0)
+                return sentence.len > 0 && buf_printf(why, "%s%.*s", shown, (int) sentence.len, (const char *) sentence.data) < 0 ? -ENOMEM : r;
+        file = *content;
+        *content = composed;
+        composed = file; // freed
+        return 0;
+}

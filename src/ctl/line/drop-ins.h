@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The drop-ins beside a unit file: NAME.d/*.conf, and for an instance those of its template, in systemd's order. One of the instance's
+// own directory takes the place of one of its template's that has the same name. Whatever else is in these directories does not count,
+// as for systemd.
+//
+// Only regular files are read, and no link is followed, neither to a directory nor to a file: whoever applies a stranger's folder as
+// root hands in nothing but what is in it.
+
+#include <stdbool.h>
+
+#include "buf.h"
+#include "unit-parts.h"
+
+typedef struct DropInFolder {
+        int dirfd;          // the following is relative to
+        const char *dir;    // directory of the unit files, with its slash; "": dirfd itself
+        const char *shown;  // the same for messages
+        bool only_own;      // what others may write to is refused (own-file.h)
+} DropInFolder;
+
+typedef struct DropIns {
+        UnitPart *list;     // in order; paths and contents are this object's
+        size_t n, allocated;
+        bool of_instance;   // some are from the directory of an instance itself
+} DropIns;
+
+void drop_ins_done(DropIns *d);
+#define _cleanup_drop_ins_ _cleanup_(drop_ins_done)
+
+// Those of the unit or template `name`. *ret is to be zeroed, and is to be ended also after an error. 0; a negative errno with a sentence
+// appended to `why`; or -ENOMEM.
+int drop_ins_read(const DropInFolder *folder, const char *name, DropIns *ret, Buf *why);
+// Makes the unit's content of its unit file, which is in *content. Results as above.
+int drop_ins_add_to(const DropIns *d, const char *shown, Buf *content, Buf *why);

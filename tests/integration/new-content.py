@@ -367,8 +367,70 @@ def test_verify_tells_what_is_ignored_and_asks_no_pid_1(c: Cluster):
     odd_ones = c.ctl_result("verify /root/odd-ones").out.splitlines()
     assert len(odd_ones) == 3 and sum("is not a regular file" in line for line in odd_ones) == 2, odd_ones
     parts = c.ctl_result("verify /root/parts")
-    assert parts.status == 1 and "fine.service.d is a folder of drop-ins, and is left out; argosy takes whole unit files" in parts.err, parts
+    assert parts.status == 1 and "fine.service.d is a folder of drop-ins, and is left out; argosy takes the drop-ins in NAME.d" in parts.err, parts
     assert not node.run("systemctl list-units --all --plain --no-legend odd.service bad.service 'fine@*'").strip()
+
+
+def said(c, unit, what):
+    """What status says of the unit."""
+    [status] = json.loads(c.ctl_result(f"status --json=short {unit}").out)
+    return status[what]
+
+
+def test_drop_ins_come_change_go_back_and_leave_with_their_unit(c: Cluster):
+    node = c.node("n1")
+    drop_in, place = "/root/shop/web.service.d/10-version.conf", "[X-Argosy]\nPacking=yes\n"
+    paths = ["web.service.d/10-version.conf", "web.service.d/20-place.conf"]
+    node.write("/root/shop/argosy.set", "set shop\n")
+    node.write("/root/shop/web.service", SLEEPER)
+    node.write(drop_in, versioned("[Service]\n", 1))
+    node.write("/root/shop/web.service.d/20-place.conf", place)
+    c.ctl("apply /root/shop")
+    content = f"{SLEEPER}\n# {paths[0]}\n{versioned('[Service]' + chr(10), 1)}\n# {paths[1]}\n{place}"
+    assert version(c, "web.service") == "1" and said(c, "web", "drop_ins") == paths
+    assert c.ctl_result("cat web").out == content and node.run("systemctl cat web.service").count(content) == 1
+    # What is exported is what was handed in, and applying it changes nothing.
+    c.ctl("export --set=shop /root/again")
+    node.run("diff -r -x argosy.set /root/shop /root/again")
+    before = pid(c, "web.service")
+    c.ctl("apply --set=shop /root/again")
+    assert pid(c, "web.service") == before
+    node.write(drop_in, versioned("[Service]\n", 2))
+    c.ctl("apply /root/shop")
+    assert version(c, "web.service") == "2" and pid(c, "web.service") != before
+    assert "+Environment=VERSION=2" in c.ctl("diff web")
+    c.ctl(f"undo {said(c, 'web', 'job')}")
+    assert version(c, "web.service") == "1" and c.shown("web") == "loaded active running"
+    # What does not start goes back with its drop-ins, and what is wrong is said with the line of its part.
+    node.write("/root/shop/web.service.d/30-bad.conf", "[Service]\nExecStartPre=/bin/false\n")
+    c.ctl_fails("start --replace /root/shop/web.service", saying=GONE_BACK)
+    assert version(c, "web.service") == "1" and said(c, "web", "drop_ins") == paths
+    node.write("/root/shop/web.service.d/30-bad.conf", "[X-Argosy]\n\nHots=n1\n")
+    c.ctl_fails("start --replace /root/shop/web.service", saying="/root/shop/web.service.d/30-bad.conf:3: ")
+    c.ctl("destroy web")
+    assert not node.run("find /run/systemd/system -name 'web.service*'").strip()
+
+
+def test_instances_of_two_revisions_have_their_own_drop_ins_whoever_reloads(c: Cluster):
+    node = c.node("n1")
+    node.write("/root/units/web@.service", SLEEPER)
+    node.write("/root/units/web@.service.d/10-version.conf", versioned("[Service]\n", 1))
+    node.write("/root/units/web@3.service.d/20-own.conf", versioned("[Service]\n", 3))
+    c.ctl("start /root/units/web@{1..3}")
+    node.write("/root/units/web@.service.d/10-version.conf", versioned("[Service]\n", 2))
+    c.ctl("start --replace /root/units/web@2")
+    node.run("systemctl daemon-reload")
+    assert [version(c, f"web@{i}.service") for i in (1, 2, 3)] == ["1", "2", "3"]
+    assert said(c, "web@3", "drop_ins") == ["web@.service.d/10-version.conf", "web@3.service.d/20-own.conf"]
+    # A drop-in of the node's own is read behind all of them, and takes the place of none.
+    node.write("/etc/systemd/system/web@2.service.d/10-version.conf", "[Service]\nNice=3\n")
+    node.run("systemctl daemon-reload && systemctl restart web@2")
+    assert version(c, "web@2.service") == "2"
+    assert node.run("systemctl show --property=Nice --value web@2.service").strip() == "3"
+    node.run("rm -r /etc/systemd/system/web@2.service.d && systemctl daemon-reload")
+    node.write("/root/units/web@.service.d/10-version.conf", versioned("[Service]\n", 4))
+    c.ctl("update --health=0.5 /root/units/web@.service")
+    assert [version(c, f"web@{i}.service") for i in (1, 2, 3)] == ["4", "4", "3"]
 
 
 main(nodes=1)

@@ -61,32 +61,38 @@
 #include "unit-work.h"
 #include "voters.h"
 
-enum { PLANNED_UNITS = 500 }; // in one turn, by all who only ask; or one request of more
+enum {
+        PLANNED_UNITS = 500,    // in one turn, by all who only ask; or one request of more
+        LOOKED_OUTCOMES = 4096, // whether they are still to be put into the log, at about 0.2 us each
+};
 
 static int decide_outcomes(Decision *d) {
         Leader *l = d->leader;
         ListNode later = LIST_INIT(later);
+        unsigned looked = 0;
         int r = 0;
 
-        while (r >= 0 && !list_is_empty(&l->outcomes) && batch_builder_takes_more(&d->batch)) {
+        for (; r >= 0 && looked < LOOKED_OUTCOMES && !list_is_empty(&l->outcomes) && batch_builder_takes_more(&d->batch); looked++) {
                 UnitOnNodeWork *w = CONTAINER_OF(l->outcomes.next, UnitOnNodeWork, outcome_due);
                 UnitOnNode *s = w->on_node;
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
                 list_unlink(&w->outcome_due);
+                if (batch_builder_has_unit(&d->batch, s->unit->name)) { // of one on thousands of nodes, its record is gone through once
+                        list_append(&later, &w->outcome_due);
+                        continue;
+                }
                 if (!w->outcome || !e || e->record->start_rev != w->outcome->start_rev ||
                     record_final_outcome(e->record, s->node->number)) {
                         unit_on_node_work_forget_outcome(s);
                         continue;
                 }
-                if (batch_builder_has_unit(&d->batch, s->unit->name))
-                        list_append(&later, &w->outcome_due);
-                else {
-                        list_append(&l->outcomes_flying, &w->outcome_due);
-                        r = batch_builder_put_outcome(&d->batch, s->unit->name, w->outcome);
-                }
+                list_append(&l->outcomes_flying, &w->outcome_due);
+                r = batch_builder_put_outcome(&d->batch, s->unit->name, w->outcome);
         }
         list_splice(&l->outcomes, &later);
+        if (looked == LOOKED_OUTCOMES)
+                leader_mark(l);
         return r;
 }
 

@@ -56,6 +56,7 @@
 #include "previous-nodes.h"
 #include "queue-subject.h"
 #include "rebalances.h"
+#include "recovering.h"
 #include "registry.h"
 #include "replacers.h"
 #include "retired-tables.h"
@@ -112,8 +113,13 @@ static void spend(size_t *left, size_t n) {
 }
 
 static void follow_node(Leader *l, Node *n) {
-        list_foreach (i, &n->placed)
-                disruption_budget_refresh(l, CONTAINER_OF(i, Unit, placed));
+        list_foreach (i, &n->placed) {
+                Unit *u = CONTAINER_OF(i, Unit, placed);
+
+                disruption_budget_refresh(l, u); // down, as long as nobody knows more
+                recovering_on_touched(l, u);
+                replacers_on_touched(l, u);
+        }
         listings_on_node(l, n);
         event_mark(l, &n->event);
         event_mark_units_of(l, n);
@@ -122,6 +128,7 @@ static void follow_node(Leader *l, Node *n) {
 static void follow_touched(Leader *l, Unit *u) {
         disruption_budget_refresh(l, u); // budgets
         budget_dependents_refresh(l, u); // and those of units that go down with it
+        recovering_on_touched(l, u);
         replacers_on_touched(l, u); // those who wait for others of its budget
         ordering_mark(l, u);        // those who come after it
         waiters_on_unit(l, u); // those who wait for it

@@ -14,6 +14,7 @@
 #include "node-state.h"
 #include "nodes.h"
 #include "placed-node.h"
+#include "recovering.h"
 #include "scheduler-private.h"
 #include "scheduler.h"
 #include "unit-event.h"
@@ -385,11 +386,29 @@ static void assert_tallies(const Leader *l) {
         assert_int_equal(running, l->open_jobs.count);
 }
 
+static void assert_recovering(Leader *l) {
+        map_foreach (slot, &l->budgets) {
+                const DisruptionBudget *budget = slot->value;
+                bool kept = budget->recovering_known && !list_is_empty(&budget->waiting);
+                size_t n = 0;
+
+                list_foreach (i, &budget->units) {
+                        const Unit *u = CONTAINER_OF(i, Unit, of_budget);
+
+                        n += u->recovering;
+                        if (kept && !list_is_linked(&unit_work_seen(u)->touched) && u->recovering != recovering_is(l, u))
+                                fail_msg("%s is %s its way, and is counted otherwise", u->name, u->recovering ? "not on" : "on");
+                }
+                assert_int_equal(budget->n_recovering, n);
+        }
+}
+
 // What is counted as it happens is what a walk finds.
 static void assert_counts(const Rig *g) {
         size_t pending = 0;
 
         assert_tallies(g->leader);
+        assert_recovering(g->leader);
 
         name_table_foreach(unit, &g->leader->units) {
                 const Unit *u = unit;

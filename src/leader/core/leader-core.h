@@ -257,7 +257,8 @@ struct Leader {
         DeadlineHeap retry_deadlines;                  // Retry.deadline
         ListNode retries, retries_held, retries_stuck; // Retry.queue
         ListNode replacing;        // UnitOnNode.awaiting, of those who wait for whom they replace
-        bool replacing_due;        // some of these have left, or their groups are as they were not
+        ListNode replacing_due;    // likewise: some of these have left, or their groups are as they were not
+        ListNode recovering_walks; // DisruptionBudget.recovering_walk
 
         // ---- fencing
         DeadlineHeap move_deadlines, end_deadlines; // Unit.move_due, .end_due

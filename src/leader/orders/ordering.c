@@ -26,6 +26,7 @@
 #include "host-marks.h"
 #include "ordering.h"
 #include "orders.h"
+#include "recovering.h"
 #include "registry.h"
 #include "replacers.h"
 #include "rollout-content.h"
@@ -41,7 +42,10 @@
 #include "unit-wanted.h"
 #include "unit-work.h"
 
-enum { DRAINED_UNITS = 512 };
+enum {
+        DRAINED_UNITS = 512,
+        DRAINED_LOOKS = 4096, // at units that those who replace others may wait for
+};
 
 // ------------------------------------------------------------------------------------------------ standing
 
@@ -191,33 +195,17 @@ static bool is_to_begin(const Leader *l, const UnitOnNode *s, const UnitEntry *e
                (s->revision < start_revision(l, e, s) && (unit_on_node_is_down(s) || is_unseen(s)));
 }
 
-// Whether what takes up room in a group will be up, or somewhere else, without anybody's help.
-static bool is_coming(const Leader *l, const Unit *u) {
-        Standing standing;
-
-        if (u->life == LIFE_MOVING || u->life == LIFE_FLYING || list_is_linked(&unit_work_seen(u)->unscheduled) || unit_work_seen(u)->move_due.place)
-                return true;
-        standing = u->down ? ordering_standing(l, u->name) : STANDING_UP;
-        return standing == STANDING_COMING || standing == STANDING_CHANGING || standing == STANDING_ENDING ||
-               standing == STANDING_UNKNOWN;
-}
-
-static bool is_anybody_coming(const Leader *l, const DisruptionBudget *g) {
-        list_foreach (i, &g->units)
-                if (is_coming(l, CONTAINER_OF(i, Unit, of_budget)))
-                        return true;
-        return false;
-}
-
 // A unit that replaces others on its node begins when those have left that may leave only a few at a time.
-static OrderHold hold_of_replacer(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+static OrderHold hold_of_replacer(Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         const UnitFile *file;
         const Unit *other;
 
         if (spec_entry_file(e->spec, &file) < 0 || !file->replaces || s->unit->node != s->node || !is_to_begin(l, s, e))
                 return HOLD_NOT;
         other = replacer_waits_for(l, s->unit);
-        return !other ? HOLD_NOT : is_anybody_coming(l, other->budget) ? HOLD_START : HOLD_BLOCKED;
+        if (!other)
+                return HOLD_NOT;
+        return other->life != LIFE_HELD || recovering_any(l, unit_work_seen(other)->held_by) ? HOLD_START : HOLD_BLOCKED;
 }
 
 bool ordering_waits_for_replaced(const Leader *l, const UnitOnNode *s) {
@@ -384,16 +372,23 @@ static bool release_stop(const DependencyPeer *peer, void *userdata) {
 }
 
 static void reconsider_replacers(Leader *l) {
-        if (!l->replacing_due)
-                return;
-        l->replacing_due = false;
-        list_foreach (i, &l->replacing)
-                reconsider(l, CONTAINER_OF(i, UnitOnNodeWork, awaiting)->on_node->unit);
+        for (size_t left = DRAINED_LOOKS; left > 0 && !list_is_empty(&l->replacing_due);) {
+                UnitOnNode *s = CONTAINER_OF(l->replacing_due.next, UnitOnNodeWork, awaiting)->on_node;
+                size_t looks = 1 + s->node->n_placed;
+
+                left -= MIN_OF(left, looks);
+                list_unlink(l->replacing_due.next);
+                list_append(&l->replacing, &unit_on_node_work(s)->awaiting);
+                reconsider(l, s->unit);
+        }
+        if (!list_is_empty(&l->replacing_due))
+                leader_mark(l);
 }
 
 void ordering_drain(Leader *l) {
         ListNode due = LIST_INIT(due);
 
+        recovering_step(l);
         reconsider_replacers(l);
         list_splice(&due, &l->ordering);
         for (unsigned n = 0; n < DRAINED_UNITS && !list_is_empty(&due); n++) {

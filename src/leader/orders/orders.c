@@ -44,7 +44,7 @@ enum {
         ORDERS_PER_TURN = 512, // made or walked past, at about 4 us each
         JUDGED_GLOBALS = 2048, // global units on nodes, at about 1 us each
         ROWS_AT_ONCE = 16,     // nodes of a unit whose record has changed; more are walked through
-        MARKED_ROWS = 4096,    // of such a walk, at about 0.5 us each
+        MARKED_ROWS = 1024,    // of such a walk, at up to 6 us each
         COMPANIONS_COST =
                 8, // as so many orders: a message of its own for a host, when all hosts are due at once
 };

@@ -11,8 +11,8 @@
 //      or does not replace them
 //      any more
 //
-// What waits stands in Leader.replacing, and is looked at once in a turn in which something of such a group was seen or
-// changed. Cost: those who wait, and for each the units of its node up to the first that it waits for.
+// What waits stands in Leader.replacing, and goes to .replacing_due when something of such a group was seen or changed: ordering.c
+// looks at some of these in each turn. Cost: those who wait, and for each the units of its node up to the first that it waits for.
 //
 // A unit that runs when it begins to replace others goes on running beside them, and an instance is started beside
 // others of its own group: as long as it is down it takes up what they would need to leave.
@@ -68,7 +68,7 @@ const Unit *replacer_of(const Leader *l, const Unit *u) {
 void replacers_on_unit(Leader *l, const Node *before, bool replaced) {
         if (!before)
                 return;
-        l->replacing_due |= !list_is_empty(&l->replacing);
+        list_splice(&l->replacing_due, &l->replacing); // of those on that node
         if (!replaced)
                 return;
         list_foreach (i, &before->placed) {
@@ -90,6 +90,6 @@ static bool waits(const Unit *u) {
 void replacers_on_touched(Leader *l, const Unit *u) {
         if (list_is_empty(&l->replacing) || !u->budget || list_is_empty(&u->budget->waiting) || waits(u))
                 return;
-        l->replacing_due = true;
+        list_splice(&l->replacing_due, &l->replacing);
         leader_mark(l);
 }

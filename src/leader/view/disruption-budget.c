@@ -60,6 +60,7 @@ DisruptionBudget *disruption_budget_get(Leader *l, const char *name) {
         g->name = strdup(name);
         list_init(&g->units);
         list_init(&g->waiting);
+        list_init(&g->recovering_walk);
         if (!g->name || map_add_str(&l->budgets, g->name, g) < 0) {
                 free(g->name);
                 free(g);
@@ -79,6 +80,7 @@ void disruption_budget_drop_if_unused(Leader *l, DisruptionBudget *g) {
                 return;
         while (!list_is_empty(&g->waiting)) // others, for what goes down with them
                 unit_event(l, CONTAINER_OF(g->waiting.next, UnitWork, queue)->unit, LIFE_RECONSIDER_ANYWAY);
+        list_unlink(&g->recovering_walk);
         map_take_str(&l->budgets, g->name);
         disruption_budget_discard(g);
 }
@@ -205,6 +207,10 @@ void disruption_budget_leave(Leader *l, Unit *u) {
                 rollout_members_forget(&g->rollout->members, u);
                 g->rollout->due = true;
         }
+        g->n_recovering -= u->recovering;
+        u->recovering = false;
+        if (g->recovering_at == &u->of_budget)
+                g->recovering_at = u->of_budget.next;
         list_unlink(&u->of_budget);
         u->budget = NULL;
         disruption_budget_drop_if_unused(l, g);

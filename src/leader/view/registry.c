@@ -496,6 +496,8 @@ void registry_clear(Leader *l) {
         list_init(&l->excluded);
         list_init(&l->awaiting);
         list_init(&l->replacing);
+        list_init(&l->replacing_due);
+        list_init(&l->recovering_walks);
         list_init(&l->tombstones_due);
         list_init(&l->drain_deadlines);
         list_init(&l->parting);

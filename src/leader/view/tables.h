@@ -193,6 +193,10 @@ typedef struct DisruptionBudget {
         RolloutMembers *survey; // of a rollout that is asked for (campaigns/rollout-survey.c); NULL: none is
         Map contents;      // GroupContent by what it is, of those that its units have (group-contents.h)
         uint64_t revision; // the newest that a unit has had in it
+        size_t n_recovering;      // units that will be up, or gone, by themselves (orders/recovering.c)
+        bool recovering_known;    // that is so; else there may be others
+        ListNode recovering_walk; // in Leader.recovering_walks, while that is looked for
+        ListNode *recovering_at;  // Unit.of_budget that the walk is at
 } DisruptionBudget;
 
 // Of a global unit that is being rolled out: nodes of which something was seen, in no order, as long as somebody takes them out.
@@ -266,7 +270,7 @@ struct Unit {
         UnitLife life : 8;      // changed by unit_event() alone
         Standing standing : 8;  // as those who depend on it were told last
         bool followed : 1;      // the options of another unit name it, so it stays in the tables without a record, too
-        bool counted : 1, down : 1; // in its budget's numbers
+        bool counted : 1, down : 1, recovering : 1; // in its budget's numbers
         bool recorded : 1;
         bool leaves : 1;        // in its node's n_to_leave
         bool rows_due : 1;      // for the stream: whatever nodes say of it is to be looked at, not only what is marked
@@ -290,7 +294,8 @@ typedef struct UnitOnNodeWork {
         UnitOnNode *on_node;
         ListNode order;    // in Host.orders: to be sent
         ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node; or in
-                           // .replacing: its start waits for units that it replaces (replacers.c)
+                           // .replacing or .replacing_due: its start waits for units that it
+                           // replaces (replacers.c)
         ListNode outcome_due;     // in Leader.outcomes, or .outcomes_flying
         Argosy__Outcome *outcome; // owned; to be put into the log
 } UnitOnNodeWork;

@@ -17,7 +17,7 @@ static inline const UnitOnNodeWork *unit_on_node_work_seen(const UnitOnNode *s) 
 UnitOnNodeWork *unit_on_node_work(UnitOnNode *s);
 // One of its lists is left: `member` was in it.
 void unit_on_node_work_unlink(UnitOnNodeWork *w, ListNode *member);
-// Its order does not wait any more, in Leader.awaiting or .replacing.
+// Its order does not wait any more, in Leader.awaiting, .replacing or .replacing_due.
 void unit_on_node_work_stop_awaiting(UnitOnNode *s);
 void unit_on_node_work_forget_outcome(UnitOnNode *s);
 // Out of all lists, and freed.

@@ -47,7 +47,6 @@ typedef struct Exception {
 static const Exception exceptions[] = {
         {"forward", 0, 28}, // all rows of one name are made at once, and all.service has one on each node
         {"forward_and_cancel", 0, 28},
-        {"unit_waits_for_those_it_replaces", 0, 24}, // whether any of a group comes back is asked of each, if none does
 };
 
 static bool is_long;

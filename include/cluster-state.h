@@ -335,6 +335,13 @@ uint64_t cluster_state_job_revision(const ClusterState *s, uint64_t number);
 // The same of what is packed of it from there on (JobNews.from).
 int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t from,
                                 Argosy__JobRecord **ret) _warn_unused_;
+// The same in pieces that take no turn of a loop long, for one that names thousands: all but the units, settings, ends and moves, and how
+// many bytes are packed of it now; and the next piece of all of it from *at on, which is moved on, without correcting dates. -ENOENT: there
+// is no more of it, or the job is not kept.
+int cluster_state_read_job_head(const ClusterState *s, uint64_t number, Argosy__JobRecord **ret, size_t *ret_bytes) _warn_unused_;
+int cluster_state_read_job_piece(const ClusterState *s, uint64_t number, size_t *at, Argosy__JobRecord **ret) _warn_unused_;
+// Whether units that it changes are its own from then on: it is kept, and does not only move them (request_verb_only_moves()).
+bool cluster_state_job_takes_units(const ClusterState *s, uint64_t number);
 // The one that gave the unit this revision of its record, which no other has; 0: none that is kept, or it was nobody's.
 uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint64_t revision);
 // What the cluster did by itself: a job that gives no revision. The newest of a cause (of LOST and BACK, about that host):

@@ -19,7 +19,8 @@
 #include "cluster-state-private.h"
 #include "job-state.h"
 #include "message.h"
-
+#include "packed-field.h"
+#include "request-kind.h"
 
 // ------------------------------------------------------------------------------------------------ the table
 
@@ -133,6 +134,73 @@ int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t f
         return 0;
 }
 
+bool cluster_state_job_takes_units(const ClusterState *s, uint64_t number) {
+        const JobEntry *job = state_find_job(s, number);
+
+        return job && !job->dropped && !job->moves;
+}
+
+// ------------------------------------------------------------------------------------------------ a long one, in pieces
+
+enum { PIECE_BYTES = 16 * 1024 };
+
+// Of which there may be one for each unit.
+static bool is_long_field(const PackedField *f) {
+        static const char *const names[] = {"units", "settings", "ends", "moves"};
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (protobuf_c_message_descriptor_get_field_by_name(&argosy__job_record__descriptor, names[i])->id == f->number)
+                        return true;
+        return false;
+}
+
+int cluster_state_read_job_head(const ClusterState *s, uint64_t number, Argosy__JobRecord **ret, size_t *ret_bytes) {
+        const JobEntry *job = state_find_job(s, number);
+        _cleanup_free_ uint8_t *head = NULL;
+        size_t at = 0, len = 0;
+        PackedField f;
+        void *record;
+        int r;
+
+        if (!job || job->dropped)
+                return -ENOENT;
+        head = malloc(job->len + 1);
+        if (!head)
+                return -ENOMEM;
+        while (packed_field_take(job->packed, job->len, &at, &f)) {
+                if (is_long_field(&f))
+                        continue;
+                memcpy(head + len, job->packed + f.at, f.len);
+                len += f.len;
+        }
+        r = message_unpack(&argosy__job_record__descriptor, head, len, &record);
+        if (r < 0)
+                return r;
+        *ret = record;
+        *ret_bytes = job->len;
+        correct_dates(s, *ret);
+        return 0;
+}
+
+int cluster_state_read_job_piece(const ClusterState *s, uint64_t number, size_t *at, Argosy__JobRecord **ret) {
+        const JobEntry *job = state_find_job(s, number);
+        size_t end = *at;
+        PackedField f;
+        void *record;
+        int r;
+
+        if (!job || job->dropped || *at >= job->len)
+                return -ENOENT;
+        while (end - *at < PIECE_BYTES && packed_field_take(job->packed, job->len, &end, &f))
+                ;
+        r = message_unpack(&argosy__job_record__descriptor, job->packed + *at, end - *at, &record);
+        if (r < 0)
+                return r;
+        *ret = record;
+        *at = end;
+        return 0;
+}
+
 // ------------------------------------------------------------------------------------------------ whose it was
 
 static JobSpan span_at(const JobEntry *job, size_t i) {
@@ -202,7 +270,7 @@ JobEntry *state_job_entry_new(const JobEntry *so_far, const Argosy__JobRecord *r
 
         if (!job)
                 return NULL;
-        *job = so_far ? *so_far : (JobEntry){.revision_before = record->revision_before};
+        *job = so_far ? *so_far : (JobEntry){.revision_before = record->revision_before, .moves = request_verb_only_moves(record->verb)};
         job->at_us = record->at_us ?: job->at_us; // who says how it ended says nothing else
         job->counted_us = record->counted_us ?: job->counted_us;
         job->revision = record->revision ?: job->revision;

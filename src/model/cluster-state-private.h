@@ -53,7 +53,7 @@ typedef struct JobSpan {
 typedef struct JobEntry {
         uint64_t at_us, counted_us;         // of its last entry, as the record has them
         uint64_t revision_before, revision; // as the record has them
-        uint32_t len, n_spans : 28, state : 4; // state: Argosy__JobState
+        uint32_t len, n_spans : 27, moves : 1, state : 4; // moves: its verb does nothing else; state: Argosy__JobState
         uint32_t own_host, times : 27, own : 4, dropped : 1; // own: Argosy__OwnCause
         uint8_t packed[];
 } JobEntry;

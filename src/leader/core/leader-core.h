@@ -356,6 +356,7 @@ struct Leader {
         uint64_t jobs_due_us;      // when those that have ended get an entry of their own; 0: none has
         bool jobs_urgent;          // or rather at once
         uint64_t jobs_walked;      // number of the last that a leader that begins has looked at
+        struct JobWalk *job_walk;  // open-jobs-build.c: its record is being followed; NULL: none is
         uint64_t jobs_resume_us;   // until then it waits for those who have not written all of theirs
 
         // ---- events

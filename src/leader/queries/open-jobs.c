@@ -38,12 +38,6 @@
 #include "unit-marks.h"
 #include "unit-record.h"
 #include "unit-work.h"
-#include "walks.h"
-
-enum {
-        BUILD_LOOKED = 4096, // jobs that are looked at in one turn, at about 0.1 us each
-        BUILD_UNITS = 4,     // such looks that a unit of a running one is worth, and ten times that its job
-};
 
 OpenJob *open_job_find(const Leader *l, uint64_t number) {
         return map_find(&l->open_jobs, &number, sizeof(number));
@@ -160,6 +154,7 @@ void open_job_free(Leader *l, OpenJob *job) {
 
 void open_jobs_clear(Leader *l) {
         map_done_with(&l->open_jobs, discard);
+        open_jobs_build_end(l);
         list_init(&l->jobs_watched);
         list_init(&l->jobs_ended);
         list_init(&l->jobs_flying);
@@ -379,42 +374,8 @@ static void overtake(Leader *l, const char *name, uint64_t revision, uint64_t by
 // A later job that the unit is by now; 0: none. Asked when a leader begins: else it is told when that one comes.
 static uint64_t overtaken_by(const Leader *l, const OpenJob *job, const UnitEntry *e) {
         uint64_t by = cluster_state_find_job_of(l->state, e->record->name, e->record->revision);
-        Argosy__JobRecord *record;
-        bool overtakes;
 
-        if (by == 0 || by == job->number || oom_check(cluster_state_read_job(l->state, by, &record)) < 0)
-                return 0;
-        overtakes = job_end_overtakes(record->verb);
-        message_free(record);
-        return overtakes ? by : 0;
-}
-
-// What the jobs that have called this one off have removed, as their records say: unit -> number of that job. What their records
-// have no room for is not in it.
-static void note_removed(const Leader *l, const OpenJob *job, Map *ret) {
-        for (size_t k = 0; k < job->n_cancelled_by; k++) {
-                Argosy__JobRecord *record;
-
-                if (oom_check(cluster_state_read_job(l->state, job->cancelled_by[k], &record)) < 0)
-                        continue; // is not kept
-                for (size_t g = 0; g < record->n_units; g++)
-                        for (size_t i = 0; record->units[g]->gone && i < record->units[g]->n_names; i++) {
-                                char *name = oom_checked(strdup(record->units[g]->names[i]));
-                                int r = map_add_str(ret, name, &job->cancelled_by[k]);
-
-                                if (r < 0)
-                                        free(name);
-                                if (r != -EEXIST)
-                                        (void) oom_check(r);
-                        }
-                message_free(record);
-        }
-}
-
-static void forget_removed(Map *removed) {
-        map_foreach (slot, removed)
-                free((char *) slot->key);
-        map_done(removed);
+        return by != job->number && cluster_state_job_takes_units(l->state, by) ? by : 0;
 }
 
 // There is no such unit any more, which the job has left there, so another job has removed it: which one is known by its own
@@ -422,10 +383,10 @@ static void forget_removed(Map *removed) {
 static UnitWord word_of_gone(const Leader *l, const OpenJob *job, const Map *removed, const char *name) {
         UnitWord w = {.name = name, .end = ARGOSY__UNIT_END__END_OVERTAKEN, .node = "", .message = "it is not in the cluster any more"};
         const ListNode *tombs = cluster_state_tombstones_of(l->state, name);
-        const uint64_t *by = map_find_str(removed, name);
+        const RemovedUnit *by = map_find_str(removed, name);
 
         if (by)
-                w.by = *by;
+                w.by = by->by;
         else if (tombs)
                 w.by = cluster_state_find_job_of(
                         l->state, name, CONTAINER_OF(tombs->prev, const Tombstone, by_name)->revision);
@@ -477,7 +438,7 @@ static size_t n_units_of(const Argosy__JobUnits *group) {
         return MIN_OF(group->n_names, group->n_revisions);
 }
 
-static size_t count_units(const Argosy__JobRecord *record) {
+size_t open_job_count_units(const Argosy__JobRecord *record) {
         size_t n = 0;
 
         for (size_t g = 0; g < record->n_units; g++)
@@ -485,9 +446,8 @@ static size_t count_units(const Argosy__JobRecord *record) {
         return n;
 }
 
-static void add_part(Leader *l, OpenJob *job, const Argosy__JobRecord *record) {
-        size_t n = count_units(record);
-        Map removed = {};
+void open_job_add_part(Leader *l, OpenJob *job, const Argosy__JobRecord *record, const Map *removed) {
+        size_t n = open_job_count_units(record);
         JobPart *part;
 
         if (n == 0 || *job->rollout || job_end_is_effect(job->verb)) // which say by themselves how they ended
@@ -495,14 +455,12 @@ static void add_part(Leader *l, OpenJob *job, const Argosy__JobRecord *record) {
         part = oom_checked(calloc(1, sizeof(*part) + n * sizeof(*part->items)));
         part->next = job->parts;
         job->parts = part;
-        note_removed(l, job, &removed);
         for (size_t g = 0; g < record->n_units; g++)
                 for (size_t i = 0; i < n_units_of(record->units[g]); i++)
-                        begin_item(l, job, &part->items[part->n++], &removed, record->units[g], i);
-        forget_removed(&removed);
+                        begin_item(l, job, &part->items[part->n++], removed, record->units[g], i);
 }
 
-static void overtake_others(Leader *l, uint64_t number, const Argosy__JobRecord *record) {
+void open_job_overtake_others(Leader *l, uint64_t number, const Argosy__JobRecord *record) {
         for (size_t g = 0; g < record->n_units; g++)
                 for (size_t i = 0; i < n_units_of(record->units[g]); i++)
                         overtake(l, record->units[g]->names[i], record->units[g]->revisions[i], number);
@@ -528,35 +486,47 @@ static void note_cancels(OpenJob *job, const Argosy__JobRecord *record) {
         job->end.state = ARGOSY__JOB_STATE__JOB_UNKNOWN;
 }
 
-static void follow(Leader *l, uint64_t number, Argosy__JobState state, const Argosy__JobRecord *record) {
-        OpenJob *job = open_job_find(l, number);
+OpenJob *open_job_begin(Leader *l, uint64_t number, const Argosy__JobRecord *record) {
+        OpenJob *job = open_job_find(l, number) ?: job_new(l, number, record);
 
-        if (l->open_jobs.count > 0 && job_end_overtakes(job ? job->verb : record->verb))
-                overtake_others(l, number, record);
-        if (state != ARGOSY__JOB_STATE__JOB_RUNNING)
-                return;
-        job = job ?: job_new(l, number, record);
         list_unlink(&job->queue);
         job->revision = MAX_OF(job->revision, record->revision);
         job->cut |= record->cut;
         note_refused(job, record);
         note_cancels(job, record);
-        add_part(l, job, record);
+        return job;
+}
+
+void open_job_begun(Leader *l, OpenJob *job) {
         open_job_notify(l, job);
         if (job->n_open == 0)
                 settle(l, job);
 }
 
-static size_t follow_from(Leader *l, uint64_t number, Argosy__JobState state, size_t from) {
+static void follow(Leader *l, uint64_t number, Argosy__JobState state, const Argosy__JobRecord *record) {
+        OpenJob *job = open_job_find(l, number);
+        RemovedUnits removed = {};
+
+        if (l->open_jobs.count > 0 && job_end_overtakes(job ? job->verb : record->verb))
+                open_job_overtake_others(l, number, record);
+        if (state != ARGOSY__JOB_STATE__JOB_RUNNING)
+                return;
+        job = open_job_begin(l, number, record);
+        if (record->n_units > 0)
+                while (open_job_note_removed(l, job, &removed))
+                        ;
+        open_job_add_part(l, job, record, &removed.units);
+        removed_units_done(&removed);
+        open_job_begun(l, job);
+}
+
+static void follow_from(Leader *l, uint64_t number, Argosy__JobState state, size_t from) {
         Argosy__JobRecord *record;
-        size_t n;
 
         if (oom_check(cluster_state_read_job_from(l->state, number, from, &record)) < 0)
-                return 0; // the same entry has dropped it
-        n = count_units(record);
+                return; // the same entry has dropped it
         follow(l, number, state, record);
         message_free(record);
-        return n;
 }
 
 // A part of one that had ended: all of it is looked at again.
@@ -597,29 +567,9 @@ void open_jobs_on_applied(Leader *l) {
                 if (l->building && news->number > l->jobs_walked)
                         state = ARGOSY__JOB_STATE__JOB_UNKNOWN; // the walk comes to it
                 if (state == ARGOSY__JOB_STATE__JOB_RUNNING)
-                        (void) follow_from(l, news->number, state, begin_of(l, news));
+                        follow_from(l, news->number, state, begin_of(l, news));
                 else if (l->open_jobs.count > 0)
-                        (void) follow_from(l, news->number, state, news->from);
+                        follow_from(l, news->number, state, news->from);
                 follow_held(l, news->number);
         }
-}
-
-void open_jobs_build_begin(Leader *l) {
-        l->jobs_walked = 0;
-        l->jobs_resume_us = leader_now(l) + JOB_RESUME_MS * USEC_PER_MSEC;
-}
-
-bool open_jobs_build_some(Leader *l) {
-        LeaderWalk *walk = &l->walks.of[WALK_JOBS];
-        uint64_t number = cluster_state_job_after(l->state, l->jobs_walked);
-        size_t most = walk_slice(walk, BUILD_LOOKED), looked = 0;
-
-        for (; looked < most && number > 0; looked++) {
-                l->jobs_walked = number;
-                if (cluster_state_job_state(l->state, number) == ARGOSY__JOB_STATE__JOB_RUNNING)
-                        looked += BUILD_UNITS * (10 + follow_from(l, number, ARGOSY__JOB_STATE__JOB_RUNNING, 0));
-                number = cluster_state_job_after(l->state, number);
-        }
-        walk_sliced(l, walk, number > 0 ? 0 : 1);
-        return number == 0;
 }

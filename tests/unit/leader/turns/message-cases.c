@@ -351,6 +351,29 @@ static void leader_is_lost_with_open_jobs(void) {
         depose_and_elect();
 }
 
+// All but a few units of one that runs are another one's by now, which runs as well.
+static void leader_is_lost_with_jobs_that_overlap(void) {
+        enum { LEFT = 100 };
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++large.rig.id, 56};
+
+        (void) begin_start(60000);
+        large_cluster_turns(600);
+        large.rig.stop_ms = 60000;
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = ARGOSY__VERB__VERB_STOP;
+        change.names = large.fresh + LEFT;
+        change.n_names = NAMES_MAX - LEFT;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        (void) rig_ask(&large.rig, &request);
+        large_cluster_turns(600);
+        assert_int_equal(large.rig.leader->open_jobs.count, 2);
+        depose_and_elect();
+        assert_int_equal(large.rig.leader->open_jobs.count, 2);
+}
+
 static void leader_is_lost_in_a_large_request(void) {
         (void) begin_start(0);
         large_cluster_turns(20);
@@ -438,6 +461,7 @@ const TurnCase loss_cases[] = {
         LOSS(leader_is_lost),
         LOSS(leader_is_lost_for_slow_looks),
         LOSS(leader_is_lost_with_open_jobs),
+        LOSS(leader_is_lost_with_jobs_that_overlap),
         LOSS(leader_is_lost_in_a_large_request),
         LOSS(leader_is_lost_in_an_update),
 };

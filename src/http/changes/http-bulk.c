@@ -24,6 +24,7 @@ typedef struct Joiner {
         const HttpWriteHeaders *headers;
         Map names, files;
         size_t names_allocated, files_allocated, bytes;
+        size_t bytes_of_all; // of contents, of all operations
 } Joiner;
 
 static void step_done(HttpBulkStep *s) {
@@ -180,6 +181,13 @@ static int add_operation(Joiner *j, Argosy__Request *q, size_t line) {
 
 // ---- lines
 
+// Without drop-ins these are no more bytes than the body has.
+static bool has_room(Joiner *j, const Argosy__Request *q) {
+        for (size_t i = 0; q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && i < q->change->n_files; i++)
+                j->bytes_of_all += q->change->files[i]->content.len;
+        return j->bytes_of_all <= HTTP_LINES_BYTES_MAX;
+}
+
 static int add_line(Joiner *j, const HttpTarget *t, const char *text, size_t len, size_t line,
                     char **ret_why) {
         Argosy__Request *q;
@@ -189,6 +197,11 @@ static int add_line(Joiner *j, const HttpTarget *t, const char *text, size_t len
                 message_free(q);
                 *ret_why = strdup("'job retry' goes alone");
                 return -EINVAL;
+        }
+        if (r == 0 && !has_room(j, q)) {
+                message_free(q);
+                *ret_why = strdup("with their drop-ins the files of this body are more than 32 MiB");
+                return -E2BIG;
         }
         return r < 0 ? r : add_operation(j, q, line);
 }

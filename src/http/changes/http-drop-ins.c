@@ -38,8 +38,16 @@ int http_drop_ins_add(HttpDropIns *d, char *path, char *content, char **ret_why)
 
 static int compose(HttpDropIns *d, const UnitPart *list, size_t n, Argosy__NamedFile *file, ProtobufCBinaryData content, char **ret_why) {
         _cleanup_buf_ Buf why = {};
+        size_t bytes = content.len;
         Buf *composed;
-        int r = ARRAY_GROW(d->composed, d->composed_allocated, d->n_composed + 1);
+        int r;
+
+        for (size_t i = 0; i < n; i++)
+                bytes += list[i].len + list[i].path_len;
+        d->bytes += bytes;
+        if (d->bytes > d->most)
+                return str_refuse(ret_why, "with their drop-ins these files are more than %zu KiB: bring fewer instances at once", d->most / 1024);
+        r = ARRAY_GROW(d->composed, d->composed_allocated, d->n_composed + 1);
 
         if (r < 0)
                 return r;
@@ -100,6 +108,8 @@ static int add_instance(HttpDropIns *d, char *name, const ProtobufCBinaryData *o
 
         if (of == n_came)
                 return 0;
+        if (*n_files == HTTP_FILES_MAX)
+                return str_refuse(ret_why, "a request brings at most %i files", (int) HTTP_FILES_MAX);
         if (ARRAY_RESERVE(*files, *n_files + 1) < 0)
                 return -ENOMEM;
         file = &(*files)[(*n_files)++];
@@ -107,6 +117,16 @@ static int add_instance(HttpDropIns *d, char *name, const ProtobufCBinaryData *o
         file->name = file->path = name;
         n = pick(d, name, room, used, &own);
         return compose(d, room, n, file, originals[of], ret_why);
+}
+
+static size_t find_most(const HttpDropIns *d, const Argosy__NamedFile *files, size_t n_files) {
+        size_t came = 0;
+
+        for (size_t i = 0; i < n_files; i++)
+                came += files[i].content.len;
+        for (size_t i = 0; i < d->n; i++)
+                came += d->list[i].len + d->list[i].path_len;
+        return MIN_OF(MAX_OF(came * HTTP_COMPOSED_TIMES, (size_t) HTTP_COMPOSED_FEW), (size_t) HTTP_COMPOSED_MAX);
 }
 
 int http_drop_ins_take(HttpDropIns *d, Arena *arena, Argosy__NamedFile **files, size_t *n_files, char **ret_why) {
@@ -118,6 +138,7 @@ int http_drop_ins_take(HttpDropIns *d, Arena *arena, Argosy__NamedFile **files, 
 
         if (d->n == 0)
                 return r;
+        d->most = find_most(d, *files, n_came);
         for (size_t i = 0; r == 0 && i < n_came; i++) {
                 originals[i] = (*files)[i].content;
                 r = take_file(d, &(*files)[i], room, used, ret_why);

@@ -8,11 +8,20 @@
 #include "argosy.pb-c.h"
 #include "unit-parts.h"
 
+// A template's file and its drop-ins are copied for each instance that has drop-ins of its own. The account of whoever asks knows of the bytes
+// that came. So all that is composed has so many times these bytes at most, or a few if little came.
+enum {
+        HTTP_COMPOSED_TIMES = 8,
+        HTTP_COMPOSED_FEW = 64 * 1024,
+        HTTP_COMPOSED_MAX = 4 * 1024 * 1024,
+};
+
 typedef struct HttpDropIns {
         UnitPart *list; // borrowed from the body
         size_t n;
         Buf *composed; // contents that files got
         size_t n_composed, composed_allocated;
+        size_t bytes, most; // of these
 } HttpDropIns;
 
 void http_drop_ins_done(HttpDropIns *d);

@@ -289,6 +289,28 @@ static void a_name_given_twice_counts_once(void **state) {
         http_bulk_free(b);
 }
 
+// Each line is a template with three instances that have drop-ins of their own.
+static void what_is_composed_of_all_lines_has_a_limit(void **state) {
+        enum { SIZE = 250000, LINES = 40 };
+        _cleanup_free_ char *comment = calloc(SIZE + 1, 1), *why = NULL;
+        _cleanup_buf_ Buf body = {};
+        unsigned line;
+        HttpBulk *b;
+
+        memset(comment, 'a', SIZE);
+        for (int i = 0; i < LINES; i++)
+                assert_int_equal(buf_printf(&body,
+                                            "{\"verb\":\"start\",\"units\":[\"b%d@1.service\"],\"files\":{\"b%d@.service\":\"#%s\\n\","
+                                            "\"b%d@1.service.d/1.conf\":\"[Unit]\\n\",\"b%d@2.service.d/1.conf\":\"[Unit]\\n\","
+                                            "\"b%d@3.service.d/1.conf\":\"[Unit]\\n\"}}\n",
+                                            i, i, comment, i, i, i),
+                                 0);
+        assert_int_equal(buf_append(&body, "", 1), 0);
+        assert_int_equal(parse((const char *) body.data, NULL, &b, &why, &line), -E2BIG);
+        assert_non_null(strstr(why, "more than 32 MiB"));
+        assert_in_range(line, 30, LINES - 1);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(operations_that_do_the_same_are_one_step),
@@ -296,6 +318,7 @@ int main(void) {
                 cmocka_unit_test(ids_follow_from_the_key_and_the_place),
                 cmocka_unit_test(a_fault_says_in_which_line_it_is),
                 cmocka_unit_test(there_may_be_so_many_lines),
+                cmocka_unit_test(what_is_composed_of_all_lines_has_a_limit),
                 cmocka_unit_test(each_line_has_its_units_from_whatever_part),
                 cmocka_unit_test(what_was_taken_is_told_as_taken_whatever_became_of_it),
                 cmocka_unit_test(who_has_waited_is_told_how_each_job_ended),

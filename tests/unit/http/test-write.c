@@ -3,6 +3,7 @@
 
 #include "test.h"
 
+#include "buf.h"
 #include "http-write.h"
 #include "macro.h"
 #include "message.h"
@@ -131,6 +132,31 @@ static void a_drop_in_that_does_not_fit_is_refused(void **state) {
                 if (!strstr(reason, cases[i].reason))
                         fail_msg("'%s' is not in: %s", cases[i].reason, reason);
         }
+}
+
+// Thirty instances with drop-ins of their own, of a template of that size.
+static int compose_instances(size_t size) {
+        _cleanup_free_ char *comment = calloc(size + 1, 1);
+        _cleanup_buf_ Buf body = {};
+        Argosy__Request *q = NULL;
+        int r;
+
+        memset(comment, 'a', size);
+        assert_int_equal(buf_printf(&body, "{\"verb\":\"start\",\"units\":[\"b@1.service\"],\"files\":{\"b@.service\":\"#%s\\n\"", comment), 0);
+        for (int i = 0; i < 30; i++)
+                assert_int_equal(buf_printf(&body, ",\"b@%d.service.d/1.conf\":\"[Unit]\\n\"", i), 0);
+        assert_int_equal(buf_append(&body, "}}", 3), 0);
+        r = write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){}, (const char *) body.data, &q);
+        message_free(q);
+        return r;
+}
+
+// A template is copied for each of them.
+static void what_is_composed_has_a_limit(void **state) {
+        assert_int_equal(compose_instances(1000), 0);
+        assert_int_equal(compose_instances(10000), -EINVAL);
+        assert_non_null(strstr(reason, "with their drop-ins these files are more than "));
+        assert_int_equal(compose_instances(200000), -EINVAL);
 }
 
 static void what_is_no_proper_change_is_refused(void **state) {
@@ -277,6 +303,7 @@ int main(void) {
                 TEST(without_units_those_of_the_files_are_meant),
                 TEST(drop_ins_come_as_files_beside_their_unit),
                 TEST(a_drop_in_that_does_not_fit_is_refused),
+                TEST(what_is_composed_has_a_limit),
                 TEST(what_is_no_proper_change_is_refused),
                 TEST(a_key_makes_the_same_id_and_none_another_one),
                 TEST(a_plan_is_asked_for_at_its_place),

@@ -149,15 +149,36 @@ static void put_loaded(StatusText *t) {
         put(t, "\n");
 }
 
+static void put_drop_in(StatusText *t, bool first, const char *path, const char *whose) {
+        if (first)
+                put_label(t, "Drop-In");
+        else
+                put(t, "             ");
+        put_clean(t, path);
+        put(t, whose);
+        put(t, "\n");
+}
+
+// What argosy adds on the node is no news; whatever else systemd reads there is somebody else's.
+static bool is_own_drop_in(const char *path) {
+        return str_has_suffix(path, "/50-argosy.conf");
+}
+
+// Those of the content, and behind them, as systemd reads them, those that the node has of its own.
 static void put_drop_ins(StatusText *t) {
-        for (size_t i = 0; i < t->status->n_drop_ins; i++)
-                if (i == 0)
-                        put_line(t, "Drop-In", t->status->drop_ins[i]);
-                else {
-                        put(t, "             ");
-                        put_clean(t, t->status->drop_ins[i]);
-                        put(t, "\n");
+        _cleanup_free_ char *paths = strdup(property(t->status, "DropInPaths"));
+        char *rest = paths, *path;
+        bool first = true;
+
+        for (size_t i = 0; i < t->status->n_drop_ins; i++, first = false)
+                put_drop_in(t, first, t->status->drop_ins[i], "");
+        while ((path = strsep(&rest, " ")))
+                if (*path && !is_own_drop_in(path)) {
+                        put_drop_in(t, first, path, " (the node's own)");
+                        first = false;
                 }
+        if (!paths && t->error == 0)
+                t->error = -ENOMEM;
 }
 
 static void put_since(StatusText *t, const char *active) {

@@ -379,34 +379,34 @@ def said(c, unit, what):
 
 def test_drop_ins_come_change_go_back_and_leave_with_their_unit(c: Cluster):
     node = c.node("n1")
-    drop_in, place = "/root/shop/web.service.d/10-version.conf", "[X-Argosy]\nPacking=yes\n"
+    drop_in, place = "/root/bench/web.service.d/10-version.conf", "[X-Argosy]\nPacking=yes\n"
     paths = ["web.service.d/10-version.conf", "web.service.d/20-place.conf"]
-    node.write("/root/shop/argosy.set", "set shop\n")
-    node.write("/root/shop/web.service", SLEEPER)
+    node.write("/root/bench/argosy.set", "set bench\n")
+    node.write("/root/bench/web.service", SLEEPER)
     node.write(drop_in, versioned("[Service]\n", 1))
-    node.write("/root/shop/web.service.d/20-place.conf", place)
-    c.ctl("apply /root/shop")
+    node.write("/root/bench/web.service.d/20-place.conf", place)
+    c.ctl("apply /root/bench")
     content = f"{SLEEPER}\n# {paths[0]}\n{versioned('[Service]' + chr(10), 1)}\n# {paths[1]}\n{place}"
     assert version(c, "web.service") == "1" and said(c, "web", "drop_ins") == paths
     assert c.ctl_result("cat web").out == content and node.run("systemctl cat web.service").count(content) == 1
     # What is exported is what was handed in, and applying it changes nothing.
-    c.ctl("export --set=shop /root/again")
-    node.run("diff -r -x argosy.set /root/shop /root/again")
+    c.ctl("export --set=bench /root/again")
+    node.run("diff -r -x argosy.set /root/bench /root/again")
     before = pid(c, "web.service")
-    c.ctl("apply --set=shop /root/again")
+    c.ctl("apply --set=bench /root/again")
     assert pid(c, "web.service") == before
     node.write(drop_in, versioned("[Service]\n", 2))
-    c.ctl("apply /root/shop")
+    c.ctl("apply /root/bench")
     assert version(c, "web.service") == "2" and pid(c, "web.service") != before
     assert "+Environment=VERSION=2" in c.ctl("diff web")
     c.ctl(f"undo {said(c, 'web', 'job')}")
     assert version(c, "web.service") == "1" and c.shown("web") == "loaded active running"
     # What does not start goes back with its drop-ins, and what is wrong is said with the line of its part.
-    node.write("/root/shop/web.service.d/30-bad.conf", "[Service]\nExecStartPre=/bin/false\n")
-    c.ctl_fails("start --replace /root/shop/web.service", saying=GONE_BACK)
+    node.write("/root/bench/web.service.d/30-bad.conf", "[Service]\nExecStartPre=/bin/false\n")
+    c.ctl_fails("start --replace /root/bench/web.service", saying=GONE_BACK)
     assert version(c, "web.service") == "1" and said(c, "web", "drop_ins") == paths
-    node.write("/root/shop/web.service.d/30-bad.conf", "[X-Argosy]\n\nHots=n1\n")
-    c.ctl_fails("start --replace /root/shop/web.service", saying="/root/shop/web.service.d/30-bad.conf:3: ")
+    node.write("/root/bench/web.service.d/30-bad.conf", "[X-Argosy]\n\nHots=n1\n")
+    c.ctl_fails("start --replace /root/bench/web.service", saying="/root/bench/web.service.d/30-bad.conf:3: ")
     c.ctl("destroy web")
     assert not node.run("find /run/systemd/system -name 'web.service*'").strip()
 
@@ -427,6 +427,7 @@ def test_instances_of_two_revisions_have_their_own_drop_ins_whoever_reloads(c: C
     node.run("systemctl daemon-reload && systemctl restart web@2")
     assert version(c, "web@2.service") == "2"
     assert node.run("systemctl show --property=Nice --value web@2.service").strip() == "3"
+    assert "/etc/systemd/system/web@2.service.d/10-version.conf (the node's own)\n" in c.ctl("status web@2")
     node.run("rm -r /etc/systemd/system/web@2.service.d && systemctl daemon-reload")
     node.write("/root/units/web@.service.d/10-version.conf", versioned("[Service]\n", 4))
     c.ctl("update --health=0.5 /root/units/web@.service")

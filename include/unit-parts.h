@@ -68,7 +68,8 @@ int unit_parts_compose(const void *file, size_t len, const UnitPart *drop_ins, s
 void unit_parts_locate(const void *content, size_t len, unsigned line, UnitPart *ret_part, unsigned *ret_line);
 // What to call the place in messages: the file's path, or that of the drop-in beside it. A new string; NULL: out of memory.
 char *unit_part_path(const UnitPart *part, const char *path);
-// Makes "PATH:LINE: reason" say the same of the part that the line is in. *why is replaced. 0 or -ENOMEM.
+// Makes "PATH:LINE: reason", or several with ";\n" between them, say the same of the parts that the lines are in. *why is replaced. 0 or
+// -ENOMEM.
 int unit_parts_place(const char *path, const void *content, size_t len, char **why) _warn_unused_;
 // The line of the content that such a sentence about the content or one of its parts begins with; 0: it is about none.
 unsigned unit_parts_line_of(const char *path, const void *content, size_t len, const char *sentence);

@@ -255,13 +255,15 @@ static unsigned lines_before(const char *begin, const char *at) {
 }
 
 void unit_parts_locate(const void *content, size_t len, unsigned line, UnitPart *ret_part, unsigned *ret_line) {
+        const char *at = content;
+        unsigned before = 0;
         UnitPart part;
         UnitParts p;
 
         unit_parts_begin(&p, content, len);
         while (unit_parts_next(&p, &part)) {
-                unsigned before = lines_before(content, part.content);
-
+                before += lines_before(at, part.content);
+                at = part.content;
                 if (part.path && line <= before)
                         break;
                 *ret_part = part;
@@ -277,28 +279,45 @@ char *unit_part_path(const UnitPart *part, const char *path) {
         return str_printf("%.*s%.*s", slash ? (int) (slash + 1 - path) : 0, path, (int) part->path_len, part->path);
 }
 
-int unit_parts_place(const char *path, const void *content, size_t len, char **why) {
+// One sentence, of `len` bytes.
+static int append_placed(const char *path, const void *content, size_t content_len, const char *sentence, size_t len, Buf *ret) {
         size_t path_len = strlen(path);
         _cleanup_free_ char *place = NULL;
-        unsigned long line;
-        unsigned in_part;
-        UnitPart part;
-        char *end, *placed;
+        UnitPart part = {};
+        unsigned in_part = 0;
+        char *end = NULL;
 
-        if (!*why || !str_has_prefix(*why, path) || (*why)[path_len] != ':')
-                return 0;
-        line = strtoul(*why + path_len + 1, &end, 10);
-        if (line == 0 || line > len + 1 || *end != ':')
-                return 0;
-        unit_parts_locate(content, len, (unsigned) line, &part, &in_part);
+        if (len > path_len && str_has_prefix(sentence, path) && sentence[path_len] == ':') {
+                unsigned long line = strtoul(sentence + path_len + 1, &end, 10);
+
+                if (line > 0 && line <= content_len + 1 && *end == ':')
+                        unit_parts_locate(content, content_len, (unsigned) line, &part, &in_part);
+        }
         if (!part.path)
-                return 0;
+                return buf_append(ret, sentence, len);
         place = unit_part_path(&part, path);
-        placed = place ? str_printf("%s:%u%s", place, in_part, end) : NULL;
-        if (!placed)
+        if (!place || buf_printf(ret, "%s:%u", place, in_part) < 0)
+                return -ENOMEM;
+        return buf_append(ret, end, (size_t) (sentence + len - end));
+}
+
+int unit_parts_place(const char *path, const void *content, size_t len, char **why) {
+        _cleanup_buf_ Buf placed = {};
+        char *text;
+        int r = 0;
+
+        if (!*why || !unit_parts_has_drop_ins(content, len))
+                return 0;
+        for (const char *at = *why, *next; *at && r == 0; at = next) {
+                next = strstr(at, ";\n");
+                next = next ? next + 2 : at + strlen(at);
+                r = append_placed(path, content, len, at, (size_t) (next - at), &placed);
+        }
+        text = r == 0 ? buf_take_string(&placed) : NULL;
+        if (!text)
                 return -ENOMEM;
         free(*why);
-        *why = placed;
+        *why = text;
         return 0;
 }
 

@@ -32,6 +32,7 @@ typedef struct Planner {
         Map mates;           // Mate by name (request-mates.c): units that are activated, and by whom
         ReplaceCycles replacers; // of the state and of this request
         bool replacers_known, replacers_planned;
+        size_t placed_bytes; // contents in which a line was looked for
 } Planner;
 
 // A unit's content as this request would have it.

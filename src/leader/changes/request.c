@@ -167,12 +167,20 @@ static int check_install(const Source *source, const char *name, char **ret_igno
 
         if (r < 0)
                 return r;
-        if (source->content) {
+        if (source->content)
                 *ret_ignored = TAKE_PTR(install.ignored);
-                r = unit_parts_place(source->path ?: name, source->content, source->len, ret_ignored);
-        }
         unit_install_done(&install);
-        return r;
+        return 0;
+}
+
+enum { PLACED_BYTES_MAX = 1024 * 1024 }; // in which lines are looked for in one turn
+
+// A sentence that begins with a line of the content that came says the line of the drop-in instead, if it is in one.
+static int place_line(Planner *p, const Source *source, const char *name, char **why) {
+        if (!*why || !source->content || p->placed_bytes > PLACED_BYTES_MAX)
+                return 0;
+        p->placed_bytes += source->len;
+        return unit_parts_place(source->path ?: name, source->content, source->len, why);
 }
 
 // A rollout knows one content before and one after. 0, UNIT_REFUSED, -ENOMEM.
@@ -261,9 +269,11 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
 
         r = check_install(source, name, &ignored, &why);
         if (r == 0)
+                r = place_line(p, source, name, &ignored);
+        if (r == 0)
                 r = unit_file_expand(source->file, source->path ?: name, name, &options, &why);
         if (r == -EINVAL) {
-                r = source->content ? unit_parts_place(source->path ?: name, source->content, source->len, &why) : 0;
+                r = place_line(p, source, name, &why);
                 if (r == 0)
                         r = request_fail(result, EINVAL, why);
                 return r < 0 ? r : UNIT_REFUSED;

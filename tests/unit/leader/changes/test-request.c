@@ -461,6 +461,23 @@ static void what_is_ignored_of_an_install_section_is_said_where_the_file_comes_i
         assert_string_equal(start("web.service", NULL)->message, "");
 }
 
+static void a_line_of_a_drop_in_is_said_with_its_path(void **state) {
+        const Argosy__Response__UnitResult *r = submit(
+                "web@1.service", SERVICE "\n# web@.service.d/1.conf\n[Install]\nUpheldBy=a.target\n"
+                                         "\n# web@.service.d/2.conf\n[X-Argosy]\nHost=n1\n[Install]\nUpheldBy=b.target\n");
+
+        assert_int_equal(r->status, 0);
+        assert_non_null(strstr(r->message, "web@.service.d/1.conf:2: UpheldBy=a.target is ignored: "));
+        assert_non_null(strstr(r->message, "web@.service.d/2.conf:4: UpheldBy=b.target is ignored: "));
+        // What depends on the name, and what does not.
+        r = submit("web@2.service", SERVICE "\n# web@.service.d/1.conf\n[X-Argosy]\nMachineID=%i\n");
+        assert_int_equal(r->status, EINVAL);
+        assert_non_null(strstr(r->message, "web@.service.d/1.conf:2: "));
+        r = submit("web@3.service", SERVICE "\n# web@.service.d/1.conf\n[X-Argosy]\nGlobal=maybe\n");
+        assert_int_equal(r->status, EINVAL);
+        assert_non_null(strstr(r->message, "web@.service.d/1.conf:2: "));
+}
+
 static void the_hint_for_a_template_names_its_default_instance(void **state) {
         submit("web@.service", SERVICE "[Install]\nDefaultInstance=main\n");
         assert_non_null(strstr(start("web@.service", NULL)->message, "for example web@main.service"));
@@ -640,6 +657,7 @@ static void who_goes_where_others_are_comes_after_them(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(submit_stores_and_places_nothing, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_line_of_a_drop_in_is_said_with_its_path, setup, teardown),
                 cmocka_unit_test_setup_teardown(verbs_lead_to_their_targets, setup, teardown),
                 cmocka_unit_test_setup_teardown(every_start_is_a_new_number, setup, teardown),
                 cmocka_unit_test_setup_teardown(restart_starts_what_is_loaded_and_restarts_what_was_launched,

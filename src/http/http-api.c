@@ -33,7 +33,7 @@
 // Of what is said about a call that fails, the rest is cut.
 enum { MESSAGE_SIZE = AUTHOR_TEXT_SIZE + 128 };
 
-enum { LATE_MS = 1000 }; // between two looks at who is late over TCP
+enum { LATE_MS = 1000 }; // between two looks at who is late
 
 // ---- the way back
 
@@ -464,7 +464,7 @@ static void on_async(uv_async_t *async) {
                 finish_if_sent(a);
                 return;
         }
-        if (!uv_is_active((uv_handle_t *) &a->late) && http_tcp_is_waited_for(&a->tcp))
+        if (!uv_is_active((uv_handle_t *) &a->late) && http_pace_is_due(&a->pace))
                 uv_timer_start(&a->late, on_late, LATE_MS, LATE_MS);
 
         take_arrived(a, &arrived);
@@ -532,12 +532,12 @@ void http_api_call_ends(HttpApi *a) {
                 uv_async_send(&a->async);
 }
 
-// ---- over TCP
+// ---- who is late, and who is let in over TCP
 
 static void on_late(uv_timer_t *timer) {
         HttpApi *a = timer->data;
 
-        if (!http_tcp_end_late(&a->tcp, clock_boot_us()))
+        if (!http_pace_end_late(&a->pace, clock_boot_us()))
                 uv_timer_stop(timer);
 }
 
@@ -622,7 +622,7 @@ int http_api_listen_fleet_tcp(HttpApi *a, const HttpListen *at) {
 }
 
 static void free_api(HttpApi *a) {
-        http_tcp_done(&a->tcp);
+        http_pace_done(&a->pace);
         http_gate_done(&a->gate);
         pthread_mutex_destroy(&a->lock);
         free(a);
@@ -643,7 +643,7 @@ int http_api_new(uv_loop_t *loop, int fd, Accounts *accounts, AuthorNames *names
         list_init(&a->arrived);
         list_init(&a->journals);
         pthread_mutex_init(&a->lock, NULL);
-        http_tcp_init(&a->tcp);
+        http_pace_init(&a->pace);
         http_gate_init(&a->gate);
         a->async.loop = loop;
         r = fd < 0 ? 0 : add_door(a, fd, false, false);

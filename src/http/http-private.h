@@ -37,9 +37,9 @@
 #include "http-gate.h"
 #include "http-limits.h"
 #include "http-listen.h"
+#include "http-pace.h"
 #include "http-peer.h"
 #include "http-target.h"
-#include "http-tcp.h"
 #include "job-changes.h"
 #include "job-retry.h"
 #include "list.h"
@@ -83,7 +83,6 @@ struct HttpCall {
         bool keyed;           // asked again it is done once
         Buf upload;           // its body, so far
         size_t upload_length; // that it is to have
-        uint64_t upload_us;   // boot time at which that began
         unsigned drop_status; // HTTP_CALL_DROPS: what is answered behind it
         const char *drop_why; // borrowed for as long as the call lives
         AuthorQuestion question;
@@ -173,17 +172,17 @@ struct HttpApi {
         void *userdata;
         Accounts *accounts;
         AuthorNames *names;
-        uv_async_t async; // calls have arrived, or somebody over TCP is waited for
+        uv_async_t async; // calls have arrived, or somebody is waited for who may be late
         HttpStates states;
         HttpDoor *doors[2 + 2 * HTTP_LISTENERS_MAX];
         size_t n_doors;
-        HttpTcp tcp;
+        HttpPace pace;
         HttpGate gate;
         HttpFleetStop fleet_stops[64];
         size_t n_fleet_stops; // ever
         HttpFleetPage fleet_pages[16];
         size_t n_fleet_pages; // ever
-        uv_timer_t late; // of connections over TCP
+        uv_timer_t late; // looks at who is
         ListNode asked;         // calls that the loop has
         ListNode journals;      // HttpJournalCall.link, whoever has them
         Map alike;              // HttpAlike

@@ -23,6 +23,7 @@
 
 #include "clock.h"
 #include "http-etag.h"
+#include "http-head.h"
 #include "http-login.h"
 #include "http-private.h"
 #include "http-problem.h"
@@ -46,8 +47,8 @@ struct HttpThread {
 // ---- who connects
 
 // The loop looks at who is late as long as there is anybody who may be.
-static void watch_late(HttpApi *a, bool first) {
-        if (first)
+static void watch_late(HttpApi *a, bool tell) {
+        if (tell)
                 uv_async_send(&a->async);
 }
 
@@ -64,14 +65,15 @@ static HttpPeer *new_peer_tcp(HttpThread *t, struct MHD_Connection *connection, 
 
         if (p && t->door->fleet)
                 http_tls_ask_for_certificate(session_of(connection));
-        if (p)
-                watch_late(t->api, http_tcp_begin(&t->api->tcp, &p->tcp, fd, clock_boot_us()));
         return p;
 }
 
+static void complete(HttpCall *call);
+
 static void end_peer(HttpThread *t, HttpPeer *p) {
-        if (p->over_tcp)
-                http_tcp_end(&t->api->tcp, &p->tcp);
+        if (p->call)
+                complete(p->call);
+        http_pace_end(&t->api->pace, &p->paced);
         t->n_refused -= p->one_too_many;
         http_peer_free(t->api->accounts, p);
 }
@@ -99,7 +101,9 @@ static void on_connection(void *userdata, struct MHD_Connection *connection, voi
                 *peer = !info          ? NULL
                         : t->door->tcp ? new_peer_tcp(t, connection, info->connect_fd)
                                        : new_peer(t, info->connect_fd);
-                if (info && !*peer)
+                if (*peer)
+                        watch_late(t->api, http_pace_begin(&t->api->pace, &((HttpPeer *) *peer)->paced, info->connect_fd, clock_boot_us()));
+                else if (info)
                         (void) shutdown(info->connect_fd, SHUT_RDWR); // before a handshake costs anything
         } else if (*peer) {
                 end_peer(t, *peer);
@@ -149,6 +153,11 @@ static enum MHD_Result refuse(HttpCall *call, unsigned status, const char *why, 
         return refuse_line(call, status, why, 0, last);
 }
 
+// Its body is wanted from now on; the one place where that is said.
+static void await_body(HttpCall *call) {
+        watch_late(call->api, http_pace_on_body(&call->api->pace, &call->peer->paced, clock_boot_us()));
+}
+
 // Before the body. Many clients do not look for an answer before they have sent all of it: so what is not long is let come.
 // Then the connection ends all the same.
 static enum MHD_Result refuse_body(HttpCall *call, unsigned status, const char *why) {
@@ -160,7 +169,7 @@ static enum MHD_Result refuse_body(HttpCall *call, unsigned status, const char *
         call->stage = HTTP_CALL_DROPS;
         call->drop_status = status;
         call->drop_why = why;
-        call->upload_us = clock_boot_us();
+        await_body(call);
         return MHD_YES;
 }
 
@@ -169,59 +178,10 @@ static bool has_host(const HttpCall *call, const char *version) {
         return !streq(version, "HTTP/1.1") || header(call, "Host");
 }
 
-typedef struct HeaderCheck {
-        unsigned n_lengths;
-        bool strange;
-} HeaderCheck;
-
-// As RFC 9110 has tokens (5.6.2) and values (5.5).
-static bool is_token(const char *text, size_t len) {
-        static const char marks[] = "!#$%&'*+-.^_`|~";
-
-        for (size_t i = 0; i < len; i++) {
-                char c = text[i];
-                bool alphanumeric = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-
-                if (!alphanumeric && (c == 0 || !strchr(marks, c)))
-                        return false;
-        }
-        return len > 0;
-}
-
-static bool is_field_value(const char *text, size_t len) {
-        for (size_t i = 0; i < len; i++)
-                if (((unsigned char) text[i] < ' ' && text[i] != '\t') || text[i] == 0x7f)
-                        return false;
-        return true;
-}
-
-static enum MHD_Result check_header(void *userdata, enum MHD_ValueKind kind, const char *name, size_t name_len,
-                                    const char *value, size_t value_len) {
-        HeaderCheck *check = userdata;
-
-        check->n_lengths += strcasecmp(name, "Content-Length") == 0;
-        check->strange |= !is_token(name, name_len) || !is_field_value(value ?: "", value ? value_len : 0);
-        return MHD_YES;
-}
-
-// libmicrohttpd lets through what others take for something else, or for nothing: "Content-Length :" of a body that it then takes for the next
-// request.
-static HeaderCheck check_headers(const HttpCall *call) {
-        HeaderCheck check = {};
-
-        (void) MHD_get_connection_values_n(call->connection, MHD_HEADER_KIND, check_header, &check);
-        return check;
-}
-
-// Two machines that disagree about where a body ends take a part of it for the next request.
-static bool has_two_ends(const HttpCall *call, const HeaderCheck *check) {
-        return check->n_lengths > 1 || (call->method != HTTP_GET && header(call, "Transfer-Encoding"));
-}
-
 static const char foreign_origin[] = "a page of another origin changes nothing here";
 
 static HttpClaim claim_of(const HttpCall *call) {
-        HttpClaim claim = {call->connection, call->text, call->peer->tcp.fd, call->peer->tls};
+        HttpClaim claim = {call->connection, call->text, call->peer->fd, call->peer->tls};
 
         if (call->fleet) {
                 claim.by_certificate = true;
@@ -283,9 +243,9 @@ static enum MHD_Result on_body_headers(HttpCall *call) {
         call->announced = n;
         if (call->stage == HTTP_CALL_NEW && n > (call->peer->over_tcp ? HTTP_TCP_UNJUDGED_MAX : HTTP_SMALL_BODY_MAX) && !call->peer->owner)
                 return judge(call);
-        call->upload_us = clock_boot_us();
         call->upload_length = (size_t) n;
         call->stage = HTTP_CALL_READ;
+        await_body(call);
         return MHD_YES;
 }
 
@@ -316,17 +276,17 @@ static bool takes_body(const HttpCall *call) {
 }
 
 // What has no body is answered when its end has come: a connection on which libmicrohttpd has an answer before that is closed.
-static enum MHD_Result on_headers(HttpCall *call, const char *method, const char *version) {
-        HeaderCheck check = check_headers(call);
+static enum MHD_Result on_headers(HttpCall *call, const char *url, const char *method, const char *version) {
+        HttpHead head = {call->connection, method, url, version, call->text};
         const char *why;
-        unsigned status = 0;
+        unsigned status = http_head_judge(&head, &why);
+
+        http_pace_on_head(&call->api->pace, &call->peer->paced);
 
         call->method = http_method_from_string(method);
         (void) str_copy(call->fleet_method, sizeof(call->fleet_method), method); // "" is as good as one that nobody knows
-        if (check.strange)
-                return refuse(call, 400, "the name of a header is no token, or its value has control characters", true);
-        if (has_two_ends(call, &check))
-                return refuse(call, 411, "a body comes with one Content-Length, and not in chunks", true);
+        if (status > 0)
+                return refuse(call, status, why, true);
         if (call->peer->one_too_many)
                 return refuse(call, 429, "too many connections are open", true);
         if (!has_host(call, version))
@@ -334,7 +294,6 @@ static enum MHD_Result on_headers(HttpCall *call, const char *method, const char
         if (call->peer->over_tcp) {
                 HttpClaim claim = claim_of(call);
 
-                http_tcp_asks(&call->api->tcp, &call->peer->tcp);
                 status = http_gate_judge(&call->api->gate, &claim, &call->pass, &why);
         }
         account_holding_busy(call->api->accounts, &call->peer->holding);
@@ -375,8 +334,6 @@ static void drop_upload(HttpCall *call) {
 
 // A piece of the body. MHD_NO: its connection ends; nothing else can be answered in the middle of one.
 static enum MHD_Result on_upload(HttpCall *call, const char *data, size_t len) {
-        if (clock_boot_us() - call->upload_us > HTTP_BODY_SEC * (uint64_t) USEC_PER_SEC)
-                return MHD_NO;
         if (call->stage == HTTP_CALL_DROPS)
                 return MHD_YES;
         if (call->upload.len + len > call->upload_length)
@@ -508,29 +465,28 @@ static void note_known(HttpCall *call) {
                 http_peer_note_token(call->api->accounts, call->peer, &call->pass.proof);
 }
 
+static enum MHD_Result on_end(HttpCall *call) {
+        http_pace_on_request(&call->api->pace, &call->peer->paced);
+        return call->stage == HTTP_CALL_READ ? ask(call) : refuse(call, call->drop_status, call->drop_why, true);
+}
+
 static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *data, size_t *n_data,
                                   void **request) {
         HttpCall *call = *request;
-        const union MHD_ConnectionInfo *info;
 
         if (!call)
                 return MHD_NO;
         switch (call->stage) {
         case HTTP_CALL_NEW:
-                info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-                call->connection = connection;
-                call->peer = info ? info->socket_context : NULL;
-                return call->peer ? on_headers(call, method, version) : MHD_NO;
+                return on_headers(call, url, method, version);
         case HTTP_CALL_JUDGED:
                 note_known(call);
                 return on_judged(call);
         case HTTP_CALL_READ:
         case HTTP_CALL_DROPS:
                 if (*n_data == 0)
-                        return call->stage == HTTP_CALL_READ
-                                       ? ask(call)
-                                       : refuse(call, call->drop_status, call->drop_why, true);
+                        return on_end(call);
                 if (on_upload(call, data, *n_data) == MHD_NO)
                         return MHD_NO;
                 *n_data = 0;
@@ -546,18 +502,33 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
         return MHD_NO;
 }
 
+static HttpPeer *peer_of(struct MHD_Connection *connection) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+        return info ? info->socket_context : NULL;
+}
+
 static void *on_target(void *userdata, const char *text, struct MHD_Connection *connection) {
         HttpThread *t = userdata;
-        HttpCall *call = calloc(1, sizeof(*call));
+        HttpPeer *peer = peer_of(connection);
+        HttpCall *call;
 
+        if (!peer)
+                return NULL;
+        if (peer->call)
+                complete(peer->call);
+        call = calloc(1, sizeof(*call));
         if (!call)
                 return NULL;
+        call->connection = connection;
+        call->peer = peer;
         call->api = t->api;
         call->thread = t;
         list_init(&call->link);
         list_init(&call->journal.link);
         list_init(&call->alike.link);
         call->text = strdup(text);
+        http_head_hide_parameters(text);
         if (t->door->fleet) {
                 call->fleet = fleet_call_new();
                 call->target.resource = HTTP_UNITS; // nothing of which is done otherwise than of most
@@ -568,6 +539,7 @@ static void *on_target(void *userdata, const char *text, struct MHD_Connection *
                 free(call);
                 return NULL;
         }
+        peer->call = call;
         http_api_call_begins(call->api);
         return call;
 }
@@ -599,23 +571,24 @@ void http_call_free(HttpCall *call) {
 }
 
 // The loop may still have something of a journal, which it has to take back before.
-static void on_completed(void *userdata, struct MHD_Connection *connection, void **request,
-                         enum MHD_RequestTerminationCode code) {
-        HttpCall *call = *request;
-        HttpApi *a = ((HttpThread *) userdata)->api;
+static void complete(HttpCall *call) {
+        HttpApi *a = call->api;
 
-        *request = NULL;
-        if (!call)
-                return;
-        if (call->peer && call->peer->over_tcp)
-                watch_late(call->api, http_tcp_waits(&call->api->tcp, &call->peer->tcp, clock_boot_us()));
-        if (call->peer)
-                account_holding_idle(call->api->accounts, &call->peer->holding);
+        call->peer->call = NULL;
+        watch_late(a, http_pace_on_answer(&a->pace, &call->peer->paced, clock_boot_us()));
+        account_holding_idle(a->accounts, &call->peer->holding);
         release_upload(call);
         call->journal.gone = call->target.resource == HTTP_JOURNAL && call->stage == HTTP_CALL_ASKED;
         if (!call->journal.gone || !http_api_post(call))
                 http_call_free(call);
         http_api_call_ends(a);
+}
+
+// Where libmicrohttpd has no memory for a request it may say nothing of its end: then there is that of the connection (end_peer()), or the next one.
+static void on_completed(void *userdata, struct MHD_Connection *connection, void **request,
+                         enum MHD_RequestTerminationCode code) {
+        if (*request)
+                complete(TAKE_PTR(*request));
 }
 
 // ---- by the loop
@@ -629,7 +602,7 @@ static struct MHD_Daemon *start_daemon(HttpThread *t, int fd) {
                 on_target, t, MHD_OPTION_NOTIFY_COMPLETED, on_completed, t, MHD_OPTION_NOTIFY_CONNECTION,
                 on_connection, t, MHD_OPTION_CONNECTION_LIMIT, n + 1 /* who is one too many is not to wait */, MHD_OPTION_CONNECTION_TIMEOUT,
                 (unsigned) HTTP_IDLE_SEC, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) HTTP_HEADER_MAX,
-                MHD_OPTION_THREAD_STACK_SIZE, (size_t) STACK_BYTES, 
+                MHD_OPTION_THREAD_STACK_SIZE, (size_t) STACK_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, http_head_strictness(),
                 t->door->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, // which ends this, whatever stands behind it
                 HTTP_TLS_PRIORITIES, MHD_OPTION_HTTPS_CERT_CALLBACK2, http_tls_on_certificate, MHD_OPTION_END);
 }

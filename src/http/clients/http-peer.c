@@ -6,6 +6,8 @@
 #include "http-peer.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -53,6 +55,17 @@ bool http_peer_is_gone(const HttpPeer *p) {
         return poll(&f, 1, 0) > 0 && (f.revents & (POLLHUP | POLLERR));
 }
 
+// A client that is gone without a word is noticed when it has to take something: what is sent to it, or where nothing is (the lines of a
+// silent unit as they are) the kernel's own questions.
+static void look_for_silent(int fd) {
+        const int unanswered_ms = HTTP_TCP_UNANSWERED_SEC * 1000, silent_sec = HTTP_TCP_SILENT_SEC, on = 1;
+
+        (void) setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, sizeof(unanswered_ms));
+        (void) setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &silent_sec, sizeof(silent_sec));
+        (void) setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &silent_sec, sizeof(silent_sec));
+        (void) setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+}
+
 HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int fd, bool tls) {
         HttpPeer *p = calloc(1, sizeof(*p));
 
@@ -65,6 +78,7 @@ HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int
         p->fd = fd;
         p->holding.evict = on_evict;
         p->of = principal_of_address(from);
+        look_for_silent(fd);
         if (account_holding_open(accounts, &p->holding, &p->of))
                 return p;
         free(p);

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "accounts.h"
-#include "http-tcp.h"
+#include "http-pace.h"
 
 // Whoever is at the other end of a connection, as the kernel says.
 typedef struct HttpPeer {
@@ -18,7 +18,8 @@ typedef struct HttpPeer {
         bool over_tcp;  // then nothing is known of who it is
         bool is_known;  // but that it has shown a token that was good:
         Hash proof;     // this one
-        HttpTcpConnection tcp;
+        HttpPaced paced;
+        struct HttpCall *call; // of which not everything was answered; NULL: there is none
         bool tls;
         int fd;     // borrowed
         bool owner; // root, or whom this process runs as

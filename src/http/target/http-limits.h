@@ -14,11 +14,11 @@ enum {
         HTTP_SMALL_BODY_MAX = 1024 * 1024,
         HTTP_SHORT_BODY_MAX = 64 * 1024,         // beyond it all bodies of a user that need no right to bring content
         HTTP_SMALL_HELD_MAX = 16 * 1024 * 1024,  // have so many bytes together with whatever else is held for it
-        HTTP_TCP_BEGIN_SEC = 10,      // from a connection to the last header of its first request, with the handshake of TLS
         HTTP_TCP_UNANSWERED_SEC = 30, // until a client whose kernel takes nothing is given up
         HTTP_TCP_SILENT_SEC = 15,     // without a byte either way, until his kernel is asked whether it is there
         HTTP_HEADER_MAX = 8 * 1024, // bytes of a request's line and headers, kept for each connection
-        HTTP_IDLE_SEC = 30,          // without a byte from or to a client that is not waited for
+        HTTP_HEAD_SEC = 10,          // from a connection to the end of the head of its first request, with the handshake of TLS
+        HTTP_IDLE_SEC = 30,          // from an answer to the end of the next head; and without a byte from or to a client that is not waited for
         HTTP_COMMENT_SEC = 15,       // without an event, until the client of a stream is told that it goes on
         HTTP_BATCH_MS = 20,          // from one answer to streams to the next: what happens meanwhile is told together
         HTTP_BEGIN_MS = 3000,        // until a journal begins whose node says nothing
@@ -26,7 +26,7 @@ enum {
         HTTP_AGAIN_MS = 1000,        // until a stream asks again when no leader could be reached
         HTTP_JOURNAL_WINDOW = 64 * 1024, // bytes of a journal's lines under way; as many more may wait until their client reads
         HTTP_END_MS = 500,           // at the end of argosyd, for what has begun to be told so
-        HTTP_BODY_SEC = 60,          // from a request's headers to the last byte of its body
+        HTTP_BODY_SEC = 60,          // from when its body is wanted to its last byte
         // A copy of the cluster, of which state documents are made, is dropped when nobody has asked for one for so long.
         HTTP_STATE_KEPT_SEC = 60,
 };

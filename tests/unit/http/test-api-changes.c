@@ -389,7 +389,7 @@ static void a_body_that_nobody_takes_is_refused(void **state) {
                  " 411 "},
                 {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 37\r\n"
                  "Content-Length: 3\r\n\r\n" STOP,
-                 " 411 "},
+                 " 400 "},
                 {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 37\r\n"
                  "Origin: http://y\r\n\r\n" STOP,
                  " 403 "},

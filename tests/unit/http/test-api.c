@@ -216,7 +216,7 @@ static void what_is_no_request_is_refused(void **state) {
                 {"DELETE /v1/units HTTP/1.1\r\nHost: x\r\n\r\n", " 405 "},
                 {"GET /v1/nodes HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", " 400 "},
                 {"GET /v1/nodes HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-                 " 400 "},
+                 " 411 "},
                 {"GET /v1/nodes HTTP/1.1\r\n\r\n", " 400 "}, // without Host
         };
 

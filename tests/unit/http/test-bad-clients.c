@@ -247,11 +247,9 @@ static void of_two_thousand_connections_the_longest_idle_goes_for_another_one(vo
                 skip();
         for (unsigned user = 0; user < OTHERS; user++)
                 for (size_t i = 0; i < CONNECTIONS_PER_USER; i++)
-                        in[n++] = dial_as(FIRST_USER + user);
+                        is_served(in[n++] = dial_as(FIRST_USER + user));
         while (n < CONNECTIONS_ALL)
-                in[n++] = dial(false);
-        for (size_t i = 0; i < n; i++)
-                is_served(in[i]);
+                is_served(in[n++] = dial(false));
         is_served(dial(false)); // for the oldest of its own,
         RUN_UNTIL(in[CONNECTIONS_OTHERS]->ended);
         is_served(dial_as(FIRST_USER)); // also this one,
@@ -500,6 +498,106 @@ static void who_says_a_byte_at_a_time_is_understood(void **state) {
 }
 
 // What stands behind it would be taken for the next request.
+static void is_refused_whole(const char *text, size_t len) {
+        for (unsigned tcp = 0; tcp < 2; tcp++) {
+                Client *c = dial(tcp);
+
+                assert_int_equal(send(c->fd, text, len, MSG_NOSIGNAL), (ssize_t) len);
+                RUN_UNTIL(c->ended);
+                assert_true(has(c, "HTTP/1.1 400 ") && has(c, "application/problem+json"));
+                assert_int_equal(count(c, "HTTP/1.1 "), 1);
+                assert_int_equal(count(c, "ok\n"), 0);
+        }
+        assert_int_equal(w.n_calls, 0);
+}
+
+// As others read it, or as we do: the one is as good as the other until somebody reads it in the other way.
+static void a_head_that_others_read_otherwise_is_refused(void **state) {
+#define REQUEST "GET /healthz HTTP/1.1\r\n"
+#define NEXT GET("/healthz")
+#define TEXT(s) {s, sizeof(s) - 1}
+        static const struct {
+                const char *text;
+                size_t len;
+        } texts[] = {
+                TEXT("GET /healthz HTTP/1.1\n" HEADERS "\r\n" NEXT), // bare LF,
+                TEXT(REQUEST "Host: x\nX: y\r\n\r\n" NEXT),
+                TEXT(REQUEST HEADERS "X: y\n\n" NEXT),
+                TEXT(REQUEST HEADERS "X: y\n\n"),
+                TEXT(REQUEST HEADERS "X: y\n\r\n" NEXT),
+                TEXT(REQUEST HEADERS "X: y\r\n\n" NEXT),
+                TEXT(REQUEST HEADERS "X: \n\r\n" NEXT),
+                TEXT(REQUEST HEADERS "X: y \n\r\n" NEXT),
+                TEXT(REQUEST HEADERS "X: y\rZ: a\r\n\r\n" NEXT), // bare CR,
+                TEXT(REQUEST HEADERS "X: y\r\r\n\r\n" NEXT),
+                TEXT(REQUEST HEADERS "X: y\0z\r\n\r\n" NEXT), // NUL,
+                TEXT(REQUEST HEADERS "X: y\0\r\n\r\n" NEXT),
+                TEXT(REQUEST HEADERS "\0: y\r\n\r\n" NEXT), // for libmicrohttpd the end of the head
+                TEXT("GET /healthz\0a HTTP/1.1\r\n" HEADERS "\r\n" NEXT),
+                TEXT("GET\0 /healthz HTTP/1.1\r\n" HEADERS "\r\n" NEXT),
+                TEXT(REQUEST HEADERS "X: y\r\n z\r\n\r\n" NEXT), // a folded line,
+                TEXT(REQUEST HEADERS "X: y\r\n\tz\r\n\r\n" NEXT),
+                TEXT(REQUEST HEADERS "X: y\r\n \r\n\r\n" NEXT),
+                TEXT(REQUEST " Host: x\r\n" HEADERS "\r\n" NEXT), // a blank in front,
+                TEXT(REQUEST "\tX: y\r\n" HEADERS "\r\n" NEXT),
+                TEXT("GET  /healthz HTTP/1.1\r\n" HEADERS "\r\n" NEXT), // or one too many,
+                TEXT("GET /healthz  HTTP/1.1\r\n" HEADERS "\r\n" NEXT),
+                TEXT(REQUEST HEADERS "Host: x\r\n\r\n" NEXT), // and what says twice who is asked,
+                TEXT(REQUEST HEADERS "Host: y\r\n\r\n" NEXT),
+                TEXT("POST /v1/jobs HTTP/1.1\r\n" HEADERS "Content-Length: 37\r\nContent-Length: 3\r\n\r\n" NEXT), // or where a body ends
+                TEXT("POST /v1/jobs HTTP/1.1\r\n" HEADERS "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" NEXT),
+                TEXT("POST /v1/jobs HTTP/1.1\r\n" HEADERS "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" NEXT),
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
+                is_refused_whole(texts[i].text, texts[i].len);
+}
+
+// And what is a head to all is one to us, whatever blanks stand where they may.
+static void a_head_that_all_read_alike_is_taken(void **state) {
+        static const char *const texts[] = {
+                REQUEST "Host:x\r\n\r\n",
+                REQUEST "Host: \t x\r\nX:\r\nY: \r\nZ:z z\r\n\r\n",
+                REQUEST "Host: x\r\nX: a:b\r\nX: \xc3\xa4\r\n\r\n",
+                "\r\n" REQUEST "Host: x\r\n\r\n",
+                "GET /%68ealthz HTTP/1.1\r\n" HEADERS "Cookie: a=b; c=\"d\"\r\n\r\n",
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
+                for (unsigned tcp = 0; tcp < 2; tcp++) {
+                        Client *c = dial(tcp);
+
+                        for (unsigned n = 1; n <= 2; n++) { // one after the other, and the next one behind each
+                                say(c, texts[i]);
+                                RUN_UNTIL(count(c, "HTTP/1.1 ") == n || c->ended);
+                                assert_int_equal(count(c, "HTTP/1.1 200 ") + count(c, "HTTP/1.1 404 "), n);
+                        }
+                }
+}
+
+// For each of them libmicrohttpd would take memory that the connection does not have, and then say nothing for half a minute.
+static void any_number_of_parameters_is_answered_at_once(void **state) {
+        static const unsigned numbers[] = {1, 64, 65, 108, 500, 2000};
+        char text[8192];
+
+        for (size_t i = 0; i < ELEMENTSOF(numbers); i++)
+                for (unsigned tcp = 0; tcp < 2; tcp++) {
+                        Client *c = dial(tcp);
+                        size_t len = (size_t) snprintf(text, sizeof(text), "GET /v1/units?");
+
+                        for (unsigned n = 0; n < numbers[i]; n++)
+                                len += (size_t) snprintf(text + len, sizeof(text) - len, "a=&");
+                        snprintf(text + len - 1, sizeof(text) - len, " HTTP/1.1\r\n" HEADERS "\r\n");
+                        say(c, text);
+                        RUN_UNTIL(has(c, "}"));
+                        assert_true(has(c, "HTTP/1.1 400 ") && has(c, "application/problem+json"));
+                        assert_false(c->ended); // and the connection goes on
+                        c->got.len = 0;
+                        is_served(c);
+                }
+        assert_int_equal(w.n_calls, 0);
+}
+
 static void a_header_that_is_none_is_refused_before_the_body(void **state) {
         static const char *const texts[] = {
                 "POST /v1/jobs HTTP/1.1\r\n" HEADERS "Content-Type: application/json\r\nContent-Length : 39\r\n\r\n" GET("/healthz"),
@@ -509,16 +607,7 @@ static void a_header_that_is_none_is_refused_before_the_body(void **state) {
         };
 
         for (size_t i = 0; i < ELEMENTSOF(texts); i++)
-                for (unsigned tcp = 0; tcp < 2; tcp++) {
-                        Client *c = dial(tcp);
-
-                        say(c, texts[i]);
-                        RUN_UNTIL(c->ended);
-                        assert_true(has(c, "HTTP/1.1 400 "));
-                        assert_int_equal(count(c, "HTTP/1.1 "), 1);
-                        assert_int_equal(count(c, "ok\n"), 0);
-                }
-        assert_int_equal(w.n_calls, 0);
+                is_refused_whole(texts[i], strlen(texts[i]));
 }
 
 int main(void) {
@@ -535,6 +624,9 @@ int main(void) {
                 TEST(what_comes_behind_a_request_and_is_none_is_not_taken_for_one),
                 TEST(who_says_a_byte_at_a_time_is_understood),
                 TEST(a_header_that_is_none_is_refused_before_the_body),
+                TEST(a_head_that_others_read_otherwise_is_refused),
+                TEST(a_head_that_all_read_alike_is_taken),
+                TEST(any_number_of_parameters_is_answered_at_once),
         };
 
         assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);

@@ -2,11 +2,13 @@
 #include "test.h"
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "hash.h"
+#include "http-limits.h"
 #include "http-peer.h"
 #include "macro.h"
 
@@ -126,6 +128,30 @@ static void who_has_shown_a_good_token_is_that(void **state) {
                 http_peer_free(accounts, p[i]);
 }
 
+static int option_of(int fd, int level, int name) {
+        socklen_t len = sizeof(int);
+        int value;
+
+        assert_int_equal(getsockopt(fd, level, name, &value, &len), 0);
+        return value;
+}
+
+// Also of one to whom nothing is said for long.
+static void who_is_gone_without_a_word_is_looked_for(void **state) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        HttpPeer *p;
+
+        assert_true(fd >= 0);
+        p = come_over_tcp(fd);
+        assert_non_null(p);
+        assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+        assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), HTTP_TCP_SILENT_SEC);
+        assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL), HTTP_TCP_SILENT_SEC);
+        assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), HTTP_TCP_UNANSWERED_SEC * 1000);
+        http_peer_free(accounts, p);
+        close(fd);
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
         const struct CMUnitTest tests[] = {
@@ -134,6 +160,7 @@ int main(void) {
                 CASE(who_is_not_known_is_nobody),
                 CASE(the_longest_idle_makes_room),
                 CASE(who_has_shown_a_good_token_is_that),
+                CASE(who_is_gone_without_a_word_is_looked_for),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 //
 //      connects    -> account_holding_open()    a place among the connections, perhaps of the one that has been idle for longest
 //      asks        -> account_holding_busy()    whoever is waited for keeps its place
+//                     account_holding_pending() but not before it is known who that is: where nobody is idle, it makes room
 //      is answered -> account_holding_idle()
 //      shows who   -> account_holding_move()    its place is that principal's from now on
 //      is gone     -> account_holding_close()
@@ -14,7 +15,7 @@
 //
 // The rules are the same for all rooms (AccountLimits), and each is refused, or makes an idle one leave, by the first that it meets:
 //
-//      each        one principal
+//      each        one principal; proxies, which speak for many, have their own
 //      strangers   all addresses together: nobody knows who that is
 //      others      all but owners together, strangers among them
 //      all         everybody
@@ -34,7 +35,7 @@
 
 struct sockaddr;
 
-typedef enum PrincipalKind { PRINCIPAL_USER, PRINCIPAL_TOKEN, PRINCIPAL_ADDRESS, PRINCIPAL_HOST } PrincipalKind;
+typedef enum PrincipalKind { PRINCIPAL_USER, PRINCIPAL_TOKEN, PRINCIPAL_ADDRESS, PRINCIPAL_HOST, PRINCIPAL_PROXY } PrincipalKind;
 
 // Compared byte by byte, so nothing stands between the fields.
 typedef struct Principal {
@@ -50,6 +51,8 @@ Principal principal_of_user(uint64_t host, uid_t uid, bool owner);
 Principal principal_of_token(uint64_t host, const Hash *proof);
 // An IPv4 address, or the first half of an IPv6 address: of that one client may have all.
 Principal principal_of_address(const struct sockaddr *from);
+// The connections of a proxy that we trust. What it asks is put down to those for whom it asks.
+Principal principal_of_proxy(const struct sockaddr *from);
 // Of which nothing is known but that it has forwarded something.
 Principal principal_of_host(uint64_t host);
 
@@ -64,7 +67,7 @@ typedef enum AccountRoom {
 } AccountRoom;
 
 typedef struct AccountLimit {
-        size_t each, strangers, others, all;
+        size_t each, strangers, others, all, proxy;
 } AccountLimit;
 
 typedef AccountLimit AccountLimits[_ACCOUNT_ROOMS];
@@ -73,11 +76,15 @@ extern const AccountLimits account_limits; // of a daemon
 typedef struct Accounts Accounts;
 typedef struct Account Account; // as long as somebody has entered it or has something of it
 
+// In what order connections make room.
+typedef enum AccountEase { ACCOUNT_IDLE, ACCOUNT_PENDING, _ACCOUNT_LEAVERS, ACCOUNT_BUSY = _ACCOUNT_LEAVERS } AccountEase;
+
 // One connection.
 typedef struct AccountHolding AccountHolding;
 struct AccountHolding {
         Account *account; // NULL: it has no place
-        ListNode idle, own; // while it is idle: of all, and of its account
+        ListNode of_all, own; // while it may have to make room: of all, and of its account
+        uint8_t ease;         // AccountEase
         // It has to go, and counts no more. By whichever thread wants its place, with the lock held: it notes that, or ends its socket,
         // and calls nothing of this file.
         void (*evict)(AccountHolding *h);
@@ -118,6 +125,8 @@ bool account_holding_move(Accounts *a, AccountHolding *h, const Principal *to); 
 // From then on others of the same principal may have its place, too.
 void account_holding_is_known(Accounts *a, AccountHolding *h);
 void account_holding_busy(Accounts *a, AccountHolding *h);
+// It asks, and nobody has said yet that it may: whoever comes next has its place if nobody is idle, the longest pending first.
+void account_holding_pending(Accounts *a, AccountHolding *h);
 void account_holding_idle(Accounts *a, AccountHolding *h); // since now
 // Nothing happens if it has no place (any more).
 void account_holding_close(Accounts *a, AccountHolding *h);

@@ -6,8 +6,9 @@
 // Account           first account_enter() or holding  nobody has entered it, and it has nothing
 // AccountHolding    its connection's                  its connection's; out of here at account_holding_close() or evict()
 //
-// Idle connections stand in two lists in the order in which they became idle: that of all, and that of their account. So whoever has as many
-// as it may have makes its own oldest leave, and otherwise the oldest of all leaves that the rule is about: of strangers, of all but owners, of all.
+// Idle connections stand in two lists in the order in which they became idle: that of all, and that of their account; pending ones in two others. So whoever has as many
+// as it may have makes its own oldest leave, and otherwise the oldest of all leaves that the rule is about: of strangers, of all but owners, of all. Where none is
+// idle it is the longest pending.
 //
 // Fails only for want of room or memory; then nothing was taken.
 
@@ -24,7 +25,7 @@
 enum { MIB = 1024 * 1024 };
 
 const AccountLimits account_limits = {
-        [ACCOUNT_CONNECTIONS] = {.each = 64, .strangers = 1024, .others = 1792, .all = 3072},
+        [ACCOUNT_CONNECTIONS] = {.each = 64, .strangers = 1024, .others = 1792, .all = 3072, .proxy = 512},
         [ACCOUNT_REQUESTS] = {.each = 256, .strangers = 1024, .others = 3072, .all = 8192},
         [ACCOUNT_BYTES] = {.each = 36 * MIB, .strangers = 33 * MIB, .others = 88 * MIB, .all = 512 * (size_t) MIB},
         [ACCOUNT_FORWARDS] = {.each = 256, .strangers = 256, .others = 16384, .all = 32768},
@@ -41,7 +42,7 @@ struct Accounts {
         const AccountLimits *limits;
         AccountSum held[_ACCOUNT_ROOMS];
         Map by_principal;
-        ListNode idle; // AccountHolding.idle, the longest idle first
+        ListNode leavers[_ACCOUNT_LEAVERS]; // AccountHolding.of_all, who has been so for longest first
         ListNode counting; // Account.counting
 };
 
@@ -50,7 +51,7 @@ struct Account {
         Principal of;
         size_t n_entered;
         size_t held[_ACCOUNT_ROOMS];
-        ListNode idle; // AccountHolding.own
+        ListNode leavers[_ACCOUNT_LEAVERS]; // AccountHolding.own
         ListNode counting; // somebody was given `counted`
         _Atomic size_t counted;
 };
@@ -98,6 +99,13 @@ Principal principal_of_host(uint64_t host) {
         return p;
 }
 
+Principal principal_of_proxy(const struct sockaddr *from) {
+        Principal p = principal_of_address(from);
+
+        p.kind = PRINCIPAL_PROXY;
+        return p;
+}
+
 static bool is_stranger(const Principal *p) {
         return p->kind == PRINCIPAL_ADDRESS;
 }
@@ -108,7 +116,7 @@ static bool is_stranger(const Principal *p) {
 typedef enum AccountVerdict { ACCOUNT_FITS, ACCOUNT_EACH_FULL, ACCOUNT_STRANGERS_FULL, ACCOUNT_OTHERS_FULL, ACCOUNT_ALL_FULL } AccountVerdict;
 
 static size_t most_of(const AccountLimit *l, const Principal *p) {
-        return p->owner ? l->all - l->others : l->each;
+        return p->owner ? l->all - l->others : p->kind == PRINCIPAL_PROXY ? l->proxy : l->each;
 }
 
 static bool is_above(size_t held, size_t n, size_t limit) {
@@ -135,6 +143,11 @@ static bool may_give_way(const Principal *idle, AccountVerdict verdict, const Pr
 }
 
 // ------------------------------------------------------------------------------------------------ with the lock held
+
+static void init_leavers(ListNode leavers[_ACCOUNT_LEAVERS]) {
+        for (size_t i = 0; i < _ACCOUNT_LEAVERS; i++)
+                list_init(&leavers[i]);
+}
 
 static void add(Account *u, AccountRoom room, size_t n) {
         AccountSum *sum = &u->accounts->held[room];
@@ -187,7 +200,7 @@ static Account *find_or_make(Accounts *a, const Principal *of) {
                 return NULL;
         u->accounts = a;
         u->of = *of;
-        list_init(&u->idle);
+        init_leavers(u->leavers);
         list_init(&u->counting);
         if (map_add(&a->by_principal, &u->of, sizeof(u->of), u) < 0) {
                 free(u);
@@ -205,23 +218,27 @@ static AccountVerdict judge_account(const Account *u, AccountRoom room, size_t n
 static void drop_place(AccountHolding *h) {
         Account *u = h->account;
 
-        list_unlink(&h->idle);
+        list_unlink(&h->of_all);
         list_unlink(&h->own);
         h->account = NULL;
         sub(u, ACCOUNT_CONNECTIONS, 1);
         free_if_empty(u);
 }
 
-static AccountHolding *find_idlest(const Account *u, AccountVerdict verdict) {
+static AccountHolding *find_leaver(const Account *u, AccountVerdict verdict, AccountEase ease) {
         bool of_its_own = verdict == ACCOUNT_EACH_FULL;
 
-        list_foreach (n, of_its_own ? &u->idle : &u->accounts->idle) {
-                AccountHolding *h = of_its_own ? CONTAINER_OF(n, AccountHolding, own) : CONTAINER_OF(n, AccountHolding, idle);
+        list_foreach (n, of_its_own ? &u->leavers[ease] : &u->accounts->leavers[ease]) {
+                AccountHolding *h = of_its_own ? CONTAINER_OF(n, AccountHolding, own) : CONTAINER_OF(n, AccountHolding, of_all);
 
                 if (h->account == u ? !h->kept : may_give_way(&h->account->of, verdict, &u->of))
                         return h;
         }
         return NULL;
+}
+
+static AccountHolding *find_idlest(const Account *u, AccountVerdict verdict) {
+        return find_leaver(u, verdict, ACCOUNT_IDLE) ?: find_leaver(u, verdict, ACCOUNT_PENDING);
 }
 
 // One idle connection is enough for each rule, and who leaves by the one may be of use to the next.
@@ -237,11 +254,14 @@ static bool make_place(Account *u) {
         }
 }
 
-static void stand_idle(AccountHolding *h) {
-        list_unlink(&h->idle);
+static void stand(AccountHolding *h, AccountEase ease) {
+        list_unlink(&h->of_all);
         list_unlink(&h->own);
-        list_append(&h->account->accounts->idle, &h->idle);
-        list_append(&h->account->idle, &h->own);
+        h->ease = (uint8_t) ease;
+        if (ease == ACCOUNT_BUSY)
+                return;
+        list_append(&h->account->accounts->leavers[ease], &h->of_all);
+        list_append(&h->account->leavers[ease], &h->own);
 }
 
 // ------------------------------------------------------------------------------------------------ what others call
@@ -253,7 +273,7 @@ Accounts *accounts_new(const AccountLimits *limits) {
                 return NULL;
         pthread_mutex_init(&a->lock, NULL);
         a->limits = limits;
-        list_init(&a->idle);
+        init_leavers(a->leavers);
         list_init(&a->counting);
         return a;
 }
@@ -390,7 +410,7 @@ bool account_holding_open(Accounts *a, AccountHolding *h, const Principal *of) {
         Account *u;
         bool fits;
 
-        list_init(&h->idle);
+        list_init(&h->of_all);
         list_init(&h->own);
         h->account = NULL;
         pthread_mutex_lock(&a->lock);
@@ -401,7 +421,7 @@ bool account_holding_open(Accounts *a, AccountHolding *h, const Principal *of) {
         if (fits) {
                 add(u, ACCOUNT_CONNECTIONS, 1);
                 h->account = u;
-                stand_idle(h);
+                stand(h, ACCOUNT_IDLE);
         }
         if (u) {
                 u->n_entered--;
@@ -414,20 +434,19 @@ bool account_holding_open(Accounts *a, AccountHolding *h, const Principal *of) {
 // `a`: whose lock is held.
 static bool move(Accounts *a, AccountHolding *h, const Principal *to) {
         Account *from = h->account, *u = find_or_make(a, to);
-        bool was_idle = list_is_linked(&h->idle), fits;
+        AccountEase ease = (AccountEase) h->ease;
+        bool fits;
 
         if (!u || u == from)
                 return u != NULL;
         u->n_entered++; // whoever gives way may be the last of either
         from->n_entered++;
-        list_unlink(&h->idle); // it is not to give way to itself
-        list_unlink(&h->own);
+        stand(h, ACCOUNT_BUSY); // it is not to give way to itself
         sub(from, ACCOUNT_CONNECTIONS, 1);
         fits = make_place(u);
         h->account = fits ? u : from;
         add(h->account, ACCOUNT_CONNECTIONS, 1);
-        if (was_idle)
-                stand_idle(h);
+        stand(h, ease);
         u->n_entered--;
         from->n_entered--;
         free_if_empty(u);
@@ -451,18 +470,24 @@ void account_holding_is_known(Accounts *a, AccountHolding *h) {
         pthread_mutex_unlock(&a->lock);
 }
 
-void account_holding_busy(Accounts *a, AccountHolding *h) {
+// Nothing, if it has no place.
+static void stand_from_now(Accounts *a, AccountHolding *h, AccountEase ease) {
         pthread_mutex_lock(&a->lock);
-        list_unlink(&h->idle);
-        list_unlink(&h->own);
+        if (h->account)
+                stand(h, ease);
         pthread_mutex_unlock(&a->lock);
 }
 
+void account_holding_busy(Accounts *a, AccountHolding *h) {
+        stand_from_now(a, h, ACCOUNT_BUSY);
+}
+
+void account_holding_pending(Accounts *a, AccountHolding *h) {
+        stand_from_now(a, h, ACCOUNT_PENDING);
+}
+
 void account_holding_idle(Accounts *a, AccountHolding *h) {
-        pthread_mutex_lock(&a->lock);
-        if (h->account)
-                stand_idle(h);
-        pthread_mutex_unlock(&a->lock);
+        stand_from_now(a, h, ACCOUNT_IDLE);
 }
 
 void account_holding_close(Accounts *a, AccountHolding *h) {

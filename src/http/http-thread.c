@@ -296,7 +296,7 @@ static enum MHD_Result on_headers(HttpCall *call, const char *url, const char *m
 
                 status = http_gate_judge(&call->api->gate, &claim, &call->pass, &why);
         }
-        account_holding_busy(call->api->accounts, &call->peer->holding);
+        http_peer_asks(call->api->accounts, call->peer);
         if (!http_call_enter(call))
                 return refuse(call, 429, "too many requests are under way", true);
         if (status == 0 && !has_body(call)) {

@@ -106,6 +106,13 @@ HttpPeer *http_peer_new(Accounts *accounts, int fd) {
         return p;
 }
 
+void http_peer_asks(Accounts *accounts, HttpPeer *p) {
+        if (p->over_tcp && !p->is_known)
+                account_holding_pending(accounts, &p->holding);
+        else
+                account_holding_busy(accounts, &p->holding);
+}
+
 void http_peer_note_token(Accounts *accounts, HttpPeer *p, const Hash *proof) {
         Principal token = principal_of_token(0, proof);
 
@@ -114,6 +121,7 @@ void http_peer_note_token(Accounts *accounts, HttpPeer *p, const Hash *proof) {
         p->is_known = true;
         p->proof = *proof;
         (void) account_holding_move(accounts, &p->holding, &token); // else it is its address's on
+        account_holding_busy(accounts, &p->holding);
 }
 
 Principal http_peer_principal(const HttpPeer *p, const Hash *proof) {

@@ -36,6 +36,8 @@ typedef struct HttpPeer {
 HttpPeer *http_peer_new(Accounts *accounts, int fd);
 // The same of one over TCP: nobody, until a request of his has a token. NULL: there is no place for it either.
 HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int fd, bool tls);
+// A head of a request of his has come, and until it is answered he is waited for.
+void http_peer_asks(Accounts *accounts, HttpPeer *p);
 // A token of that proof was good: the place is its from now on, if it has one left.
 void http_peer_note_token(Accounts *accounts, HttpPeer *p, const Hash *proof);
 // Whose a request is that shows that token, or whose connection is no TCP.

@@ -8,10 +8,10 @@
 #include "accounts.h"
 #include "macro.h"
 
-enum { EACH = 4, STRANGERS = 8, OTHERS = 12, ALL = 20, RESERVE = ALL - OTHERS, HOLDINGS = 64 };
+enum { EACH = 4, STRANGERS = 8, OTHERS = 12, ALL = 20, RESERVE = ALL - OTHERS, PROXY = 6, HOLDINGS = 64 };
 
 static const AccountLimits limits = {
-        [ACCOUNT_CONNECTIONS] = {EACH, STRANGERS, OTHERS, ALL},
+        [ACCOUNT_CONNECTIONS] = {EACH, STRANGERS, OTHERS, ALL, PROXY},
         [ACCOUNT_REQUESTS] = {EACH, STRANGERS, OTHERS, ALL},
         [ACCOUNT_BYTES] = {EACH, STRANGERS, OTHERS, ALL},
         [ACCOUNT_FORWARDS] = {EACH, STRANGERS, OTHERS, ALL},
@@ -245,6 +245,42 @@ static void idle_strangers_keep_nobody_out(void **state) {
                 assert_false(evicted[i]);
 }
 
+// Nobody has said yet that they may ask: slow bodies with tokens that are none, say.
+static void who_asks_and_is_not_known_makes_room_where_nobody_is_idle(void **state) {
+        for (size_t i = 0; i < EACH; i++) {
+                assert_true(open_as(i, four(1)));
+                if (i != 2)
+                        account_holding_pending(accounts, &holdings[i]);
+        }
+        assert_true(open_as(EACH, four(1)));
+        assert_true(evicted[2]); // who is idle first,
+        account_holding_pending(accounts, &holdings[EACH]);
+        assert_true(open_as(EACH + 1, four(1)));
+        assert_true(evicted[0] && !evicted[1]); // and then who has been so for longest
+        account_holding_busy(accounts, &holdings[1]);
+        account_holding_pending(accounts, &holdings[EACH + 1]);
+        for (size_t i = EACH + 2; i < 3 * EACH; i++) {
+                assert_true(open_as(i, four(1)));
+                account_holding_pending(accounts, &holdings[i]);
+        }
+        assert_false(evicted[1]);
+}
+
+// Whose places are those of many; who asks through it has its own account.
+static void a_proxy_has_places_of_its_own(void **state) {
+        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x0a000001)};
+        Principal proxy = principal_of_proxy((struct sockaddr *) &at);
+
+        assert_false(is_same(proxy, four(1)));
+        for (size_t i = 0; i < PROXY; i++) {
+                assert_true(open_as(i, proxy));
+                account_holding_busy(accounts, &holdings[i]);
+        }
+        assert_false(open_as(PROXY, proxy));
+        for (size_t i = 0; i < EACH; i++) // and none of its address' share
+                assert_true(open_as(PROXY + i, four(1)));
+}
+
 static void who_shows_a_token_is_no_stranger_any_more(void **state) {
         Principal t = token(1);
 
@@ -332,6 +368,8 @@ int main(void) {
                 CASE(who_is_kept_gives_way_to_others_alone),
                 CASE(an_owner_always_finds_a_place),
                 CASE(idle_strangers_keep_nobody_out),
+                CASE(who_asks_and_is_not_known_makes_room_where_nobody_is_idle),
+                CASE(a_proxy_has_places_of_its_own),
                 CASE(who_shows_a_token_is_no_stranger_any_more),
                 CASE(the_limits_hold_whatever_happens),
         };

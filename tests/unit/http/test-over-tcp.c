@@ -315,15 +315,34 @@ static void who_has_shown_a_good_token_is_no_stranger_any_more(void **state) {
         assert_false(world.clients[0].closed);
 }
 
-static void who_asks_and_is_not_answered_keeps_its_place(void **state) {
+// Nobody has said that there are such tokens, and whoever shows them may be slow for as long as he likes.
+static void strangers_who_ask_keep_nobody_out(void **state) {
+        static const char other[] = GET("/v1/nodes", HOST "Authorization: Bearer " OTHER_TOKEN "\r\n");
+
         w.waits = true;
         for (size_t i = 0; i < CONNECTIONS_PER_USER; i++) {
                 (void) say(i, GET("/v1/nodes", HOST BEARER));
                 RUN_UNTIL(w.n_requests == i + 1);
         }
-        (void) say(CONNECTIONS_PER_USER, GET("/healthz", HOST));
-        RUN_UNTIL(world.clients[CONNECTIONS_PER_USER].closed);
-        assert_int_equal(world.clients[CONNECTIONS_PER_USER].got.len, 0);
+        w.waits = false;
+        is_answered(CONNECTIONS_PER_USER, other, "200");
+        RUN_UNTIL(world.clients[0].closed); // for the one that has been waiting for longest
+        for (size_t i = 1; i <= CONNECTIONS_PER_USER; i++)
+                assert_false(world.clients[i].closed);
+}
+
+static void who_is_known_and_asks_keeps_its_place(void **state) {
+        is_answered(0, GET("/v1/nodes", HOST BEARER), "200");
+        RUN_UNTIL(has(&world.clients[0], "0\r\n\r\n"));
+        w.waits = true;
+        say_more(0, GET("/v1/nodes", HOST BEARER));
+        RUN_UNTIL(w.n_requests == 2);
+        for (size_t i = 1; i < CLIENTS; i++)
+                is_answered(i, GET("/healthz", HOST), "200");
+        RUN_UNTIL(world.clients[1].closed);
+        assert_false(world.clients[0].closed);
+        answer_nodes(w.call);
+        RUN_UNTIL(has(&world.clients[0], "HTTP/1.1 200 "));
 }
 
 static void what_was_seen_by_one_token_is_not_known_to_the_next(void **state) {
@@ -373,7 +392,8 @@ int main(void) {
                 TEST(without_tls_there_are_no_sessions),
                 TEST(who_is_one_too_many_is_closed),
                 TEST(who_has_shown_a_good_token_is_no_stranger_any_more),
-                TEST(who_asks_and_is_not_answered_keeps_its_place),
+                TEST(strangers_who_ask_keep_nobody_out),
+                TEST(who_is_known_and_asks_keeps_its_place),
                 TEST(what_was_seen_by_one_token_is_not_known_to_the_next),
         };
 

@@ -26,7 +26,8 @@ typedef struct HelperOps {
 typedef struct HelperConfig {
         uv_loop_t *loop;
         const char *const
-                *command;    // what to execute, up to the MODE; NULL: this program with --manager-helper
+                *command;    // what to execute, up to the MODE; NULL: this program with --manager-helper;
+                             // one word "@PATH": argosy-helper.service is asked on that socket
         const char *manager; // user@UID or container@NAME
         pid_t leader;        // of the container
         uint64_t born;       // its process_birth(): another process that has got its number is not entered

@@ -249,6 +249,18 @@ static uint32_t offered_memory_mib(const Config *c) {
                        c->keep_memory_percent, c->overcommit_memory_percent);
 }
 
+// The machine's argosyd has its helpers started by a service of theirs. One that no systemd has started, or a user's, may do it itself.
+static int find_helper_service(Daemon *d) {
+        if (d->paths->user)
+                return 0;
+        *d->helper = str_printf("@%s/helper.sock", d->paths->runtime_dir);
+        if (!*d->helper)
+                return -ENOMEM;
+        if (access(*d->helper + 1, F_OK) < 0)
+                free(TAKE_PTR(*d->helper));
+        return 0;
+}
+
 static int open_agent(Daemon *d, char **ret_why) {
         const ManagerPaths *manager = &d->paths->manager;
         AgentConfig config = {
@@ -263,6 +275,7 @@ static int open_agent(Daemon *d, char **ret_why) {
                             .check_period_us = d->config.check_us},
                 .user = d->paths->user,
                 .verifies = true,
+                .helper = *d->helper ? (const char *const *) d->helper : NULL,
                 .host_name = d->config.name,
                 .port = d->port,
                 .labels = (const Argosy__Label *const *) d->config.labels,
@@ -350,6 +363,8 @@ static int start(Daemon *d, char **ret_why) {
         if (r >= 0)
                 r = join_server_new(d, &d->join_server);
         if (r >= 0)
+                r = find_helper_service(d);
+        if (r >= 0)
                 r = open_agent(d, ret_why);
         if (r >= 0)
                 managers_open(d);
@@ -398,6 +413,7 @@ static void forget_everything(Daemon *d) {
         buf_done(&d->join_key.csr);
         config_done(&d->config);
         free(d->log_dir);
+        free(*d->helper);
         if (d->port_fd >= 0)
                 close(d->port_fd);
         memset(d, 0, sizeof(*d));

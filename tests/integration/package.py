@@ -54,6 +54,7 @@ def test_the_package_installs_starts_upgrades_and_leaves(c: Cluster):
     n1.run("DEBIAN_FRONTEND=noninteractive dpkg --install /root/argosy.deb")
     assert n1.run("systemctl is-active argosyd.service argosyd.socket argosy.target").split() == ["active"] * 3
     assert "argosy" in n1.run("stat -c %G /run/argosy/argosy.sock")
+    n1.run("systemd-analyze security --no-pager --threshold=30 argosyd.service")
     users_own = "/usr/lib/systemd/user/argosyd.service"
     assert "argosyd --user" in n1.run(f"cat {users_own}")
     assert n1.run("find /etc/systemd/user -name 'argosyd*'") == "", "it is enabled for every user"
@@ -68,6 +69,7 @@ def test_the_package_installs_starts_upgrades_and_leaves(c: Cluster):
     removed_units_run_on_and_are_ours_again(c, n1)
     purged_units_are_gone(c, n1)
     assert n1.exec(["systemctl", "is-active", "argosyd.service"]).status != 0
+    assert n1.exec(["systemctl", "is-active", "argosy-helper.socket"]).status != 0, "it goes with argosyd"
     assert n1.exec(["test", "-e", users_own]).status != 0
     assert n1.exec(["test", "-e", "/var/lib/argosy/peers"]).status != 0
 

@@ -91,6 +91,7 @@ struct Daemon {
         const Paths *paths;
         const char *user_name; // NULL: the machine's argosyd
         char *log_dir;
+        char *helper[2]; // HelperConfig.command, of argosy-helper.service; {NULL}: there is none
         uint8_t host_id[16]; // application-specific machine id
         uint8_t boot_id[16];
         char host_id_hex[33], machine_id_hex[33];

@@ -5,12 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "helper-link.h"
+#include "helper-process.h"
 #include "list.h"
 #include "manager-name.h"
 #include "time-limit.h"
@@ -19,7 +18,7 @@
 enum { LINK_HANDLES = 3 };
 
 struct HelperLink {
-        uv_process_t process;
+        HelperProcess process;
         uv_poll_t poll;
         TimeLimit limit; // for an answer, or without a question
         int n_handles; // that are to be closed
@@ -27,7 +26,7 @@ struct HelperLink {
         Buf in, out;
         int passed_fd; // came and was not given away yet; -1: none
         unsigned n_unanswered, answer_ms;
-        bool connect, patient, ended, closing, exited;
+        bool connect, patient, ended, closing;
         char *manager;
         pid_t leader;
         HelperOps ops;
@@ -53,12 +52,8 @@ static void on_limit_closed(uv_handle_t *h) {
         link_unref(CONTAINER_OF((uv_timer_t *) h, HelperLink, limit.timer));
 }
 
-static void on_exit_of_process(uv_process_t *process, int64_t status, int signal) {
-        HelperLink *l = process->data;
-
-        l->exited = true;
-        if (l->closing)
-                uv_close((uv_handle_t *) process, on_handle_closed);
+static void on_process_closed(void *userdata) {
+        link_unref(userdata);
 }
 
 static void drop_passed_fd(HelperLink *l) {
@@ -84,10 +79,7 @@ void helper_link_close(HelperLink *l) {
         uv_close((uv_handle_t *) &l->poll, on_handle_closed);
         time_limit_close(&l->limit, on_limit_closed);
         close(l->fd);
-        if (l->exited)
-                uv_close((uv_handle_t *) &l->process, on_handle_closed);
-        else
-                (void) uv_process_kill(&l->process, SIGKILL);
+        helper_process_close(&l->process, on_process_closed, l);
 }
 
 // ---- what comes
@@ -266,45 +258,12 @@ void helper_link_be_patient(HelperLink *l, bool patient) {
                 start_limit(l);
 }
 
-// ---- the process
-
-static const char *const own_command[] = {"/proc/self/exe", "--manager-helper", NULL};
-
-static int spawn(HelperLink *l, const HelperConfig *config, int child_fd) {
-        static char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
-        const char *const *command = config->command ?: own_command;
-        char *args[16] = {}, leader[16], born[24];
-        uv_stdio_container_t stdio[] = {
-                {.flags = UV_INHERIT_FD, .data.fd = child_fd},
-                {.flags = UV_IGNORE},
-                {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
-        };
-        uv_process_options_t options = {.exit_cb = on_exit_of_process,
-                                        .file = command[0],
-                                        .args = args,
-                                        .env = (char **) environment,
-                                        .cwd = "/",
-                                        .stdio = stdio,
-                                        .stdio_count = ELEMENTSOF(stdio)};
-        size_t n = 0;
-
-        while (command[n] && n < ELEMENTSOF(args) - 5) {
-                args[n] = (char *) command[n];
-                n++;
-        }
-        snprintf(leader, sizeof(leader), "%d", (int) config->leader);
-        snprintf(born, sizeof(born), "%llu", (unsigned long long) config->born);
-        args[n++] = (char *) helper_mode_to_string(config->mode);
-        args[n++] = l->manager;
-        args[n++] = leader;
-        args[n] = born;
-        return uvx_errno(uv_spawn(config->loop, &l->process, &options));
-}
+// ---- begin
 
 static void init_handles(HelperLink *l, uv_loop_t *loop) {
         uv_poll_init(loop, &l->poll, l->fd); // initialising these cannot fail for a socket
         time_limit_init(&l->limit, loop, l);
-        l->poll.data = l->process.data = l;
+        l->poll.data = l;
         l->n_handles = LINK_HANDLES;
         time_limit_start(&l->limit, l->answer_ms, on_over);
         if (l->connect)
@@ -332,11 +291,10 @@ int helper_link_new(const HelperConfig *config, const HelperOps *ops, void *user
                 return r;
         }
         l->fd = fds[0];
-        r = spawn(l, config, fds[1]);
+        r = helper_process_start(&l->process, config, fds[1]);
         close(fds[1]);
         init_handles(l, config->loop);
-        if (r < 0) { // libuv's handle must be closed also then
-                l->exited = true;
+        if (r < 0) {
                 l->ops = (HelperOps){};
                 helper_link_close(l);
                 return r;

@@ -42,8 +42,8 @@ def grant_sanitizer_rights(build, target):
     """For what is installed below `target`, if the build has a sanitizer in it."""
     if not is_sanitized(build):
         return
-    for manager in ["system", "user"]:
-        drop_in = target / f"usr/lib/systemd/{manager}/argosyd.service.d/sanitizer.conf"
+    for unit in ["system/argosyd", "system/argosy-helper", "user/argosyd"]:
+        drop_in = target / f"usr/lib/systemd/{unit}.service.d/sanitizer.conf"
         drop_in.parent.mkdir(parents=True)
         drop_in.write_text(SANITIZER_DROP_IN)
 

@@ -332,6 +332,7 @@ bool followers_turn(Leader *l) {
 
         if (l->wall_changed)
                 follow_wall(l);
+        authorization_tell_some(l);
         expired = sessions_expire_some(l);
         sessions_take_some(l);
         if (!followers_pull(l) || !expired)

@@ -84,7 +84,7 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] =
                 {.answer = answer_unit_files, .is_long = listing_is_long, .begin_long = listing_start, .refuse = listing_refuse},
         [ARGOSY__REQUEST__WHAT_LIST_NODES] = {.answer = node_list_answer, .is_long = node_list_is_long, .begin_long = node_list_start},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_STATUS] = {.answer = answer_cluster_status},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_STATUS] = {.answer = node_list_answer, .is_long = node_list_is_long, .begin_long = node_list_start},
         [ARGOSY__REQUEST__WHAT_CAT] = {.answer_each = answer_cat},
         [ARGOSY__REQUEST__WHAT_WHY] = {.answer_each = why_answer, .is_long = why_is_long, .begin_long = why_start},
         [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {.answer = roles_answer_roles},

@@ -293,7 +293,9 @@ struct Leader {
         bool voters_due;          // there may be a next step: all hosts are looked at
         bool features_due;        // whether the log's feature level may rise is to be judged again
         uint64_t access_revision; // by which tickets were judged last
-        uint64_t grants_revision; // that hosts were told last
+        uint64_t grants_revision; // that hosts are told
+        bool grants_due;          // not all of them were, and of these:
+        uint32_t grants_host;     // the last one that was
         Map token_uses;           // by the token's id: when it was used last (TokenUse), since this leader leads
         bool token_uses_due;      // the log is to hear of some of that
         uint64_t token_expiry_us; // boot time: who listens with a token is to be judged again; 0: never

@@ -21,6 +21,7 @@
 #include "hash.h"
 #include "host-link.h"
 #include "message.h"
+#include "registry.h"
 #include "request-kind.h"
 #include "response.h"
 #include "scheduler-roles.h"
@@ -30,6 +31,8 @@
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-record.h"
+
+enum { TOLD_HOSTS = 256 }; // of other grants, in one turn, at about 2 us each
 
 AccessList authorization_list(const Leader *l) {
         AccessList list = cluster_state_access(l->state);
@@ -350,13 +353,28 @@ void authorization_send(Leader *l, Host *h) {
         leader_to_host(l, h, &m);
 }
 
+// Who attaches meanwhile is told what holds by then, and perhaps once more.
 static void tell_all(Leader *l) {
-        map_foreach (slot, &l->hosts) {
-                Host *h = slot->value;
+        l->grants_due = true;
+        l->grants_host = 0;
+        leader_mark(l);
+}
 
-                if (h->attached)
+void authorization_tell_some(Leader *l) {
+        const Argosy__HostRecord *host = NULL;
+
+        if (!l->grants_due)
+                return;
+        for (size_t i = 0; i < TOLD_HOSTS && (host = cluster_state_next_host(l->state, l->grants_host)); i++) {
+                Host *h = host_find(l, host->host);
+
+                l->grants_host = host->host;
+                if (h && h->attached)
                         authorization_send(l, h);
         }
+        l->grants_due = host;
+        if (host)
+                leader_mark(l);
 }
 
 static void judge_listeners(Leader *l) {
@@ -386,6 +404,7 @@ void authorization_on_applied(Leader *l) {
 void authorization_begin(Leader *l) {
         l->access_revision = cluster_state_access_revision(l->state);
         l->grants_revision = cluster_state_grants_revision(l->state);
+        l->grants_due = false; // each is told when it attaches
         l->token_expiry_us = access_tokens_next_expiry(l);
 }
 

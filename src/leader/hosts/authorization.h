@@ -43,6 +43,7 @@ void authorization_send(Leader *l, Host *h);
 // The rights have changed: all hosts are told; who only listens, and would not be allowed to any more, hears no more. What is meant for the log
 // is judged again when its turn comes.
 void authorization_on_applied(Leader *l);
+void authorization_tell_some(Leader *l); // once per turn: hosts that are yet to hear of it
 // Who begins to lead.
 void authorization_begin(Leader *l);
 // The same of who listens with a token that has expired, if that is due.

@@ -557,8 +557,8 @@ static const StoreMember *find_member(const StoreStats *stats, uint32_t raft_id)
         return NULL;
 }
 
-static int add_member(Leader *l, Argosy__Response__ClusterStatus *status, const Argosy__HostRecord *host,
-                      const StoreStats *stats, uint32_t leader) {
+int answer_add_member(Leader *l, Argosy__Response__ClusterStatus *status, const Argosy__HostRecord *host, const StoreStats *stats,
+                      uint32_t leader) {
         Argosy__Response__ClusterStatus__Member *m = calloc(1, sizeof(*m));
         const StoreMember *in_log = find_member(stats, host->raft_id);
         const Host *h = host_find(l, host->host);
@@ -588,44 +588,29 @@ static int add_member(Leader *l, Argosy__Response__ClusterStatus *status, const 
                                            : "spare");
 }
 
-Argosy__Response *answer_cluster_status(Leader *l, const Argosy__Request *request) {
-        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS);
+int answer_fill_cluster_status(Leader *l, Argosy__Response__ClusterStatus *status, const StoreStats *stats) {
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
-        const Argosy__HostRecord *leader;
-        const HostEntry *hosts;
-        StoreStats stats = {};
+        const Argosy__HostRecord *leader = answer_find_leader(l, stats);
         char hex[2 * 16 + 1] = "";
-        size_t n;
 
-        if (!r)
-                return NULL;
-        l->ops.stats(&stats, l->userdata);
-        leader = answer_find_leader(l, &stats);
         if (cluster) {
                 if (cluster->cluster_id.len == 16)
                         hex_encode(cluster->cluster_id.data, 16, hex);
-                r->cluster_status->generation = cluster->generation;
-                r->cluster_status->feature_level = cluster_state_feature_level(l->state);
-                r->cluster_status->voters_wanted = cluster->voters_wanted;
+                status->generation = cluster->generation;
+                status->feature_level = cluster_state_feature_level(l->state);
+                status->voters_wanted = cluster->voters_wanted;
         }
-        r->cluster_status->wall_us = l->leading ? leader_wall(l) : 0;
-        r->cluster_status->log_us = cluster_state_time_us(l->state);
-        r->cluster_status->clocks_agree = l->leading && leader_wall_is_agreed(l);
-        r->cluster_status->term = stats.term;
-        r->cluster_status->index = stats.commit_index;
-        if (field_set(&r->cluster_status->cluster_id, hex) < 0 ||
-            field_set(&r->cluster_status->leader, leader ? leader->name : NULL) < 0 ||
-            feature_controller_notice(l, &r->cluster_status->feature_notice) < 0 ||
-            field_printf(&r->cluster_status->notice, "%s%s%s",
-                         l->in_mass_loss ? "so many hosts are lost at once that their units are not moved"
-                                         : "",
-                         l->in_mass_loss && *voters_notice(l) ? "; " : "", voters_notice(l)) < 0)
-                return NULL;
-        hosts = cluster_state_hosts(l->state, &n);
-        for (size_t i = 0; i < n; i++)
-                if (add_member(l, r->cluster_status, hosts[i].record, &stats, leader ? leader->host : 0) < 0)
-                        return NULL;
-        return TAKE_PTR(r);
+        status->wall_us = l->leading ? leader_wall(l) : 0;
+        status->log_us = cluster_state_time_us(l->state);
+        status->clocks_agree = l->leading && leader_wall_is_agreed(l);
+        status->term = stats->term;
+        status->index = stats->commit_index;
+        if (field_set(&status->cluster_id, hex) < 0 || field_set(&status->leader, leader ? leader->name : NULL) < 0 ||
+            feature_controller_notice(l, &status->feature_notice) < 0)
+                return -ENOMEM;
+        return field_printf(&status->notice, "%s%s%s",
+                            l->in_mass_loss ? "so many hosts are lost at once that their units are not moved" : "",
+                            l->in_mass_loss && *voters_notice(l) ? "; " : "", voters_notice(l));
 }
 
 // ------------------------------------------------------------------------------------------------ cat

@@ -8,7 +8,6 @@
 
 Argosy__Response *answer_units(Leader *l, const Argosy__Request *request);
 Argosy__Response *answer_unit_files(Leader *l, const Argosy__Request *request);
-Argosy__Response *answer_cluster_status(Leader *l, const Argosy__Request *request);
 void answer_cat(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 
 // What lists show of a unit on a node: whether there is a row for it; `e`: the unit's record, NULL: it has none.
@@ -28,6 +27,10 @@ const Argosy__HostRecord *answer_find_leader(Leader *l, const StoreStats *stats)
 // The same of one node; `leader`: the host that leads, 0: nobody.
 int answer_add_node(Leader *l, Argosy__Response__Nodes *nodes, const Argosy__HostRecord *host,
                     const Argosy__NodeRecord *node, uint32_t leader);
+// What `cluster status` says of one host, and of the cluster. 0 or -ENOMEM.
+int answer_add_member(Leader *l, Argosy__Response__ClusterStatus *status, const Argosy__HostRecord *host, const StoreStats *stats,
+                      uint32_t leader);
+int answer_fill_cluster_status(Leader *l, Argosy__Response__ClusterStatus *status, const StoreStats *stats);
 bool answer_name_matches(char *const *patterns, size_t n, const char *name); // one of them, or there are none
 bool answer_is_glob(const char *pattern); // else it is a name
 // Who asks for a few units by their names is not made to wait for a look at all.

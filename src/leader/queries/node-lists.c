@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // See node-lists.h. Hosts are listed by their numbers, so whoever comes or goes meanwhile moves nobody's place. All of a list is one
-// answer: nodes are told apart by nothing that would let a client put parts together that overlap.
+// answer: nodes are told apart by nothing that would let a client put parts together that overlap. What is said of the cluster itself is
+// of the last turn.
 #include "node-lists.h"
+
+#include <errno.h>
 
 #include "answer.h"
 #include "authorization.h"
@@ -16,6 +19,23 @@ enum {
         HOSTS_PER_TURN = 1024, // of all lists, at about 1.5 us each
 };
 
+static bool is_status(const Argosy__Request *request) {
+        return request->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
+}
+
+static Argosy__Response *answer_new(const Argosy__Request *request) {
+        return response_new(is_status(request) ? ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS : ARGOSY__RESPONSE__WHAT_NODES);
+}
+
+static int list_nodes_of(Leader *l, const Argosy__Request *request, const Argosy__HostRecord *host, uint32_t leader, Argosy__Response *r) {
+        if (!row_filter_wants_host(request->list_nodes->filter, host))
+                return 0;
+        for (size_t i = 0; i < host->n_nodes; i++)
+                if (answer_add_node(l, r->nodes, host, host->nodes[i], leader) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
 // Those behind that host, up to so many. Whether they were the last; or -ENOMEM.
 static int list_some(Leader *l, const Argosy__Request *request, size_t most, uint32_t *behind, Argosy__Response *r) {
         const Argosy__HostRecord *leader, *host;
@@ -24,18 +44,20 @@ static int list_some(Leader *l, const Argosy__Request *request, size_t most, uin
         l->ops.stats(&stats, l->userdata);
         leader = answer_find_leader(l, &stats);
         for (; (host = cluster_state_next_host(l->state, *behind)) && most > 0; most--) {
+                uint32_t lead = leader ? leader->host : 0;
+
                 *behind = host->host;
-                if (!row_filter_wants_host(request->list_nodes->filter, host))
-                        continue;
-                for (size_t i = 0; i < host->n_nodes; i++)
-                        if (answer_add_node(l, r->nodes, host, host->nodes[i], leader ? leader->host : 0) < 0)
-                                return -ENOMEM;
+                if ((is_status(request) ? answer_add_member(l, r->cluster_status, host, &stats, lead)
+                                        : list_nodes_of(l, request, host, lead, r)) < 0)
+                        return -ENOMEM;
         }
+        if (!host && is_status(request) && answer_fill_cluster_status(l, r->cluster_status, &stats) < 0)
+                return -ENOMEM;
         return !host;
 }
 
 Argosy__Response *node_list_answer(Leader *l, const Argosy__Request *request) {
-        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_NODES);
+        _cleanup_response_ Argosy__Response *r = answer_new(request);
         uint32_t behind = 0;
 
         return r && list_some(l, request, SIZE_MAX, &behind, r) >= 0 ? TAKE_PTR(r) : NULL;
@@ -54,7 +76,7 @@ static void queue(Leader *l, Ticket *t) {
 }
 
 int node_list_start(Leader *l, Ticket *t) {
-        t->response = response_new(ARGOSY__RESPONSE__WHAT_NODES);
+        t->response = answer_new(t->request);
         if (!t->response)
                 return -ENOMEM;
         queue(l, t);

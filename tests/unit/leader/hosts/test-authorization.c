@@ -687,6 +687,35 @@ static void a_host_is_told_when_it_comes_and_when_something_has_changed(void **s
         assert_int_equal(n_grants, 1);
 }
 
+static void count_told(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+        n_told += m->msg_case == ARGOSY__TO_HOST__MSG_ACCESS;
+}
+
+static void of_hundreds_of_hosts_some_are_told_in_each_turn(void **state) {
+        enum { HOSTS = 600, AT_ONCE = 256 };
+        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        unsigned most = 0;
+
+        rig_stop(&g);
+        rig_start(&g, HOSTS);
+        g.on_host_message = count_told;
+        n_told = 0;
+        change.right = VIEW;
+        change.user = (char *) "alice";
+        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
+        request.access_change = &change;
+        (void) rig_ask(&g, &request);
+        for (unsigned i = 0; i < 50; i++) {
+                unsigned before = n_told;
+
+                rig_turns(&g, 1);
+                most = MAX_OF(most, n_told - before);
+        }
+        assert_int_equal(n_told, HOSTS);
+        assert_in_range(most, 1, AT_ONCE);
+}
+
 // A person is told by which of his groups somebody could do that, also when he is in it no more.
 static void a_job_has_the_groups_that_something_was_given_to(void **state) {
         Argosy__Request__AccessChange to_staff = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
@@ -741,6 +770,7 @@ int main(void) {
                 CASE(a_request_is_judged_by_what_holds_when_its_turn_comes),
                 CASE(what_he_brings_is_judged_when_its_turn_comes),
                 CASE(a_host_is_told_when_it_comes_and_when_something_has_changed),
+                CASE(of_hundreds_of_hosts_some_are_told_in_each_turn),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

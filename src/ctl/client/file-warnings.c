@@ -79,7 +79,7 @@ FileWarnings *file_warnings_begin_args(Ctl *ctl, const UnitArgs *a) {
 static void print(Ctl *ctl, const char *path, const UnitAnalysisFile *file, const UnitFinding *f) {
         _cleanup_free_ char *place = NULL;
         unsigned line = 0;
-        UnitPart part;
+        UnitPart part = {};
 
         if (f->line > 0) {
                 unit_parts_locate(file->content, file->len, f->line, &part, &line);

@@ -108,6 +108,8 @@ static int comes_back(const FolderExportFile *f, const char *family, const Parts
 
         if (!parts || !read)
                 return -ENOMEM;
+        if (f->content.len == 0) // it does not differ, and none of its family has drop-ins
+                return 1;
         take_parts(f, f->name, parts);
         for (size_t i = 0; i < shared->n && !streq(f->name, family); i++)
                 parts->list[parts->n++] = shared->list[i];

@@ -98,9 +98,12 @@ WEBS = units(*(f"web@{i}" for i in range(1, 7)))
 
 def test_units_live_and_die_by_it(c: Cluster):
     for node in c.nodes:
-        job = done(node, {"verb": "start", "units": WEBS, "files": {"web@.service": SLEEPER}, "reason": "a test"})
+        files = {"web@.service": SLEEPER, "web@.service.d/10-nice.conf": "[Service]\nNice=5\n", "web@2.service.d/20-own.conf": "[Service]\nNice=7\n"}
+        job = done(node, {"verb": "start", "units": WEBS, "files": files, "reason": "a test"})
         assert (job["verb"], job["reason"], job["changed"]) == ("start", "a test", 6), job
         assert len(c.active("web@*")) == 6
+        nice = [c.where(f"web@{i}").run(f"systemctl show --property=Nice --value web@{i}.service").strip() for i in (1, 2)]
+        assert nice == ["5", "7"], nice
         done(node, {"verb": "stop", "units": WEBS[:2]})
         assert len(c.active("web@*")) == 4
         before = c.invocation("web@3")

@@ -47,6 +47,7 @@ typedef struct AgentSelf { // what an Attach says about this host; nothing is NU
         const char *address, *address_name; // where others reach it
         bool address_configured;
         uint32_t voters_configured; // Voters=; 0: not set
+        uint32_t cpu_milli, memory_mib; // offered to units that reserve some
 } AgentSelf;
 
 typedef struct AgentOps {
@@ -92,7 +93,6 @@ typedef struct AgentConfig { // everything is copied
         uint16_t port;
         const Argosy__Label *const *labels;
         size_t n_labels;
-        uint32_t cpu_milli, memory_mib; // offered to units that reserve some
         Argosy__NodeRecord *const
                 *nodes; // this host's managers as last told (the peers file), for the first Attach
         size_t n_nodes;

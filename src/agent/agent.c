@@ -314,8 +314,6 @@ static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
                 return agent_complain(-ENOMEM, ret_why, "out of memory");
         a->n_labels = config->n_labels;
         a->port = config->port;
-        a->cpu_milli = config->cpu_milli;
-        a->memory_mib = config->memory_mib;
         a->helper = config->helper;
         a->user = config->user;
         a->open_manager = config->open_manager;

@@ -22,6 +22,7 @@
 #include "run-private.h"
 
 enum {
+        MINUTE_MS = 60 * 1000,
         DAY_MS = 24 * 3600 * 1000,
         STATUS_DELAY_MS = 2000, // how long numbers in our status may be behind
         SLOW_TURN_US = 10000,   // a turn of the loop is never to be longer
@@ -71,6 +72,7 @@ static void on_hangup(uv_signal_t *signal, int number) {
                 managers_on_config(d, before.managers, before.n_managers);
                 config_done(&before);
                 log_set_level((int) d->config.log_level);
+                d->capacity = capacity_read(CGROUP_ROOT, &d->config); // told with the labels
                 agent_set_labels(d->agent, (const Argosy__Label *const *) d->config.labels,
                                  d->config.n_labels);
                 agent_set_take_from(d->agent, d->config.fleet_take_over);
@@ -99,6 +101,21 @@ static void on_usr1(uv_signal_t *signal, int number) {
         log_info("Counters:%.*s", (int) line.len, (const char *) line.data);
         d->stats.turn_max_us = d->stats.turn_cpu_max_us = 0;
         d->turn_uncounted = true; // to write that line takes longer than most turns
+}
+
+// What this host offers is another amount than the leader was told.
+static void look_at_capacity(Daemon *d) {
+        Capacity now = capacity_read(CGROUP_ROOT, &d->config);
+
+        if (capacity_equal(&now, &d->capacity))
+                return;
+        log_info("This host offers %u.%03u cores and %u MiB of memory now.", now.cpu_milli / 1000, now.cpu_milli % 1000, now.memory_mib);
+        d->capacity = now;
+        agent_attach_again(d->agent);
+}
+
+static void on_minutely(uv_timer_t *timer) {
+        look_at_capacity(timer->data);
 }
 
 static void on_daily(uv_timer_t *timer) {
@@ -155,18 +172,21 @@ void run_open_handles(Daemon *d) {
         uv_timer_init(d->loop, &d->watchdog);
         time_limit_init(&d->deadline, d->loop, d);
         uv_timer_init(d->loop, &d->daily);
+        uv_timer_init(d->loop, &d->minutely);
         uv_timer_init(d->loop, &d->status);
         state_writer_init(d);
         (void) drain_init(&d->hosts_drain, d->loop, daemon_log_on_hosts, d);
         (void) drain_init(&d->reclaim_drain, d->loop, daemon_log_on_reclaim, d);
         uv_prepare_init(d->loop, &d->turn_end);
         heap_keeper_init(&d->heap, d->loop, HEAP_RELEASE_DELAY_MS);
-        d->watchdog.data = d->daily.data = d->turn_end.data = d->status.data = d;
+        d->watchdog.data = d->daily.data = d->minutely.data = d->turn_end.data = d->status.data = d;
         uv_unref((uv_handle_t *) &d->watchdog);
         uv_unref((uv_handle_t *) &d->deadline.timer);
         uv_unref((uv_handle_t *) &d->daily);
+        uv_unref((uv_handle_t *) &d->minutely);
         uv_unref((uv_handle_t *) &d->status);
         uv_timer_start(&d->daily, on_daily, DAY_MS, DAY_MS);
+        uv_timer_start(&d->minutely, on_minutely, MINUTE_MS, MINUTE_MS);
         uv_unref((uv_handle_t *) &d->turn_end);
         uv_prepare_start(&d->turn_end, on_turn_end);
         if (sd_watchdog_enabled(0, &watchdog_us) > 0)
@@ -178,6 +198,7 @@ void run_close_handles(Daemon *d) {
                                   (uv_handle_t *) &d->sighup,   (uv_handle_t *) &d->sigusr1,
                                   (uv_handle_t *) &d->watchdog, (uv_handle_t *) &d->turn_end,
                                   (uv_handle_t *) &d->daily,    (uv_handle_t *) &d->hosts_drain.idle,
+                                  (uv_handle_t *) &d->minutely,
                                   (uv_handle_t *) &d->status,   (uv_handle_t *) &d->reclaim_drain.idle};
 
         for (size_t i = 0; i < ELEMENTSOF(handles); i++)

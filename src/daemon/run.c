@@ -122,7 +122,10 @@ static void on_agent_attaching(AgentSelf *ret, void *userdata) {
         Daemon *d = userdata;
 
         d->own = address_find(d, NULL);
+        d->capacity = capacity_read(CGROUP_ROOT, &d->config);
         *ret = (AgentSelf){
+                .cpu_milli = d->capacity.cpu_milli,
+                .memory_mib = d->capacity.memory_mib,
                 .address = d->own.text,
                 .address_name = d->own.name,
                 .address_configured = d->own.configured,
@@ -230,25 +233,6 @@ static int load_state(Daemon *d, bool *ret_fresh, char **ret_why) {
         return state_dir_load(d->paths->state_dir, &d->identity, &d->peers, ret_why);
 }
 
-static uint32_t offered(uint64_t whole, uint64_t keep_percent, uint64_t overcommit_percent) {
-        uint64_t n = whole * (100 - keep_percent) / 100 * overcommit_percent / 100;
-
-        return (uint32_t) MIN_OF(n, (uint64_t) INT32_MAX);
-}
-
-static uint32_t offered_cpu_milli(const Config *c) {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-        return offered((uint64_t) MAX_OF(cores, 1L) * 1000, c->keep_cpu_percent, c->overcommit_cpu_percent);
-}
-
-static uint32_t offered_memory_mib(const Config *c) {
-        long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-
-        return offered((uint64_t) MAX_OF(pages, 0L) * (uint64_t) MAX_OF(size, 0L) >> 20,
-                       c->keep_memory_percent, c->overcommit_memory_percent);
-}
-
 // The machine's argosyd has its helpers started by a service of theirs. One that no systemd has started, or a user's, may do it itself.
 static int find_helper_service(Daemon *d) {
         if (d->paths->user)
@@ -280,8 +264,6 @@ static int open_agent(Daemon *d, char **ret_why) {
                 .port = d->port,
                 .labels = (const Argosy__Label *const *) d->config.labels,
                 .n_labels = d->config.n_labels,
-                .cpu_milli = offered_cpu_milli(&d->config),
-                .memory_mib = offered_memory_mib(&d->config),
                 .nodes = d->peers->nodes,
                 .n_nodes = d->peers->n_nodes,
         };

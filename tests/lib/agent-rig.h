@@ -40,6 +40,7 @@ typedef struct World {
         uint32_t beat_ms;                  // of the next Welcome; 0: 20
         uint64_t reports_us,
                 reports_gap_us; // boot time of the last message with reports; the shortest time between two
+        uint32_t offers_cpu_milli; // that its next Attach says
         unsigned n_attaches, n_beats, n_report_messages, n_node_reports;
         uint64_t last_beat, told_ms; // told_ms: of the last beat
         bool quiet;                  // it was
@@ -159,7 +160,7 @@ static inline void on_fatal(const char *why, void *userdata) {
 }
 
 static inline void on_attaching(AgentSelf *ret, void *userdata) {
-        *ret = (AgentSelf){.address = "192.0.2.1", .address_name = ""};
+        *ret = (AgentSelf){.address = "192.0.2.1", .address_name = "", .cpu_milli = w.offers_cpu_milli};
 }
 
 static const AgentOps ops = {.send = on_send,

@@ -142,7 +142,6 @@ typedef struct Agent {
         void *open_manager_data;
         uint16_t port;
         Argosy__Label **labels; // packed copies
-        uint32_t cpu_milli, memory_mib;
         size_t n_labels;
 
         ListNode nodes;     // AgentNode.in_agent; the system's is the first

@@ -90,8 +90,8 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         attach.port = a->port;
         attach.labels = a->labels;
         attach.n_labels = a->n_labels;
-        attach.cpu_milli = a->cpu_milli;
-        attach.memory_mib = a->memory_mib;
+        attach.cpu_milli = self.cpu_milli;
+        attach.memory_mib = self.memory_mib;
         attach.managers = managers;
         attach.n_managers = n;
         attach.held = held;

@@ -33,6 +33,7 @@
 #include "address.h"
 #include "arena.h"
 #include "argosy.pb-c.h"
+#include "capacity.h"
 #include "config.h"
 #include "counter.h"
 #include "heap.h"
@@ -151,7 +152,8 @@ struct Daemon {
         JoinKey join_key;   // with which it asked to join, and heard no answer
 
         uv_signal_t sigterm, sigint, sighup, sigusr1;
-        uv_timer_t watchdog, daily, status;
+        uv_timer_t watchdog, daily, minutely, status;
+        Capacity capacity; // that the leader was told last
         TimeLimit deadline; // of the end
         size_t notified_units, notified_hosts; // in the status that systemd was told
         uv_prepare_t turn_end;                      // measures how long one turn of the loop takes

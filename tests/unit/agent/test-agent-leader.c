@@ -126,6 +126,16 @@ static void an_attach_of_one_that_is_attached_is_repeated_too(void **state) {
         loop_until(w.n_attaches == 3);
 }
 
+static void what_the_host_offers_by_now_is_told(void **state) {
+        w.offers_cpu_milli = 2000;
+        meet_leader(NULL, 0);
+        assert_int_equal(w.attach->attach->cpu_milli, 2000);
+        w.offers_cpu_milli = 1500;
+        agent_attach_again(w.agent);
+        loop_until(w.n_attaches == 2);
+        assert_int_equal(w.attach->attach->cpu_milli, 1500);
+}
+
 // The mesh says so when the link to it is another one (mesh.h): also that of our own leader.
 static void the_same_leader_anew_is_attached_to_anew(void **state) {
         meet_leader(NULL, 0);
@@ -662,6 +672,7 @@ int main(void) {
                 WORLD_TEST(the_lease_runs_out_and_comes_back),
                 WORLD_TEST(an_answer_is_waited_for_longer_each_time),
                 WORLD_TEST(an_attach_of_one_that_is_attached_is_repeated_too),
+                WORLD_TEST(what_the_host_offers_by_now_is_told),
                 WORLD_TEST(the_same_leader_anew_is_attached_to_anew),
                 WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
                 WORLD_TEST(it_is_told_since_when_a_beat_has_no_answer),

@@ -31,6 +31,8 @@ typedef struct Parser {
 
         unsigned global_line;    // of the Global= that holds
         unsigned rebalance_line; // of Rebalance=; 0: none
+        unsigned refuses_stop_line; // of the RefuseManualStop= that holds
+        bool refuses_stop;
         bool has_service, has_type, has_exec_start, has_bus_name, type_oneshot, type_simple;
         unsigned weights; // bit per entry of weight_keys
         FailingParser failing;
@@ -410,6 +412,10 @@ static int on_unit(Parser *p, const char *key, const char *value) {
                 parse_boolean(value, &f->stops_unneeded);
         if (streq(key, "RefuseManualStart"))
                 parse_boolean(value, &f->refuses_start);
+        if (streq(key, "RefuseManualStop")) {
+                parse_boolean(value, &p->refuses_stop);
+                p->refuses_stop_line = p->line->line;
+        }
         if (str_has_prefix(key, "Condition"))
                 return add_condition(&f->conditions, &f->several_conditions, key, value);
         if (str_has_prefix(key, "Assert"))
@@ -534,6 +540,10 @@ static int finish(Parser *p) {
         if (f->global && p->rebalance_line)
                 return option_refuse(p->ret_why, p->path, MAX_OF(p->rebalance_line, p->global_line),
                                      "Global= and Rebalance= exclude each other");
+        // Also to move it, to replace its file or to destroy it argosy stops it. One that refuses to be started may come with another one.
+        if (p->refuses_stop)
+                return option_refuse(p->ret_why, p->path, p->refuses_stop_line,
+                                     "with RefuseManualStop= systemd stops it for nobody who asks, so argosy could never stop it");
         f->replaces = find_raw(f, RAW_REPLACES);
         r = finish_failing(p);
         if (r < 0)

@@ -434,6 +434,16 @@ static void contradictions_about_what_goes_wrong_are_refused_with_their_line(voi
                 assert_refused(cases[i].text, strlen(cases[i].text), cases[i].why);
 }
 
+static void what_systemd_never_stops_when_asked_is_refused(void **state) {
+        static const char refused[] = "[Unit]\nRefuseManualStop=no\nRefuseManualStop=yes\n[Service]\nExecStart=/x\n",
+                          taken[] = "[Unit]\nRefuseManualStop=yes\nRefuseManualStop=no\nRefuseManualStart=yes\n[Service]\nExecStart=/x\n";
+        _cleanup_(unit_file_freep) UnitFile *f = NULL;
+
+        assert_refused(refused, strlen(refused), "/tmp/x.service:3: with RefuseManualStop=");
+        assert_int_equal(unit_file_parse("/tmp/x.service", taken, strlen(taken), &f, NULL), 0);
+        assert_true(f->refuses_start);
+}
+
 static void label_words_use_a_small_alphabet(void **state) {
         char longest[LABEL_MAX + 2];
 
@@ -565,6 +575,7 @@ int main(void) {
                 cmocka_unit_test(what_an_instance_makes_of_an_option_is_checked_for_that_instance),
                 cmocka_unit_test(what_is_wrong_in_our_sections_is_refused_with_its_line),
                 cmocka_unit_test(label_words_use_a_small_alphabet),
+                cmocka_unit_test(what_systemd_never_stops_when_asked_is_refused),
                 cmocka_unit_test(the_number_of_values_is_limited),
                 cmocka_unit_test(what_is_no_unit_file_is_refused),
                 cmocka_unit_test(units_on_other_nodes_are_depended_on_by_name),

@@ -211,7 +211,7 @@ int enter_container(pid_t leader, uint64_t born, unsigned flags) {
 
 // ---- directories
 
-// The same where a system call filter does not know openat2(): step by step. The names are our own, so none
+// The same where the kernel, or a system call filter (EPERM), does not know openat2(): step by step. The names are our own, so none
 // of them is "..".
 static int walk(int dirfd, const char *path, uint64_t flags) {
         int fd = *path == '/' ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)
@@ -241,7 +241,7 @@ static int open2(int dirfd, const char *path, uint64_t flags, uint64_t resolve) 
                                .resolve = resolve | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
         long fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
 
-        if (fd < 0 && errno == ENOSYS)
+        if (fd < 0 && (errno == ENOSYS || errno == EPERM))
                 return walk(dirfd, path, flags);
         return fd < 0 ? -errno : (int) fd;
 }

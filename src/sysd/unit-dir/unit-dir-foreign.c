@@ -12,16 +12,18 @@
 #include "unit-dir-private.h"
 #include "unit-name.h"
 
+// A dangling link counts: it is a mask or an alias to be. So does what cannot be looked at: what systemd sees there is not known.
 char *unit_dir_probe(const char *dir, const char *name) {
+        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
         struct stat st;
-        char *path;
 
-        if (asprintf(&path, "%s/%s", dir, name) < 0)
+        if (!path)
                 return NULL;
-        if (lstat(path, &st) == 0) // a dangling link counts: it is a mask or an alias to be
-                return path;
-        free(path);
-        return NULL;
+        if (lstat(path, &st) == 0)
+                return TAKE_PTR(path);
+        if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG)
+                return NULL;
+        return str_printf("%s (which cannot be looked at: %s)", path, strerror(errno));
 }
 
 static char *foreign_here(UnitDir *d, const char *name, bool ours) {

@@ -129,7 +129,8 @@ uint64_t unit_dir_mtime_us(int fd);
 void unit_dir_advance_mtime(UnitDir *d);
 
 // unit-dir-foreign.c
-// The path of what stands there by that name, also if it is a link to nowhere (malloc'd), or NULL.
+// The path of what stands there by that name, also if it is a link to nowhere, or perhaps stands there, with that word behind it
+// (malloc'd); NULL: nothing does.
 char *unit_dir_probe(const char *dir, const char *name);
 
 // unit-dir-links.c; `links` may be NULL, `item` too

@@ -366,6 +366,23 @@ static void finds_names_of_others(void **state) {
         assert_string_equal(shadow, "etc/free.service");
 }
 
+// A file system that fails, or a directory that nobody may enter: systemd may see a name there that is hidden from us.
+static void where_it_cannot_look_a_name_may_be_somebody_s(void **state) {
+        assert_int_equal(rmdir("lib"), 0);
+        assert_int_equal(symlink("lib", "lib"), 0); // stat() of what is in it fails, as root's too
+        for (int i = 0; i < 2; i++) {
+                if (i == 1)
+                        unit_dir_survey_begin(d);
+                _cleanup_free_ char *path = unit_dir_foreign(d, "web.service");
+                assert_non_null(path);
+                assert_non_null(strstr(path, "lib/web.service (which cannot be looked at"));
+        }
+        unit_dir_survey_end(d);
+        assert_int_equal(unlink("lib"), 0);
+        assert_null(unit_dir_foreign(d, "web.service")); // a directory that is not there has nothing
+        assert_int_equal(mkdir("lib", 0755), 0);
+}
+
 // PID 1 looks at the time only. With a clock that stands still each batch must still leave another time than
 // any that was ever there.
 static void the_directory_is_newer_after_every_batch(void **state) {
@@ -788,6 +805,7 @@ int main(void) {
                 T(nobody_elses_file_is_touched),
                 T(a_mask_over_our_file_is_respected),
                 T(finds_names_of_others),
+                T(where_it_cannot_look_a_name_may_be_somebody_s),
                 T(the_directory_is_newer_after_every_batch),
                 T(adopts_what_it_wrote),
                 T(adopt_sees_what_is_not_as_recorded),

@@ -29,8 +29,8 @@ enum {
         POOL_LATER_MAX = 1,
         POOL_USERS_MAX = 2,
         POOL_HOSTS_MAX = 2,
-        POOL_JOIN_THREADS = 1, // libuv's own look-up of a host to join
-        POOL_THREADS = POOL_LOG_THREADS + POOL_OURS + POOL_USERS_MAX + POOL_HOSTS_MAX + POOL_JOIN_THREADS,
+        POOL_OWN_NAME_THREADS = 1, // libuv's own look-up of this machine's full name
+        POOL_THREADS = POOL_LOG_THREADS + POOL_OURS + POOL_USERS_MAX + POOL_HOSTS_MAX + POOL_OWN_NAME_THREADS,
 };
 _Static_assert(POOL_GUESTS_MAX + POOL_LATER_MAX < POOL_OURS, "whatever others do, the cluster has a thread");
 

@@ -26,6 +26,7 @@
 #include "feature-level.h"
 #include "frame.h"
 #include "host-address.h"
+#include "host-lookup.h"
 #include "join.h"
 #include "join-token.h"
 #include "log.h"
@@ -37,7 +38,10 @@
 #include "stream.h"
 #include "tls-context.h"
 
-enum { JOIN_PATIENCE_MS = 20000 }; // with who answers, from the handshake on; a member gives it up before that
+enum {
+        JOIN_PATIENCE_MS = 20000, // with who answers, from the handshake on; a member gives it up before that
+        JOIN_NAME_SEC = 15,       // with the resolver
+};
 
 _Static_assert((int) JOIN_CHANNEL_SIZE == (int) STREAM_CHANNEL_SIZE, "what proofs are made over");
 
@@ -50,7 +54,7 @@ struct Join {
         Buf csr;
         char host[256];
         uint16_t port;
-        uv_getaddrinfo_t lookup;
+        HostLookup *lookup; // NULL: none is under way
         struct addrinfo *found, *next; // all of ADDRESS; those that were not tried yet
         TlsContext *tls;
         Stream *stream;
@@ -62,7 +66,6 @@ struct Join {
         bool opened;  // the stream was
         bool proven;  // whoever is there is a member
         bool answered;
-        bool looking_up;
         bool asked;  // with this key, and neither refused nor done
         bool before; // it was asked with this key before, and the answer did not come
 };
@@ -365,17 +368,16 @@ static void dial_next(Join *j, const char *why, int error) {
         join_free(j);
 }
 
-static void on_lookup(uv_getaddrinfo_t *lookup, int status, struct addrinfo *found) {
-        Join *j = lookup->data;
+static void on_lookup(int error, const char *why, struct addrinfo *found, void *userdata) {
+        Join *j = userdata;
 
-        j->looking_up = false;
+        j->lookup = NULL;
         j->found = j->next = found;
-        if (!j->done) { // abandoned
-                join_free(j);
-                return;
-        }
-        if (status < 0) {
-                fail(j, EADDRNOTAVAIL, "cannot find the address of %s: %s", j->host, uv_strerror(status));
+        if (error == -ETIMEDOUT)
+                fail(j, ETIMEDOUT, "cannot find the address of %s: the name service has not answered for %d seconds", j->host, JOIN_NAME_SEC);
+        else if (error < 0)
+                fail(j, EADDRNOTAVAIL, "cannot find the address of %s: %s", j->host, why);
+        if (error < 0) {
                 join_free(j);
                 return;
         }
@@ -407,7 +409,6 @@ static const char *why_not_join(Daemon *d, bool discard, char *buf, size_t size)
 }
 
 void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone done, void *userdata) {
-        struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
         Join *j = calloc(1, sizeof(*j));
         const char *why;
         char text[256];
@@ -444,26 +445,29 @@ void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone
                 join_free(j);
                 return;
         }
-        j->lookup.data = j;
-        r = uv_getaddrinfo(d->loop, &j->lookup, on_lookup, j->host, NULL, &hints);
-        j->looking_up = r == 0;
+        r = host_lookup_new(d->loop, j->host, JOIN_NAME_SEC * 1000, on_lookup, j, &j->lookup);
         if (r < 0) {
-                fail(j, EADDRNOTAVAIL, "cannot find the address of %s: %s", j->host, uv_strerror(r));
+                fail(j, -r, "cannot find the address of %s: %s", j->host, strerror(-r));
                 join_free(j);
         }
 }
 
-static void give_up(Join *j) {
+// True: nothing comes back to it any more.
+static bool give_up(Join *j) {
+        bool looks_up = j->lookup;
+
         j->done = NULL;
-        if (j->looking_up) // comes back as a failed look-up, or is already being worked on
-                uv_cancel((uv_req_t *) &j->lookup);
+        host_lookup_cancel(TAKE_PTR(j->lookup));
         if (j->stream && !j->reply)
                 stream_close(j->stream, -ECANCELED, false);
+        return looks_up;
 }
 
 void join_abandon(Daemon *d, void *userdata) {
-        if (d->joining && d->joining->userdata == userdata)
-                give_up(d->joining);
+        Join *j = d->joining;
+
+        if (j && j->userdata == userdata && give_up(j))
+                join_free(j);
 }
 
 void join_close(Daemon *d) {
@@ -471,7 +475,7 @@ void join_close(Daemon *d) {
 
         if (!j)
                 return;
-        give_up(j);
-        if (!j->looking_up && !j->stream) // waits for the agent, which says nothing more
+        (void) give_up(j);
+        if (!j->stream) // waits for the agent, which says nothing more
                 join_free(j);
 }

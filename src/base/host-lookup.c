@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+//   a name -> a thread asks the resolver -> done(), or the time is over -> done(), and the thread's answer is dropped
+//
+// A look-up lives until both its thread and its timer are done with it, which may be long after whoever asked has gone.
+#include "host-lookup.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "macro.h"
+#include "pool.h"
+#include "time-limit.h"
+
+struct HostLookup {
+        PoolWork work;
+        TimeLimit limit;
+        HostLookupDone *done; // NULL: it was told, or is not to be
+        void *userdata;
+        unsigned refs;          // the thread, the timer
+        _Atomic bool forgotten; // then no thread need look
+        struct addrinfo *found;
+        int error; // EAI_*
+        char name[];
+};
+
+static void unref(HostLookup *l) {
+        if (--l->refs > 0)
+                return;
+        if (l->found)
+                freeaddrinfo(l->found);
+        free(l);
+}
+
+static void on_limit_closed(uv_handle_t *handle) {
+        unref(CONTAINER_OF((uv_timer_t *) handle, HostLookup, limit.timer));
+}
+
+// Nobody waits for it any more.
+static HostLookupDone *end(HostLookup *l) {
+        HostLookupDone *done = TAKE_PTR(l->done);
+
+        l->forgotten = true;
+        if (done)
+                time_limit_close(&l->limit, on_limit_closed);
+        return done;
+}
+
+void host_lookup_cancel(HostLookup *l) {
+        if (l)
+                (void) end(l);
+}
+
+static void on_over(void *userdata) {
+        HostLookup *l = userdata;
+        HostLookupDone *done = end(l);
+
+        if (done)
+                done(-ETIMEDOUT, "", NULL, l->userdata);
+}
+
+static void run(PoolWork *w) {
+        HostLookup *l = CONTAINER_OF(w, HostLookup, work);
+        const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
+
+        l->error = l->forgotten ? EAI_AGAIN : getaddrinfo(l->name, NULL, &hints, &l->found);
+}
+
+static void on_run(PoolWork *w) {
+        HostLookup *l = CONTAINER_OF(w, HostLookup, work);
+        HostLookupDone *done = end(l);
+
+        if (done && l->error == 0 && l->found)
+                done(0, "", TAKE_PTR(l->found), l->userdata);
+        else if (done)
+                done(-EADDRNOTAVAIL, gai_strerror(l->error ?: EAI_NODATA), NULL, l->userdata);
+        unref(l);
+}
+
+int host_lookup_new(uv_loop_t *loop, const char *name, unsigned timeout_ms, HostLookupDone *done, void *userdata, HostLookup **ret) {
+        size_t size = strlen(name) + 1;
+        HostLookup *l = calloc(1, sizeof(*l) + size);
+
+        if (!l)
+                return -ENOMEM;
+        l->done = done;
+        l->userdata = userdata;
+        l->refs = 2;
+        memcpy(l->name, name, size);
+        time_limit_init(&l->limit, loop, l);
+        time_limit_start(&l->limit, timeout_ms, on_over);
+        pool_add(loop, &l->work, POOL_HOSTS, run, on_run);
+        *ret = l;
+        return 0;
+}

@@ -18,6 +18,7 @@
 #include "counter.h"
 #include "http-listen.h"
 #include "http-names.h"
+#include "http-proxies.h"
 #include "time-histogram.h"
 
 struct EventCursor;
@@ -52,6 +53,8 @@ int http_api_listen_fleet(HttpApi *a, int fd);
 int http_api_listen_fleet_tcp(HttpApi *a, const HttpListen *at);
 // By which one may ask for this host over TCP; none before that. `own_addresses`: and by that which one has connected to.
 void http_api_set_names(HttpApi *a, const HttpNames *names, bool own_addresses);
+// Whoever connects over TCP from these from now on is believed for whom it asks: X-Forwarded-For, -Proto and -Host. None before that.
+void http_api_set_proxies(HttpApi *a, const HttpProxies *proxies);
 // Ends all connections, as they should within half a second; then the thread is waited for. Calls that are not answered are gone when
 // this returns, and are told nobody of; nothing of `ops` is called any more.
 void http_api_close(HttpApi *a, void (*closed)(void *userdata), void *userdata);

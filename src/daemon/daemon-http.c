@@ -216,6 +216,7 @@ void daemon_http_update_names(Daemon *d) {
                 return;
         find_names(d, &names);
         http_api_set_names(d->http, &names, !d->config.http_names);
+        http_api_set_proxies(d->http, d->config.http_proxies ?: &(HttpProxies){});
         if (has_tls(&d->config))
                 (void) update_certificate(d, &names); // else the one before goes on
 }

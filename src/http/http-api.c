@@ -87,7 +87,7 @@ void http_call_fail(HttpCall *call, int status, const char *message) {
 }
 
 bool http_call_enter(HttpCall *call) {
-        Principal of = http_peer_principal(call->peer, &call->pass.proof);
+        Principal of = http_peer_principal(call->peer, &call->pass.proof, &call->from);
 
         call->user = account_enter(call->api->accounts, &of);
         if (call->user && account_take(call->user, ACCOUNT_REQUESTS, 1))
@@ -543,6 +543,10 @@ static void on_late(uv_timer_t *timer) {
 
 void http_api_set_names(HttpApi *a, const HttpNames *names, bool own_addresses) {
         http_gate_set_names(&a->gate, names, own_addresses);
+}
+
+void http_api_set_proxies(HttpApi *a, const HttpProxies *proxies) {
+        http_gate_set_proxies(&a->gate, proxies);
 }
 
 // ---- life

@@ -87,6 +87,8 @@ struct HttpCall {
         const char *drop_why; // borrowed for as long as the call lives
         AuthorQuestion question;
         HttpPass pass;      // of one who came over TCP
+        Principal from;     // who asks, until it is known whose token that is
+        bool secure;        // TLS is spoken with whoever asks, also in front of a proxy
         Account *user;      // whose bytes are counted; NULL: not known yet
         size_t held;        // bytes that are counted there
         size_t body_bytes;  // of these, of its body, until what was made of it is gone

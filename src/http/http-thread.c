@@ -61,7 +61,8 @@ static gnutls_session_t session_of(struct MHD_Connection *connection) {
 
 static HttpPeer *new_peer_tcp(HttpThread *t, struct MHD_Connection *connection, int fd) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-        HttpPeer *p = info ? http_peer_new_tcp(t->api->accounts, info->client_addr, fd, t->door->tls) : NULL;
+        bool by_proxy = info && !t->door->fleet && http_gate_trusts(&t->api->gate, info->client_addr); // no proxy has its clients' keys
+        HttpPeer *p = info ? http_peer_new_tcp(t->api->accounts, info->client_addr, fd, t->door->tls, by_proxy) : NULL;
 
         if (p && t->door->fleet)
                 http_tls_ask_for_certificate(session_of(connection));
@@ -181,13 +182,20 @@ static bool has_host(const HttpCall *call, const char *version) {
 static const char foreign_origin[] = "a page of another origin changes nothing here";
 
 static HttpClaim claim_of(const HttpCall *call) {
-        HttpClaim claim = {call->connection, call->text, call->peer->fd, call->peer->tls};
+        HttpClaim claim = {call->connection, call->text, call->peer->fd, call->peer->by_proxy, call->secure};
 
         if (call->fleet) {
                 claim.by_certificate = true;
                 claim.certificate = http_tls_certificate_of(session_of(call->connection), &claim.certificate_len);
         }
         return claim;
+}
+
+static void find_client(HttpCall *call) {
+        const HttpPeer *p = call->peer;
+
+        call->from = p->by_proxy ? http_gate_client(&call->api->gate, call->connection, &p->of) : p->of;
+        call->secure = p->by_proxy ? http_gate_is_secure(call->connection, p->tls) : p->tls;
 }
 
 static bool is_foreign(const HttpCall *call) {
@@ -264,7 +272,7 @@ static unsigned find_target(HttpCall *call, const char **ret_why) {
 
         if (call->fleet)
                 return http_fleet_parse(call, ret_why);
-        if (r == 0 && session && !call->peer->tls) {
+        if (r == 0 && session && !call->secure) {
                 *ret_why = "sessions are there for browsers, over TLS";
                 return 403;
         }
@@ -291,6 +299,7 @@ static enum MHD_Result on_headers(HttpCall *call, const char *url, const char *m
                 return refuse(call, 429, "too many connections are open", true);
         if (!has_host(call, version))
                 return refuse(call, 400, "the request has no Host", true);
+        find_client(call);
         if (call->peer->over_tcp) {
                 HttpClaim claim = claim_of(call);
 

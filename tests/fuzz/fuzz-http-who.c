@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What of a request over TCP says who asks, and whom: a Host, an Authorization, a Cookie, a target, a login. The first byte says which.
+// What of a request over TCP says who asks, and whom: a Host, an Authorization, a Cookie, what a proxy says, a target, a login. The first byte says which.
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "http-listen.h"
 #include "http-login.h"
 #include "http-names.h"
+#include "http-proxies.h"
 #include "macro.h"
 #include "str.h"
 
@@ -56,6 +57,19 @@ static void check_bearer(const char *text) {
                 abort();
 }
 
+static void check_proxies(const char *text) {
+        struct sockaddr_storage client = {};
+        HttpProxies all = {};
+        HttpProxy proxy;
+        bool found = false;
+
+        if (http_proxy_parse(text, &proxy) && (proxy.bits == 0 || !http_proxies_add(&all, &proxy)))
+                abort(); // nobody trusts everybody
+        http_proxies_follow(&all, text, &client, &found);
+        if (found && client.ss_family != AF_INET && client.ss_family != AF_INET6)
+                abort();
+}
+
 static void check_login(char *body, size_t len) {
         const char *why = NULL;
         Hash proof;
@@ -81,6 +95,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 check_cookie(text);
         else if (data[0] == 'b')
                 check_bearer(text);
+        else if (data[0] == 'x')
+                check_proxies(text);
         else if (data[0] == 'j')
                 check_login(text, size - 1);
         else

@@ -7,14 +7,17 @@ import http.client
 import json
 import socket
 import ssl
+import subprocess
+import tempfile
 import time
 import warnings
-from contextlib import closing
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 from lib import QUICK, Cluster, eventually, main
 from over_http import directory, network_of
 
-TLS_PORT, PLAIN_PORT = 8443, 8080
+TLS_PORT, PLAIN_PORT, PROXY_PORT = 8443, 8080, 9443
 NOBODY_S = "argosy_" + 43 * "A"  # a token that is like one, and nobody's
 
 
@@ -71,6 +74,14 @@ def status(node, target, *rest, **how):
 
 def reload(node):
     node.run("systemctl reload argosyd")
+
+
+def ask_refused(node, port, address):
+    try:
+        dial(node, port, address).close()
+    except OSError:
+        return True
+    return False
 
 
 def is_ended(connection, within):
@@ -234,11 +245,14 @@ def test_who_says_nothing_or_little_is_ended_in_ten_seconds(c: Cluster):
     hello.sendall(b"\x16\x03\x01\x02\x00\x01")  # of a handshake
     half = trusting(node).wrap_socket(dial(node), server_hostname="127.0.0.1")
     half.sendall(b"GET /healthz HTTP/1.1\r\n")
+    local = socket.socket(socket.AF_UNIX)
+    local.connect(str(directory(node) / "http.sock"))
+    local.sendall(b"GET /healthz HTTP/1.1\r\n")
     assert drips(dripping, b"GET /healthz HTTP/1.1\r\nHost: local")
     assert 8 < time.monotonic() - begin < 14, time.monotonic() - begin
-    for connection in silent, plain, hello, half:
+    for connection in silent, plain, hello, half, local:
         assert is_ended(connection, 3)
-    for connection in silent, plain, dripping, hello, half:
+    for connection in silent, plain, dripping, hello, half, local:
         connection.close()
     assert status(node, "/healthz") == 200
 
@@ -429,6 +443,102 @@ def test_connections_have_a_limit_for_each_address(c: Cluster):
         for connection in connections:
             connection.close()
     eventually(lambda: status(node, "/healthz") == 200)
+
+
+# ---- behind a proxy
+
+NGINX = """
+daemon off;
+pid {directory}/pid;
+error_log {directory}/error.log;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {directory}/body;
+    proxy_temp_path {directory}/proxy;
+    fastcgi_temp_path {directory}/fastcgi;
+    uwsgi_temp_path {directory}/uwsgi;
+    scgi_temp_path {directory}/scgi;
+    server {{
+        listen {address}:{port} ssl;
+        ssl_certificate {certificate};
+        ssl_certificate_key {certificate};
+        location / {{
+            proxy_pass http://127.0.0.1:{to};
+            proxy_http_version 1.1;
+            proxy_buffering off;
+            proxy_set_header Connection "";
+            proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+            proxy_set_header X-Forwarded-Proto $scheme;
+            proxy_set_header X-Forwarded-Host $http_host;
+        }}
+    }}
+}}
+"""
+
+
+@contextmanager
+def nginx_on(node):
+    """In the network of the node, in front of its loopback address."""
+    certificate = f"/proc/{node.init_pid()}/root/var/lib/argosy/http.pem"
+    with tempfile.TemporaryDirectory(prefix="argosy-nginx-") as directory:
+        conf = Path(directory) / "conf"
+        conf.write_text(NGINX.format(directory=directory, address=node.address, port=PROXY_PORT, certificate=certificate, to=PLAIN_PORT))
+        with network_of(node):
+            nginx = subprocess.Popen(["/usr/sbin/nginx", "-e", f"{directory}/error.log", "-c", conf], stdin=subprocess.DEVNULL)
+        try:
+            yield
+        finally:
+            nginx.terminate()
+            nginx.wait()
+
+
+class ByProxy(Connection):
+    def __init__(self, node, context):
+        super().__init__(node, PROXY_PORT, node.address, context)
+
+    def connect(self):
+        self.sock = self._context.wrap_socket(dial(self._node, PROXY_PORT, self._node.address), server_hostname=self.host)
+
+
+def test_behind_a_proxy_that_is_trusted_everything_is_as_without(c: Cluster):
+    node = c.nodes[0]
+    context = trusting(node)
+
+    def by_proxy(*what, **how):
+        with closing(ByProxy(node, context)) as connection:
+            return connection.ask(*what, **how)
+
+    token = make_token(c, "proxied", "operate")
+    c.start("web")
+    here = {"Origin": f"https://{node.address}:{PROXY_PORT}"}
+    log_in_there = ("/v1/login", "POST", json.dumps({"token": token}), JSON | here)
+    restart = ("/v1/jobs?wait=30", "POST", json.dumps({"verb": "restart", "units": ["web.service"]}))
+    with nginx_on(node):
+        eventually(lambda: not ask_refused(node, PROXY_PORT, node.address), what="nginx listens")
+        assert by_proxy(*log_in_there)[0] == 403  # nobody is believed that TLS was spoken in front of it
+        node.write("/etc/argosy/argosy.conf.d/proxy.conf", "[Http]\nTrustedProxy=127.0.0.1\n")
+        try:
+            reload(node)
+            assert by_proxy("/v1/units", headers={"Authorization": f"Bearer {token}"})[0] == 200
+            seen, headers, _ = by_proxy(*log_in_there)
+            assert seen == 204, seen
+            page = {"Cookie": headers["Set-Cookie"].split(";")[0]}
+            assert by_proxy("/v1/units", headers=page)[0] == 200
+            assert by_proxy(*restart, JSON | page | {"Origin": "https://evil.example"})[0] == 403
+            assert by_proxy(*restart, JSON | page | here)[0] == 200
+            streams = [ByProxy(node, context) for _ in range(70)]  # more than one address has
+            for stream in streams:
+                stream.request("GET", "/v1/events?since=0", headers=page)
+            assert [stream.getresponse().status for stream in streams] == 70 * [200]
+            assert by_proxy("/v1/units", headers=page)[0] == 200
+            assert status(node, "/healthz", port=PLAIN_PORT) == 200
+            for stream in streams:
+                stream.close()
+        finally:
+            node.run("rm /etc/argosy/argosy.conf.d/proxy.conf")
+            reload(node)
+    c.ctl("token revoke proxied")
 
 
 def test_who_asks_nowhere_else_still_has_the_socket(c: Cluster):

@@ -42,6 +42,7 @@ typedef enum KeyType {
         KEY_LISTEN,
         KEY_FLEET,
         KEY_NAMES,
+        KEY_PROXIES,
 } KeyType;
 
 // The one table of all keys. Defaults are written as people would write them.
@@ -94,6 +95,8 @@ static const struct ConfigKey {
          "TCP, too; or none, and what stands behind that"},
         {"Http", "Names", KEY_NAMES, offsetof(Config, http_names), "", 0, 0,
          "names and addresses by which one may ask for this host over TCP (default: its host name, and where it listens)"},
+        {"Http", "TrustedProxy", KEY_PROXIES, offsetof(Config, http_proxies), "", 0, 0,
+         "addresses and prefixes of proxies that are believed when they say over TCP for whom they ask (default: none)"},
         {"Http", "Tls", KEY_BOOL, offsetof(Config, http_tls), "yes", 0, 0,
          "no: what stands in Listen= and is a loopback address goes without TLS"},
         {"Http", "Certificate", KEY_PATH, offsetof(Config, http_certificate), "", 0, 0,
@@ -135,6 +138,7 @@ void config_done(Config *c) {
         listen_clear(&c->http_listen);
         listen_clear(&c->fleet_listen);
         free(c->http_names);
+        free(c->http_proxies);
         free(c->fleet);
         free(c->fleet_take_over);
         free(c->http_certificate);
@@ -182,31 +186,39 @@ static int label_put(Config *c, const char *key, const char *value) {
 // is taken all the same. 0: all was taken; -ENOMEM.
 enum { NOT_A_VALUE = 1 };
 
-// "rack=a zone=b"; several lines accumulate, an empty one resets.
-static int assign_labels(Config *c, const char *value) {
+// 0; NOT_A_VALUE if one of them is none, and the others count; -ENOMEM.
+static int each_word(Config *c, const char *value, int (*take)(Config *c, char *word)) {
         _cleanup_free_ char *copy = strdup(value);
         char *save = NULL;
-        int bad = 0, r;
+        int bad = 0;
 
         if (!copy)
                 return -ENOMEM;
-        if (!*value)
-                labels_clear(c);
         for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
-                char *eq = strchr(word, '=');
+                int r = take(c, word);
 
-                if (eq)
-                        *eq = 0;
-                if (!eq || !label_is_valid(word) || !label_is_valid(eq + 1) ||
-                    c->n_labels >= CONFIG_LABELS_MAX) {
-                        bad = NOT_A_VALUE;
-                        continue;
-                }
-                r = label_put(c, word, eq + 1);
                 if (r < 0)
                         return r;
+                bad |= r;
         }
         return bad;
+}
+
+static int take_label(Config *c, char *word) {
+        char *eq = strchr(word, '=');
+
+        if (eq)
+                *eq = 0;
+        if (!eq || !label_is_valid(word) || !label_is_valid(eq + 1) || c->n_labels >= CONFIG_LABELS_MAX)
+                return NOT_A_VALUE;
+        return label_put(c, word, eq + 1);
+}
+
+// "rack=a zone=b"; several lines accumulate, an empty one resets.
+static int assign_labels(Config *c, const char *value) {
+        if (!*value)
+                labels_clear(c);
+        return each_word(c, value, take_label);
 }
 
 static bool has_manager(const Config *c, const char *word) {
@@ -288,77 +300,74 @@ static int add_listen(HttpListenList *all, const char *word) {
         return 0;
 }
 
+static int take_listen(Config *c, char *word) {
+        if (streq(word, "unix"))
+                c->http = true;
+        else if (streq(word, "none")) {
+                listen_clear(&c->http_listen);
+                c->http = false;
+        } else
+                return add_listen(&c->http_listen, word);
+        return 0;
+}
+
 // "unix 192.0.2.7:8443"; an address comes beside the unix socket, and "none" takes away all that was said before.
 static int assign_listen(Config *c, const char *value) {
-        _cleanup_free_ char *copy = strdup(value);
-        char *save = NULL;
-        int bad = 0;
-
-        if (!copy)
-                return -ENOMEM;
         if (!*value) {
                 listen_clear(&c->http_listen);
                 c->http = true;
         }
-        for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
-                int r = 0;
+        return each_word(c, value, take_listen);
+}
 
-                if (streq(word, "unix"))
-                        c->http = true;
-                else if (streq(word, "none")) {
-                        listen_clear(&c->http_listen);
-                        c->http = false;
-                } else
-                        r = add_listen(&c->http_listen, word);
-                if (r < 0)
-                        return r;
-                bad |= r;
-        }
-        return bad;
+static int take_fleet(Config *c, char *word) {
+        return *word == '/' ? assign_string(&c->fleet, word) : add_listen(&c->fleet_listen, word);
 }
 
 // "/run/argosy/fleet.sock 192.0.2.7:49153": one path, of which the last one counts, and addresses. As above.
 static int assign_fleet(Config *c, const char *value) {
-        _cleanup_free_ char *copy = strdup(value);
-        char *save = NULL;
-        int bad = 0;
+        if (*value && c->fleet)
+                return each_word(c, value, take_fleet);
+        listen_clear(&c->fleet_listen);
+        return assign_string(&c->fleet, "") < 0 ? -ENOMEM : each_word(c, value, take_fleet);
+}
 
-        if (!copy)
+static int take_name(Config *c, char *word) {
+        HttpName name;
+
+        if (!c->http_names)
+                c->http_names = calloc(1, sizeof(*c->http_names));
+        if (!c->http_names)
                 return -ENOMEM;
-        if (!*value || !c->fleet) {
-                listen_clear(&c->fleet_listen);
-                bad = assign_string(&c->fleet, "");
-        }
-        for (char *word = strtok_r(copy, " \t", &save); word && bad >= 0; word = strtok_r(NULL, " \t", &save)) {
-                int r = *word == '/' ? assign_string(&c->fleet, word) : add_listen(&c->fleet_listen, word);
-
-                bad = r < 0 ? r : bad | r;
-        }
-        return bad;
+        return http_name_parse(word, strlen(word), &name) && http_names_add(c->http_names, &name) ? 0 : NOT_A_VALUE;
 }
 
 // "argosy.example.org 192.0.2.7"; as above.
 static int assign_names(Config *c, const char *value) {
-        _cleanup_free_ char *copy = strdup(value);
-        char *save = NULL;
-        HttpName name;
-        int bad = 0;
-
-        if (!copy)
-                return -ENOMEM;
         if (!*value) {
                 free(c->http_names);
                 c->http_names = NULL;
         }
-        for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
-                if (!c->http_names)
-                        c->http_names = calloc(1, sizeof(*c->http_names));
-                if (!c->http_names)
-                        return -ENOMEM;
-                if (!http_name_parse(word, strlen(word), &name) || !http_names_add(c->http_names, &name))
-                        bad = NOT_A_VALUE;
+        return each_word(c, value, take_name);
+}
+
+static int take_proxy(Config *c, char *word) {
+        HttpProxy proxy;
+
+        if (!c->http_proxies)
+                c->http_proxies = calloc(1, sizeof(*c->http_proxies));
+        if (!c->http_proxies)
+                return -ENOMEM;
+        return http_proxy_parse(word, &proxy) && http_proxies_add(c->http_proxies, &proxy) ? 0 : NOT_A_VALUE;
+}
+
+// "127.0.0.1 192.0.2.0/24"; as above.
+static int assign_proxies(Config *c, const char *value) {
+        if (!*value) {
+                free(c->http_proxies);
+                c->http_proxies = NULL;
         }
-        return bad;
+        return each_word(c, value, take_proxy);
 }
 
 static int assign_bool(bool *where, const char *value) {
@@ -409,6 +418,8 @@ static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
                 return assign_fleet(c, value);
         case KEY_NAMES:
                 return assign_names(c, value);
+        case KEY_PROXIES:
+                return assign_proxies(c, value);
         }
         return NOT_A_VALUE;
 }

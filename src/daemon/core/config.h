@@ -12,6 +12,7 @@
 #include "argosy.pb-c.h"
 #include "http-listen.h"
 #include "http-names.h"
+#include "http-proxies.h"
 #include "macro.h"
 
 enum { ARGOSY_PORT = 7867 }; // one port for everything
@@ -42,6 +43,7 @@ typedef struct Config {
         bool http;              // there is a unix socket for it
         HttpListenList http_listen; // and these over TCP
         HttpNames *http_names; // by which one may ask there; NULL: not said
+        HttpProxies *http_proxies; // that are believed for whom they ask; NULL: nobody is
         bool http_tls;
         char *fleet; // path of the socket of fleet's API; empty: there is none
         HttpListenList fleet_listen; // and these over TCP, all with TLS

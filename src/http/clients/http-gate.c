@@ -29,19 +29,34 @@ void http_gate_set_names(HttpGate *g, const HttpNames *names, bool own_addresses
         pthread_mutex_unlock(&g->lock);
 }
 
+void http_gate_set_proxies(HttpGate *g, const HttpProxies *proxies) {
+        pthread_mutex_lock(&g->lock);
+        g->proxies = *proxies;
+        pthread_mutex_unlock(&g->lock);
+}
+
+bool http_gate_trusts(HttpGate *g, const struct sockaddr *from) {
+        bool trusts;
+
+        pthread_mutex_lock(&g->lock);
+        trusts = http_proxies_have(&g->proxies, from);
+        pthread_mutex_unlock(&g->lock);
+        return trusts;
+}
+
 typedef struct Header {
         const char *name, *value;
         unsigned n;
 } Header;
 
 typedef struct Headers {
-        Header host, authorization, cookie, origin;
+        Header host, authorization, cookie, origin, forwarded_host, forwarded_proto;
 } Headers;
 
 static enum MHD_Result on_header(void *userdata, enum MHD_ValueKind kind, const char *name,
                                  const char *value) {
         Headers *h = userdata;
-        Header *all[] = {&h->host, &h->authorization, &h->cookie, &h->origin};
+        Header *all[] = {&h->host, &h->authorization, &h->cookie, &h->origin, &h->forwarded_host, &h->forwarded_proto};
 
         for (size_t i = 0; i < ELEMENTSOF(all); i++)
                 if (strcasecmp(name, all[i]->name) == 0) {
@@ -51,11 +66,51 @@ static enum MHD_Result on_header(void *userdata, enum MHD_ValueKind kind, const 
         return MHD_YES;
 }
 
-static Headers find_headers(const HttpClaim *c) {
-        Headers h = {{"Host"}, {"Authorization"}, {"Cookie"}, {"Origin"}};
+static Headers find_all(struct MHD_Connection *connection) {
+        Headers h = {{"Host"}, {"Authorization"}, {"Cookie"}, {"Origin"}, {"X-Forwarded-Host"}, {"X-Forwarded-Proto"}};
 
-        (void) MHD_get_connection_values(c->connection, MHD_HEADER_KIND, on_header, &h);
+        (void) MHD_get_connection_values(connection, MHD_HEADER_KIND, on_header, &h);
         return h;
+}
+
+// Whom a browser has asked is what its proxy was asked for.
+static Headers find_headers(const HttpClaim *c) {
+        Headers h = find_all(c->connection);
+
+        if (c->by_proxy && h.forwarded_host.n > 0)
+                h.host = h.forwarded_host;
+        return h;
+}
+
+typedef struct Following {
+        HttpProxies proxies;
+        struct sockaddr_storage client;
+        bool found;
+} Following;
+
+static enum MHD_Result on_forwarded(void *userdata, enum MHD_ValueKind kind, const char *name, const char *value) {
+        Following *f = userdata;
+
+        if (strcasecmp(name, "X-Forwarded-For") == 0)
+                http_proxies_follow(&f->proxies, value ?: "", &f->client, &f->found);
+        return MHD_YES;
+}
+
+Principal http_gate_client(HttpGate *g, struct MHD_Connection *connection, const Principal *proxy) {
+        Following f = {};
+
+        pthread_mutex_lock(&g->lock);
+        f.proxies = g->proxies;
+        pthread_mutex_unlock(&g->lock);
+        (void) MHD_get_connection_values(connection, MHD_HEADER_KIND, on_forwarded, &f);
+        return f.found ? principal_of_address((struct sockaddr *) &f.client) : *proxy;
+}
+
+// Of several nobody knows which one is whose.
+bool http_gate_is_secure(struct MHD_Connection *connection, bool tls) {
+        Headers h = find_all(connection);
+
+        return h.forwarded_proto.n == 0 ? tls : h.forwarded_proto.n == 1 && strcasecmp(h.forwarded_proto.value, "https") == 0;
 }
 
 // A page of somebody else has a name of his and no address of ours, so who has found the way to an address may say it.

@@ -3,7 +3,7 @@
 
 // Whether a request over TCP may go on, and as whose. Loopback is TCP, too: who is at the other end of it, nobody attests.
 //
-//      Host is one of [Http] Names=           else 421
+//      Host is one of [Http] Names=           else 421; of a trusted proxy that says it X-Forwarded-Host
 //      no token in the target                 else 400
 //      of fleet: a certificate of the client  else 401, and nothing of what follows
 //      /healthz, /readyz                      need nothing more
@@ -18,14 +18,17 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "accounts.h"
 #include "hash.h"
 #include "http-names.h"
+#include "http-proxies.h"
 #include "http-sessions.h"
 
 typedef struct HttpGate {
         pthread_mutex_t lock;
         HttpNames names;    // by which one may ask
         bool own_addresses; // and by the address that one has connected to
+        HttpProxies proxies; // that are believed
         HttpSessions sessions;
 } HttpGate;
 
@@ -34,7 +37,8 @@ typedef struct HttpClaim {
         struct MHD_Connection *connection;
         const char *target; // as it came
         int fd;
-        bool tls;
+        bool by_proxy; // one of those
+        bool tls;      // as http_gate_is_secure() says
         bool by_certificate;     // no token is wanted there, but
         const void *certificate; // in DER; NULL: there is none
         size_t certificate_len;
@@ -50,6 +54,12 @@ typedef struct HttpPass {
 void http_gate_init(HttpGate *g);
 void http_gate_done(HttpGate *g);
 void http_gate_set_names(HttpGate *g, const HttpNames *names, bool own_addresses);
+void http_gate_set_proxies(HttpGate *g, const HttpProxies *proxies);
+bool http_gate_trusts(HttpGate *g, const struct sockaddr *from);
+// Who asks by that proxy, as far as it says so; else `proxy`.
+Principal http_gate_client(HttpGate *g, struct MHD_Connection *connection, const Principal *proxy);
+// Whether TLS is spoken with whoever asks; `tls`: with the proxy, which knows of nobody else then.
+bool http_gate_is_secure(struct MHD_Connection *connection, bool tls);
 // 0, and *ret if it needs a token; or the status with which it is refused, and *ret_why (borrowed for good).
 unsigned http_gate_judge(HttpGate *g, const HttpClaim *c, HttpPass *ret, const char **ret_why);
 // Whether a page of another origin asks, or nobody says which: who comes with a cookie has to.

@@ -66,12 +66,14 @@ static void look_for_silent(int fd) {
         (void) setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
-HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int fd, bool tls) {
+HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int fd, bool tls, bool by_proxy) {
+        Principal place = by_proxy ? principal_of_proxy(from) : principal_of_address(from);
         HttpPeer *p = calloc(1, sizeof(*p));
 
         if (!p)
                 return NULL;
         p->over_tcp = true;
+        p->by_proxy = by_proxy;
         p->uid = UINT32_MAX; // nobody's
         p->gid = UINT32_MAX;
         p->tls = tls;
@@ -79,7 +81,7 @@ HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int
         p->holding.evict = on_evict;
         p->of = principal_of_address(from);
         look_for_silent(fd);
-        if (account_holding_open(accounts, &p->holding, &p->of))
+        if (account_holding_open(accounts, &p->holding, &place))
                 return p;
         free(p);
         return NULL;
@@ -116,7 +118,9 @@ void http_peer_asks(Accounts *accounts, HttpPeer *p) {
 void http_peer_note_token(Accounts *accounts, HttpPeer *p, const Hash *proof) {
         Principal token = principal_of_token(0, proof);
 
-        if (!p->over_tcp || p->is_known)
+        if (p->by_proxy)
+                account_holding_busy(accounts, &p->holding);
+        if (!p->over_tcp || p->by_proxy || p->is_known)
                 return;
         p->is_known = true;
         p->proof = *proof;
@@ -124,6 +128,6 @@ void http_peer_note_token(Accounts *accounts, HttpPeer *p, const Hash *proof) {
         account_holding_busy(accounts, &p->holding);
 }
 
-Principal http_peer_principal(const HttpPeer *p, const Hash *proof) {
-        return p->is_known && hash_equal(&p->proof, proof) ? principal_of_token(0, proof) : p->of;
+Principal http_peer_principal(const HttpPeer *p, const Hash *proof, const Principal *from) {
+        return p->is_known && hash_equal(&p->proof, proof) ? principal_of_token(0, proof) : *from;
 }

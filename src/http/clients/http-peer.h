@@ -16,6 +16,7 @@ typedef struct HttpPeer {
         AccountHolding holding;
         Principal of;   // whose requests these are: the user, or the address until a token of it was good
         bool over_tcp;  // then nothing is known of who it is
+        bool by_proxy;  // that is believed: each request may be somebody else's
         bool is_known;  // but that it has shown a token that was good:
         Hash proof;     // this one
         HttpPaced paced;
@@ -34,14 +35,15 @@ typedef struct HttpPeer {
 
 // Of a connection's socket, which is shut down when another one is to have its place. NULL: it is not known who that is, or out of memory.
 HttpPeer *http_peer_new(Accounts *accounts, int fd);
-// The same of one over TCP: nobody, until a request of his has a token. NULL: there is no place for it either.
-HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int fd, bool tls);
+// The same of one over TCP: nobody, until a request of his has a token. `by_proxy`: it is a proxy that we trust, which has places of its own. NULL:
+// there is no place for it either.
+HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int fd, bool tls, bool by_proxy);
 // A head of a request of his has come, and until it is answered he is waited for.
 void http_peer_asks(Accounts *accounts, HttpPeer *p);
 // A token of that proof was good: the place is its from now on, if it has one left.
 void http_peer_note_token(Accounts *accounts, HttpPeer *p, const Hash *proof);
-// Whose a request is that shows that token, or whose connection is no TCP.
-Principal http_peer_principal(const HttpPeer *p, const Hash *proof);
+// Whose a request is that shows that token, or whose connection is no TCP. `from`: as whom it came, of a proxy's for whom that asks.
+Principal http_peer_principal(const HttpPeer *p, const Hash *proof, const Principal *from);
 // Whether he reads nothing any more. Who will say no more may yet read: over TCP nobody can tell him from one who has closed, until his kernel
 // was sent something, or asked whether it is there (HTTP_TCP_SILENT_SEC).
 bool http_peer_is_gone(const HttpPeer *p);

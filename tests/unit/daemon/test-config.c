@@ -242,10 +242,11 @@ static void http_over_tcp_is_what_was_asked_for(void **state) {
         assert_int_equal(c.http_listen.n, 0);
         assert_true(c.http_tls);
         assert_null(c.http_names);
+        assert_null(c.http_proxies);
         config_done(&c);
         put(*state, "/etc/argosy/argosy.conf",
             "[Http]\nListen=127.0.0.1:80 127.0.0.1:80 bad\nListen=[::1]:0080\nNames=A.example x/y\nNames=[::1]\n"
-            "Certificate=/a\nKey=b\n");
+            "Certificate=/a\nKey=b\nTrustedProxy=127.0.0.1 0.0.0.0/0 proxy.example\nTrustedProxy=10.0.0.0/8\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_true(c.http);
         assert_int_equal(c.http_listen.n, 2);
@@ -254,14 +255,17 @@ static void http_over_tcp_is_what_was_asked_for(void **state) {
         assert_int_equal(c.http_names->n, 2);
         assert_string_equal(c.http_names->names[0].text, "::1");
         assert_string_equal(c.http_names->names[1].text, "a.example");
+        assert_int_equal(c.http_proxies->n, 2);
+        assert_int_equal(c.http_proxies->list[1].bits, 8);
         assert_string_equal(c.http_certificate, "/a");
         assert_string_equal(c.http_key, "");
         config_done(&c);
-        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nListen=none\nListen=10.0.0.1:80\nNames=\n");
+        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nListen=none\nListen=10.0.0.1:80\nNames=\nTrustedProxy=\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_false(c.http);
         assert_int_equal(c.http_listen.n, 1);
         assert_null(c.http_names);
+        assert_null(c.http_proxies);
         config_done(&c);
 }
 

@@ -4,6 +4,7 @@
 
 #include "test.h"
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -345,6 +346,77 @@ static void who_is_known_and_asks_keeps_its_place(void **state) {
         RUN_UNTIL(has(&world.clients[0], "HTTP/1.1 200 "));
 }
 
+// ---- behind a proxy, which is on loopback here
+
+static void trust_loopback(void) {
+        HttpProxies all = {};
+        HttpProxy p;
+
+        assert_true(http_proxy_parse("127.0.0.0/8", &p) && http_proxies_add(&all, &p));
+        http_api_set_proxies(world.api, &all);
+}
+
+// How many requests are put down to that address now.
+static size_t requests_of(uint32_t address) {
+        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(address)};
+        Principal of = principal_of_address((struct sockaddr *) &at);
+        Account *u = account_enter(world.accounts, &of);
+        size_t n;
+
+        assert_non_null(u);
+        n = account_has(u, ACCOUNT_REQUESTS);
+        account_leave(u);
+        return n;
+}
+
+#define FORWARDED_FOR "X-Forwarded-For: 198.51.100.1, 192.0.2.7\r\n"
+#define CLIENT_BY_PROXY 0xc0000207 // 192.0.2.7
+
+static void only_a_trusted_proxy_is_believed_for_whom_it_asks(void **state) {
+        w.waits = true;
+        (void) say(0, GET("/v1/nodes", HOST BEARER FORWARDED_FOR));
+        RUN_UNTIL(w.n_requests == 1);
+        assert_int_equal(requests_of(CLIENT_BY_PROXY), 0);
+        assert_int_equal(requests_of(INADDR_LOOPBACK), 1);
+        trust_loopback(); // from the next connection on
+        (void) say(1, GET("/v1/nodes", HOST BEARER FORWARDED_FOR));
+        RUN_UNTIL(w.n_requests == 2);
+        assert_int_equal(requests_of(CLIENT_BY_PROXY), 1);
+        assert_int_equal(requests_of(INADDR_LOOPBACK), 1);
+        (void) say(2, GET("/v1/nodes", HOST BEARER)); // for itself
+        RUN_UNTIL(w.n_requests == 3);
+        assert_int_equal(requests_of(INADDR_LOOPBACK), 2);
+}
+
+static void a_proxy_says_what_it_was_asked_for_and_how(void **state) {
+#define LOGIN(headers) "POST /v1/login HTTP/1.1\r\n" headers "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+#define BY_PROXY "Host: 127.0.0.1:1\r\nX-Forwarded-Host: here.example:2\r\n"
+#define HTTPS "X-Forwarded-Proto: https\r\n"
+        is_answered(0, GET("/healthz", BY_PROXY), "421");
+        is_answered(1, LOGIN(HOST HTTPS), "403");
+        is_answered(2, POST(BEARER HTTPS "Origin: https://here.example:1\r\n"), "403");
+        trust_loopback();
+        is_answered(3, GET("/healthz", BY_PROXY), "200");
+        is_answered(4, GET("/healthz", HOST "X-Forwarded-Host: rebound.example\r\n"), "421");
+        is_answered(5, LOGIN(HOST HTTPS), "400"); // and no longer for want of TLS
+        is_answered(6, LOGIN(HOST HTTPS HTTPS), "403");
+        is_answered(7, LOGIN(HOST "X-Forwarded-Proto: http\r\n"), "403");
+        is_answered(8, LOGIN(HOST), "403");
+        is_answered(9, POST(BEARER HTTPS "Origin: https://here.example:1\r\n"), "200");
+        is_answered(10, POST(BEARER HTTPS "X-Forwarded-Host: here.example:2\r\nOrigin: https://here.example:2\r\n"), "200");
+        is_answered(11, POST(BEARER HTTPS "Origin: http://here.example:1\r\n"), "403");
+        is_answered(12, POST(BEARER HTTPS "Origin: https://evil.example\r\n"), "403");
+}
+
+// Whoever else is at its address has what any address has.
+static void a_proxy_has_more_connections_than_an_address(void **state) {
+        trust_loopback();
+        for (size_t i = 0; i < CLIENTS; i++)
+                is_answered(i, GET("/healthz", HOST FORWARDED_FOR), "200");
+        for (size_t i = 0; i < CLIENTS; i++)
+                assert_false(world.clients[i].closed);
+}
+
 static void what_was_seen_by_one_token_is_not_known_to_the_next(void **state) {
         EventCursor place = {.generation = 1, .term = 2, .mode = EVENT_CURSOR_RING, .seq = 7};
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
@@ -395,6 +467,9 @@ int main(void) {
                 TEST(strangers_who_ask_keep_nobody_out),
                 TEST(who_is_known_and_asks_keeps_its_place),
                 TEST(what_was_seen_by_one_token_is_not_known_to_the_next),
+                TEST(only_a_trusted_proxy_is_believed_for_whom_it_asks),
+                TEST(a_proxy_says_what_it_was_asked_for_and_how),
+                TEST(a_proxy_has_more_connections_than_an_address),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

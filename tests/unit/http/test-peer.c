@@ -31,7 +31,7 @@ static int teardown(void **state) {
 static const struct sockaddr_in from = {.sin_family = AF_INET};
 
 static HttpPeer *come_over_tcp(int fd) {
-        return http_peer_new_tcp(accounts, (const struct sockaddr *) &from, fd, false);
+        return http_peer_new_tcp(accounts, (const struct sockaddr *) &from, fd, false, false);
 }
 
 static void who_shuts_down_his_half_is_not_gone(void **state) {
@@ -115,12 +115,12 @@ static void who_has_shown_a_good_token_is_that(void **state) {
                 account_holding_busy(accounts, &p[i]->holding);
         }
         assert_null(come_over_tcp(-1));
-        address = http_peer_principal(p[0], &token);
+        address = http_peer_principal(p[0], &token, &p[0]->of);
         assert_int_equal(address.kind, PRINCIPAL_ADDRESS);
         http_peer_note_token(accounts, p[0], &token);
-        of = http_peer_principal(p[0], &token);
+        of = http_peer_principal(p[0], &token, &p[0]->of);
         assert_int_equal(of.kind, PRINCIPAL_TOKEN);
-        of = http_peer_principal(p[0], &other);
+        of = http_peer_principal(p[0], &other, &p[0]->of);
         assert_memory_equal(&of, &address, sizeof(of));
         p[PER_USER] = come_over_tcp(-1); // the address has a place again
         assert_non_null(p[PER_USER]);

@@ -132,7 +132,7 @@ static void follow_touched(Leader *l, Unit *u) {
         replacers_on_touched(l, u); // those who wait for others of its budget
         ordering_mark(l, u);        // those who come after it
         waiters_on_unit(l, u); // those who wait for it
-        listings_on_unit(l, u->name); // lists that show it
+        listings_on_touched(l, u); // lists that show it
         event_mark(l, &u->event); // those who watch
         if (!unit_is_used(u))
                 unit_mark_unused(l, u);
@@ -162,6 +162,8 @@ static void pull_units(Leader *l, size_t *left) {
                 l->n_pulled++;
                 follow_touched(l, u);
         }
+        if (list_is_empty(&l->touched))
+                unit_marks_forget_hosts(l);
 }
 
 static void drop_unused(Leader *l, size_t *left) {

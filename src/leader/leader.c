@@ -550,6 +550,7 @@ static void finish_close(Leader *l) {
         map_done(&l->budgets);
         map_done(&l->seen_specs);
         map_done(&l->open_jobs);
+        free(l->touched_hosts.hosts);
         held_jobs_clear(l);
         map_done(&l->tickets_by_id);
         map_done(&l->calls_by_id);

@@ -56,6 +56,13 @@ typedef struct LogTrail LogTrail;
 typedef struct Watcher Watcher;
 typedef struct Voters Voters;
 
+// Numbers, in no order; one may be there several times.
+typedef struct TouchedHosts {
+        uint32_t *hosts;
+        size_t n, allocated;
+        bool all; // they were too many to be noted
+} TouchedHosts;
+
 // See walks.h.
 typedef struct LeaderWalk { // zero-initialised: one that was not resumed
         WalkPace pace;
@@ -345,6 +352,7 @@ struct Leader {
         ListNode whys_due;         // Ticket.why.due: they name units of which it was not told yet why they are as they are
         uint64_t n_why_looks;      // at units and nodes for these
         ListNode listings;         // Listing.all: lists that are made in turns
+        TouchedHosts touched_hosts; // where units that are on many were, that are touched; noted only while there is:
         Listing *listing_made;     // the one of them that is being made; NULL: none
         size_t n_listings_kept;    // of which there are rows
         uint64_t n_list_touches;   // units and nodes of which lists may show something else since

@@ -186,23 +186,22 @@ bool unit_on_node_is_listed(const Leader *l, const UnitEntry *e, const UnitOnNod
         return unit_on_node_is_shown(s) || previous_node_is_silent(l, s->unit->name, NULL, n);
 }
 
+static int add_seen_row(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e, const UnitOnNode *s, size_t *n) {
+        const Argosy__HostRecord *host = cluster_state_find_host(l->state, s->node->host->number);
+
+        if (!unit_on_node_is_listed(l, e, s))
+                return 0;
+        if (!e && !unit_on_node_is_shown(s))
+                return add_silent_row(l, units, name, s->node);
+        (*n)++;
+        return add_row(l, units, name, e, s, host, s->node->number);
+}
+
 static int add_rows_of_node(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e,
                             const Unit *u, size_t *n) {
-        list_foreach (i, &u->on_nodes) {
-                const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
-                const Argosy__HostRecord *host = cluster_state_find_host(l->state, s->node->host->number);
-
-                if (!unit_on_node_is_listed(l, e, s))
-                        continue;
-                if (!e && !unit_on_node_is_shown(s)) {
-                        if (add_silent_row(l, units, name, s->node) < 0)
-                                return -ENOMEM;
-                        continue;
-                }
-                if (add_row(l, units, name, e, s, host, s->node->number) < 0)
+        list_foreach (i, &u->on_nodes)
+                if (add_seen_row(l, units, name, e, CONTAINER_OF(i, UnitOnNode, by_unit), n) < 0)
                         return -ENOMEM;
-                (*n)++;
-        }
         return 0;
 }
 
@@ -236,26 +235,27 @@ static int add_left_out_row(Leader *l, Argosy__Response__Units *units, const Uni
         return fill_states(row, "-", "inactive", "dead") < 0 ? -ENOMEM : field_set(&row->error, why);
 }
 
+static int add_unseen_global(Leader *l, Argosy__Response__Units *units, const UnitEntry *e, const Unit *u, const Argosy__HostRecord *host,
+                             const Argosy__NodeRecord *on, size_t *n) {
+        const Node *node = node_find(l, on->node);
+
+        if (node && add_left_out_row(l, units, e, u, host, node, n) < 0)
+                return -ENOMEM;
+        if ((u && node && unit_on_node_find(u, node)) || !wants_global(l, u, e, host, on->manager, node))
+                return 0;
+        (*n)++;
+        return add_row(l, units, e->record->name, e, NULL, host, on->node);
+}
+
 static int add_unseen_globals(Leader *l, Argosy__Response__Units *units, const UnitEntry *e, const Unit *u,
                               size_t *n) {
         size_t n_hosts;
         const HostEntry *hosts = cluster_state_hosts(l->state, &n_hosts);
 
         for (size_t i = 0; i < n_hosts; i++)
-                for (size_t k = 0; k < hosts[i].record->n_nodes; k++) {
-                        uint32_t number = hosts[i].record->nodes[k]->node;
-                        const Node *node = node_find(l, number);
-
-                        if (node && add_left_out_row(l, units, e, u, hosts[i].record, node, n) < 0)
+                for (size_t k = 0; k < hosts[i].record->n_nodes; k++)
+                        if (add_unseen_global(l, units, e, u, hosts[i].record, hosts[i].record->nodes[k], n) < 0)
                                 return -ENOMEM;
-                        if ((u && node && unit_on_node_find(u, node)) ||
-                            !wants_global(l, u, e, hosts[i].record, hosts[i].record->nodes[k]->manager,
-                                          node))
-                                continue;
-                        (*n)++;
-                        if (add_row(l, units, e->record->name, e, NULL, hosts[i].record, number) < 0)
-                                return -ENOMEM;
-                }
         return 0;
 }
 
@@ -377,6 +377,83 @@ int answer_add_units(Leader *l, const char *name, Argosy__Response__Units *units
 
         sort_rows(units);
         return r;
+}
+
+static int add_rows_on_host(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e, const Unit *u,
+                            const Argosy__HostRecord *host) {
+        size_t n = 0;
+        int r = 0;
+
+        for (size_t k = 0; r >= 0 && k < host->n_nodes; k++) {
+                const Node *node = u ? node_find(l, host->nodes[k]->node) : NULL;
+                const UnitOnNode *s = node ? unit_on_node_find(u, node) : NULL;
+
+                if (s)
+                        r = add_seen_row(l, units, name, e, s, &n);
+                if (r >= 0 && e && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE)
+                        r = add_unseen_global(l, units, e, u, host, host->nodes[k], &n);
+        }
+        return r;
+}
+
+// Where it may still run by what the log says alone.
+static int add_silent_rows_within(Leader *l, Argosy__Response__Units *units, const char *name, HostRange range) {
+        const ListNode *tombs = cluster_state_tombstones_of(l->state, name);
+        int r = 0;
+
+        if (tombs)
+                list_foreach (i, tombs) {
+                        const Tombstone *t = CONTAINER_OF(i, const Tombstone, by_name);
+                        const Node *n = node_find(l, t->node);
+
+                        if (r >= 0 && n && n->host->number >= range.first && n->host->number <= range.last)
+                                r = add_unseen_silent_row(l, units, t);
+                }
+        return r;
+}
+
+int answer_add_units_within(Leader *l, const char *name, HostRange range, Argosy__Response__Units *units) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+        const Unit *u = unit_find(l, name);
+        const Argosy__HostRecord *host;
+        int r = 0;
+
+        for (uint32_t at = range.first - 1; r >= 0 && (host = cluster_state_next_host(l->state, at)) && host->host <= range.last;
+             at = host->host)
+                r = add_rows_on_host(l, units, name, e, u, host);
+        if (r >= 0 && !e)
+                r = add_silent_rows_within(l, units, name, range);
+        sort_rows(units);
+        return r;
+}
+
+int answer_add_unit_nowhere(Leader *l, const char *name, Argosy__Response__Units *units) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+
+        return e ? add_row(l, units, name, e, NULL, NULL, 0) : 0;
+}
+
+static bool has_many_tombstones(const Leader *l, const char *name, size_t many) {
+        const ListNode *tombs = cluster_state_tombstones_of(l->state, name);
+        size_t n = 0;
+
+        if (tombs)
+                list_foreach (i, tombs)
+                        if (++n > many)
+                                return true;
+        return false;
+}
+
+bool answer_is_wide(const Leader *l, const char *name, size_t many) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+        const Unit *u = e ? NULL : unit_find(l, name);
+        size_t n = 0;
+
+        if (e && e->record->global && unit_name_kind(name, NULL) != UNIT_NAME_TEMPLATE)
+                (void) cluster_state_hosts(l->state, &n);
+        else if (u && u->rows)
+                n = u->rows->count;
+        return n > many || (!e && has_many_tombstones(l, name, many));
 }
 
 Argosy__Response *answer_units(Leader *l, const Argosy__Request *request) {

@@ -21,6 +21,14 @@ int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Respo
 // What lists are made of, for listings.c: the rows of one name, added in their order; none if there is nothing of it.
 // 0 or -ENOMEM.
 int answer_add_units(Leader *l, const char *name, Argosy__Response__Units *units);
+// The same of a unit that may be on all hosts (global, or not gone everywhere yet), where it is on some of them; and if it is on none of
+// any, what is said of it all the same. Whether it may be on more hosts than that.
+typedef struct HostRange {
+        uint32_t first, last; // numbers; `first` is not 0
+} HostRange;
+int answer_add_units_within(Leader *l, const char *name, HostRange range, Argosy__Response__Units *units);
+int answer_add_unit_nowhere(Leader *l, const char *name, Argosy__Response__Units *units);
+bool answer_is_wide(const Leader *l, const char *name, size_t many);
 int answer_add_unit_files(Leader *l, const char *name, Argosy__Response__UnitFiles *files);
 // Who leads, as far as this host knows; NULL: nobody.
 const Argosy__HostRecord *answer_find_leader(Leader *l, const StoreStats *stats);

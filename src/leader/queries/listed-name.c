@@ -23,11 +23,11 @@ static void drop_rows(ListedName *n) {
         free(n->files.rows);
         argosy__response__units__init(&n->units);
         argosy__response__unit_files__init(&n->files);
-        n->n_bytes = 0;
+        n->n_bytes = n->n_found = n->n_given = 0;
 }
 
 static int make_units(Leader *l, ListedName *n) {
-        return answer_add_units(l, n->name, &n->units);
+        return n->whole ? answer_add_units_within(l, n->name, n->hosts, &n->units) : answer_add_units(l, n->name, &n->units);
 }
 
 static int make_files(Leader *l, ListedName *n) {
@@ -57,19 +57,19 @@ static void drop_files(ListedName *n, const RowFilter *f) {
 }
 
 static int give_units(ListedName *n, Argosy__Response *r, size_t max) {
-        for (size_t i = 0; i < n->units.n_rows && r->units->n_rows < max; i++) {
+        for (; n->n_given < n->units.n_rows && r->units->n_rows < max; n->n_given++) {
                 if (ARRAY_RESERVE(r->units->rows, r->units->n_rows + 1) < 0)
                         return -ENOMEM;
-                r->units->rows[r->units->n_rows++] = TAKE_PTR(n->units.rows[i]);
+                r->units->rows[r->units->n_rows++] = TAKE_PTR(n->units.rows[n->n_given]);
         }
         return 0;
 }
 
 static int give_files(ListedName *n, Argosy__Response *r, size_t max) {
-        for (size_t i = 0; i < n->files.n_rows && r->unit_files->n_rows < max; i++) {
+        for (; n->n_given < n->files.n_rows && r->unit_files->n_rows < max; n->n_given++) {
                 if (ARRAY_RESERVE(r->unit_files->rows, r->unit_files->n_rows + 1) < 0)
                         return -ENOMEM;
-                r->unit_files->rows[r->unit_files->n_rows++] = TAKE_PTR(n->files.rows[i]);
+                r->unit_files->rows[r->unit_files->n_rows++] = TAKE_PTR(n->files.rows[n->n_given]);
         }
         return 0;
 }
@@ -100,8 +100,19 @@ ListedName *listed_name_new(const char *name) {
 }
 
 void listed_name_free(ListedName *n) {
+        listed_name_drop_pieces(n, 0);
         drop_rows(n);
+        free(n->pieces);
         free(n);
+}
+
+static int keep_wanted(const ListKind *kind, const RowFilter *f, ListedName *n, int made) {
+        n->n_found = listed_name_rows(n);
+        kind->drop(n, f);
+        if (made >= 0)
+                n->n_bytes = protobuf_c_message_get_packed_size(&n->units.base) +
+                             protobuf_c_message_get_packed_size(&n->files.base);
+        return made;
 }
 
 int listed_name_make(Leader *l, const ListKind *kind, const RowFilter *f, ListedName *n) {
@@ -111,11 +122,7 @@ int listed_name_make(Leader *l, const ListKind *kind, const RowFilter *f, Listed
         l->n_listed++;
         r = kind->make(l, n);
         l->n_listed_rows += listed_name_rows(n);
-        kind->drop(n, f);
-        if (r >= 0)
-                n->n_bytes = protobuf_c_message_get_packed_size(&n->units.base) +
-                             protobuf_c_message_get_packed_size(&n->files.base);
-        return r;
+        return keep_wanted(kind, f, n, r);
 }
 
 void listed_name_hide(ListedName *n) {
@@ -130,7 +137,82 @@ size_t listed_name_work(const Leader *l, const ListedName *n) {
         const UnitEntry *e = n->files.n_rows > 0 ? NULL : cluster_state_find_unit(l->state, n->name);
         size_t n_hosts = 1;
 
-        if (e && e->record->global)
+        if (n->whole)
+                n_hosts = LISTED_HOSTS;
+        else if (e && e->record->global)
                 (void) cluster_state_hosts(l->state, &n_hosts);
         return MAX_OF(listed_name_rows(n), n_hosts);
+}
+
+// ------------------------------------------------------------------------------------------------ pieces
+
+enum { NARROW_HOSTS = 256 };
+
+bool listed_name_is_wide(const Leader *l, const ListKind *kind, const char *name) {
+        return kind == &list_kind_units && answer_is_wide(l, name, NARROW_HOSTS);
+}
+
+void listed_name_drop_pieces(ListedName *n, size_t kept) {
+        while (n->n_pieces > kept) {
+                ListedName *piece = n->pieces[--n->n_pieces];
+
+                list_unlink(&piece->stale);
+                listed_name_free(piece);
+        }
+}
+
+static int add_piece(ListedName *n) {
+        ListedName *piece = listed_name_new(n->name);
+
+        if (!piece || ARRAY_RESERVE(n->pieces, n->n_pieces + 1) < 0) {
+                free(piece);
+                return -ENOMEM;
+        }
+        piece->whole = n;
+        piece->asked_for = true;
+        n->pieces[n->n_pieces++] = piece;
+        return 0;
+}
+
+int listed_name_split(const Leader *l, ListedName *n) {
+        size_t n_hosts, n_pieces;
+        const HostEntry *hosts = cluster_state_hosts(l->state, &n_hosts);
+
+        drop_rows(n);
+        n_pieces = MAX_OF((n_hosts + LISTED_HOSTS - 1) / LISTED_HOSTS, (size_t) 1);
+        listed_name_drop_pieces(n, n_pieces);
+        while (n->n_pieces < n_pieces)
+                if (add_piece(n) < 0)
+                        return -ENOMEM;
+        for (size_t i = 0; i < n_pieces; i++)
+                n->pieces[i]->hosts = (HostRange){
+                        .first = i == 0 ? 1 : hosts[i * LISTED_HOSTS].record->host,
+                        .last = i + 1 == n_pieces ? UINT32_MAX : hosts[(i + 1) * LISTED_HOSTS].record->host - 1,
+                };
+        return 0;
+}
+
+ListedName *listed_name_piece(const ListedName *n, uint32_t host) {
+        size_t low = 0, high = n->n_pieces;
+
+        while (low < high) { // `low`: the first that begins behind the host
+                size_t middle = low + (high - low) / 2;
+
+                if (n->pieces[middle]->hosts.first <= host)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low > 0 ? n->pieces[low - 1] : NULL;
+}
+
+int listed_name_end_pieces(Leader *l, const ListKind *kind, const RowFilter *f, ListedName *n) {
+        size_t n_found = 0;
+
+        drop_rows(n);
+        for (size_t i = 0; i < n->n_pieces; i++)
+                n_found += n->pieces[i]->n_found;
+        if (n_found > 0)
+                return 0;
+        return keep_wanted(kind, f, n, answer_add_unit_nowhere(l, n->name, &n->units));
 }

@@ -7,7 +7,9 @@
 //                  patterns or nothing was named, of all units that match. A name whose unit is touched afterwards is
 //                  stale, and made again; so are all of them when a host or a rollout changes. In the turn in which the
 //                  last name is made, none is stale and no global unit is about to give way somewhere, all rows are what
-//                  they would be if they were made now: that is the moment that the list shows.
+//                  they would be if they were made now: that is the moment that the list shows. A unit that may be on many
+//                  hosts is a name for each few of these (listed-name.h), and where something is seen of it on one host,
+//                  only that piece is stale.
 //      2. given    GIVEN_PER_TURN rows a turn, as they were at that moment, and only while the host to which they go takes
 //                  them: on a slow link they wait here and not before its beats, and other lists go on. Who takes parts
 //                  gets each turn's; Units.first says how many rows came before. Others get one answer when all rows are
@@ -22,7 +24,7 @@
 // Who has the list already, and says so by its tag, is told in the turn in which it would be begun.
 //
 // Rows come in the order of their names and nodes: what is made is sorted RUN names at a time, and giving takes the first
-// of all runs.
+// of all runs; of pieces, each of which is a run, row by row.
 //
 // Where units are touched faster than they are made again, as when hosts come and go all the time, nothing becomes stale
 // any more after TURNS_MAX turns: what is stale then is made, as much in each turn as ever, and rows are of different
@@ -97,6 +99,8 @@ struct Listing {
         Map by_name;        // of `names`, while it is made
         ListedName **names; // owned; in runs, and NULL once it is given
         size_t n_names, allocated, n_sorted, n_freed;
+        ListedName **wide; // those of them that were made in pieces
+        size_t n_wide, wide_allocated;
         size_t n_bytes_made; // of all rows that there are
         size_t n_rows_made;  // of which a page may take fewer
         ListNode stale;
@@ -252,14 +256,29 @@ static void spend(size_t *left, size_t work) {
         *left -= MIN_OF(*left, work);
 }
 
+static void free_pieces(ListedName *n, size_t *left) {
+        while (n->n_pieces > 0 && *left > 0) {
+                spend(left, 1 + listed_name_rows(n->pieces[n->n_pieces - 1]));
+                listed_name_drop_pieces(n, n->n_pieces - 1);
+        }
+}
+
+static bool free_name(ListedName *n, size_t *left) {
+        free_pieces(n, left);
+        if (n->n_pieces > 0)
+                return false;
+        spend(left, 1 + listed_name_rows(n));
+        listed_name_free(n);
+        return true;
+}
+
 // True: nothing is left of it.
 static bool free_some(Listing *g, size_t left) {
         for (; g->n_freed < g->n_names && left > 0; g->n_freed++) {
-                ListedName *n = g->names[g->n_freed];
-
-                spend(&left, n ? 1 + listed_name_rows(n) : 1);
-                if (n)
-                        listed_name_free(n);
+                if (!g->names[g->n_freed])
+                        spend(&left, 1);
+                else if (!free_name(g->names[g->n_freed], &left))
+                        return false;
         }
         if (g->n_freed < g->n_names)
                 return false;
@@ -269,6 +288,7 @@ static bool free_some(Listing *g, size_t left) {
         row_filter_done(&g->filter);
         list_unlink(&g->all);
         free(g->names);
+        free(g->wide);
         free(g->runs);
         free(g);
         return true;
@@ -321,22 +341,45 @@ static bool is_in_reach(const Listing *g, const char *name) {
 // Whether it is asked for is looked at when its rows are made, so that it is no matter how many are touched in one turn.
 // A name of its own that was asked for is there, or comes yet. Out of memory, it is left to the next look at the list,
 // which finds as little.
-static void mark_name(Listing *g, const char *name) {
+static ListedName *find_or_add(Listing *g, const char *name) {
         ListedName *n;
 
         if (g->late)
-                return;
+                return NULL;
         n = map_find_str(&g->by_name, name);
-        if (!n && g->walks && is_in_reach(g, name))
-                n = add_name(g, name);
+        return n || !g->walks || !is_in_reach(g, name) ? n : add_name(g, name);
+}
+
+static void mark_name(Listing *g, const char *name) {
+        ListedName *n = find_or_add(g, name);
+
         if (n)
                 mark_stale(g, n);
+}
+
+static void mark_name_on(Listing *g, const char *name, uint32_t host) {
+        ListedName *n = find_or_add(g, name);
+
+        if (n)
+                mark_stale(g, listed_name_piece(n, host) ?: n);
 }
 
 void listings_on_unit(Leader *l, const char *name) {
         l->n_list_touches++;
         if (l->listing_made)
                 mark_name(l->listing_made, name);
+}
+
+void listings_on_touched(Leader *l, Unit *u) {
+        const TouchedHosts *t = &l->touched_hosts;
+        bool whole = u->touched_itself || t->all;
+
+        u->touched_itself = false;
+        l->n_list_touches++;
+        if (l->listing_made && whole)
+                mark_name(l->listing_made, u->name);
+        for (size_t i = 0; l->listing_made && !whole && i < t->n; i++)
+                mark_name_on(l->listing_made, u->name, t->hosts[i]);
 }
 
 static void mark_tombstones(Listing *g, uint32_t node) {
@@ -356,7 +399,7 @@ void listings_on_node(Leader *l, const Node *n) {
         list_foreach (i, &n->placed)
                 mark_name(g, CONTAINER_OF(i, Unit, placed)->name);
         list_foreach (i, &n->units_on_node)
-                mark_name(g, CONTAINER_OF(i, UnitOnNode, by_node)->unit->name);
+                mark_name_on(g, CONTAINER_OF(i, UnitOnNode, by_node)->unit->name, n->host->number);
         mark_tombstones(g, n->number);
 }
 
@@ -406,6 +449,56 @@ static int make_rows(Listing *g, ListedName *n, size_t *left) {
         return r;
 }
 
+static void forget_rows(Listing *g, const ListedName *n) {
+        g->n_bytes_made -= n->n_bytes;
+        g->n_rows_made -= listed_name_rows(n);
+}
+
+static void drop_pieces(Listing *g, ListedName *n) {
+        for (size_t i = 0; i < n->n_pieces; i++)
+                forget_rows(g, n->pieces[i]);
+        listed_name_drop_pieces(n, 0);
+}
+
+// All of its pieces are to be made, again or for the first time.
+static int begin_pieces(Listing *g, ListedName *n, size_t *left) {
+        size_t before = n->n_pieces;
+
+        if (!n->is_wide && ARRAY_GROW(g->wide, g->wide_allocated, g->n_wide + 1) < 0)
+                return -ENOMEM;
+        if (!n->is_wide)
+                g->wide[g->n_wide++] = n;
+        n->is_wide = true;
+        forget_rows(g, n);
+        for (size_t i = 0; i < before; i++)
+                forget_rows(g, n->pieces[i]);
+        if (listed_name_split(g->leader, n) < 0)
+                return -ENOMEM;
+        for (size_t i = 0; i < n->n_pieces; i++) {
+                ListedName *piece = n->pieces[i];
+
+                g->n_bytes_made += piece->n_bytes;
+                g->n_rows_made += listed_name_rows(piece);
+                mark_stale(g, piece);
+        }
+        spend(left, n->n_pieces);
+        return 0;
+}
+
+static int make_name(Listing *g, ListedName *n, size_t *left) {
+        if (listed_name_is_wide(g->leader, g->kind, n->name))
+                return begin_pieces(g, n, left);
+        drop_pieces(g, n);
+        return make_rows(g, n, left);
+}
+
+static int end_pieces(Listing *g) {
+        for (size_t i = 0; i < g->n_wide; i++)
+                if (g->wide[i]->n_pieces > 0 && listed_name_end_pieces(g->leader, g->kind, &g->filter, g->wide[i]) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
 static bool matches(Listing *g, const char *name, size_t *left) {
         g->leader->n_compared += g->n_globs;
         spend(left, g->n_globs / COMPARED_PER_ROW);
@@ -418,7 +511,7 @@ static int make_next(Listing *g, size_t *left) {
         list_unlink(&n->stale);
         n->asked_for = n->asked_for || matches(g, n->name, left);
         if (n->asked_for)
-                return make_rows(g, n, left);
+                return n->whole ? make_rows(g, n, left) : make_name(g, n, left);
         spend(left, 1);
         return 0;
 }
@@ -438,7 +531,7 @@ static int take_name(Listing *g, const char *name, size_t *left) {
         if (!n)
                 return -ENOMEM;
         n->asked_for = true;
-        return make_rows(g, n, left);
+        return make_name(g, n, left);
 }
 
 static int take_names(Listing *g, size_t *left) {
@@ -515,6 +608,20 @@ static void begin(Listing *g) {
 
 static void sift_down(Listing *g, size_t i);
 
+static size_t count_runs(const Listing *g) {
+        size_t n = g->n_names / RUN + 1;
+
+        for (size_t i = 0; i < g->n_wide; i++)
+                n += g->wide[i]->n_pieces;
+        return n;
+}
+
+static void add_runs_of_pieces(Listing *g, const ListedName *n) {
+        for (size_t i = 0; i < n->n_pieces; i++)
+                if (listed_name_rows(n->pieces[i]) > 0)
+                        g->runs[g->n_runs++] = (Run){n->pieces + i, n->pieces + i + 1};
+}
+
 // All rows are what they would be if they were made now.
 static int end_making(Listing *g) {
         if (g->n_sorted < g->n_names)
@@ -522,11 +629,13 @@ static int end_making(Listing *g) {
         map_done(&g->by_name);
         g->phase = LISTING_GIVEN;
         g->leader->listing_made = NULL;
-        g->runs = calloc(g->n_names / RUN + 1, sizeof(*g->runs));
-        if (!g->runs)
+        g->runs = calloc(count_runs(g), sizeof(*g->runs));
+        if (!g->runs || end_pieces(g) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < g->n_names; i += RUN)
                 g->runs[g->n_runs++] = (Run){g->names + i, g->names + MIN_OF(i + RUN, g->n_names)};
+        for (size_t i = 0; i < g->n_wide; i++)
+                add_runs_of_pieces(g, g->wide[i]);
         for (size_t i = g->n_runs; i-- > 0;)
                 sift_down(g, i);
         return 0;
@@ -571,8 +680,18 @@ static int make_some(Listing *g) {
 
 // ------------------------------------------------------------------------------------------------ given
 
+static const char *next_node(const ListedName *piece) {
+        return piece->units.rows[piece->n_given]->node;
+}
+
+// A name goes with its last piece.
 static bool is_before(const Run *a, const Run *b) {
-        return strcmp((*a->at)->name, (*b->at)->name) < 0;
+        const ListedName *x = *a->at, *y = *b->at;
+        int order = strcmp(x->name, y->name);
+
+        if (order != 0 || !x->whole || !y->whole)
+                return order < 0 || (order == 0 && x->whole);
+        return strcmp(next_node(x), next_node(y)) < 0;
 }
 
 static void sift_down(Listing *g, size_t i) {
@@ -604,14 +723,32 @@ static bool is_full(const Listing *g) {
         return count_rows(g) >= rows_to_give(g);
 }
 
+static void drop_first_run(Listing *g) {
+        g->runs[0] = g->runs[--g->n_runs];
+}
+
+// One row of it: the next one may be another piece's.
+static int give_of_piece(Listing *g, ListedName *piece, size_t *left) {
+        int r = g->kind->give(piece, g->answer, MIN_OF(rows_to_give(g), count_rows(g) + 1));
+
+        spend(left, 1);
+        if (piece->n_given == listed_name_rows(piece))
+                drop_first_run(g);
+        sift_down(g, 0);
+        return r;
+}
+
 static int give_next(Listing *g, size_t *left) {
         ListedName **at = g->runs[0].at, *n = *at;
         size_t n_rows = listed_name_rows(n);
-        int r = g->kind->give(n, g->answer, rows_to_give(g));
+        int r;
 
-        spend(left, MAX_OF(n_rows, (size_t) 1));
+        if (n->whole)
+                return give_of_piece(g, n, left);
+        r = g->kind->give(n, g->answer, rows_to_give(g));
+        spend(left, MAX_OF(n_rows, (size_t) 1) + n->n_pieces);
         if (++g->runs[0].at == g->runs[0].end)
-                g->runs[0] = g->runs[--g->n_runs];
+                drop_first_run(g);
         sift_down(g, 0);
         *at = NULL;
         listed_name_free(n);

@@ -273,6 +273,7 @@ struct Unit {
         bool counted : 1, down : 1, recovering : 1; // in its budget's numbers
         bool recorded : 1;
         bool leaves : 1;        // in its node's n_to_leave
+        bool touched_itself : 1; // for lists: it was, not only where it is on some nodes (Leader.touched_hosts)
         bool rows_due : 1;      // for the stream: whatever nodes say of it is to be looked at, not only what is marked
         EventObject event;
         uint32_t *content_told; // as EventObject.told; owned

@@ -11,7 +11,10 @@
 #include "turn.h"
 #include "unit-work.h"
 
-enum { TOUCHED_ROWS = 16384 }; // that are noted one by one
+enum {
+        TOUCHED_ROWS = 16384, // that are noted one by one
+        TOUCHED_HOSTS = 2048, // likewise
+};
 
 static void touch(Leader *l, Unit *u) {
         UnitWork *w = unit_work(l, u);
@@ -33,9 +36,30 @@ static void note_row(RolloutRows *rows, uint32_t node) {
         rows->touched[rows->n++] = node;
 }
 
+// Lists of one that is on many hosts are made in pieces of some of these; of others there is no such list, or all of its rows are made.
+static void note_host(Leader *l, UnitOnNode *s) {
+        TouchedHosts *t = &l->touched_hosts;
+
+        if (!s->unit->rows || !l->listing_made) {
+                s->unit->touched_itself = true;
+                return;
+        }
+        t->all |= t->n == TOUCHED_HOSTS;
+        if (t->all)
+                return;
+        (void) oom_check(ARRAY_GROW(t->hosts, t->allocated, t->n + 1));
+        t->hosts[t->n++] = s->node->host->number;
+}
+
+void unit_marks_forget_hosts(Leader *l) {
+        l->touched_hosts.n = 0;
+        l->touched_hosts.all = false;
+}
+
 void unit_touch_itself(Leader *l, Unit *u) {
         RolloutRows *rows = rows_of(u);
 
+        u->touched_itself = true;
         if (rows)
                 rows->all = true;
         touch(l, u);
@@ -50,6 +74,7 @@ void unit_touch_on_node(Leader *l, UnitOnNode *s) {
         RolloutRows *rows = rows_of(s->unit);
 
         event_mark_unit_on_node(l, s);
+        note_host(l, s);
         if (rows)
                 note_row(rows, s->node->number);
         touch(l, s->unit);

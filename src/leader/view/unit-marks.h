@@ -9,6 +9,7 @@ void unit_touch(Leader *l, Unit *u);       // something about it was seen or cha
 // The same, where what nodes say of it is as it was; and where one node says something else, or no more.
 void unit_touch_itself(Leader *l, Unit *u);
 void unit_touch_on_node(Leader *l, UnitOnNode *s);
+void unit_marks_forget_hosts(Leader *l); // all that were touched have been pulled
 void unit_release(Leader *l, Unit *u);     // something of it may have ended, for which others wait
 void unit_mark_unused(Leader *l, Unit *u); // nobody may have a use for it any more
 bool unit_is_used(const Unit *u);

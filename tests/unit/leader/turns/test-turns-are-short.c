@@ -4,9 +4,6 @@
 // tell it, and whatever is lost, happens once, each in a process of its own that begins with the same cluster. A kind of request or
 // message without a case fails.
 //
-// What takes longer all the same stands in `exceptions`, with the most that it took in some whole checks. It must not take half as
-// much again, and once it has become short it has to go from there.
-//
 //      test-leader-turns-are-short [CASE...]
 //
 // ARGOSY_LONG: of 300,000 instances on 10,000 hosts, which takes minutes; else of a third of them on a quarter. ARGOSY_TURN_HOSTS and
@@ -37,17 +34,6 @@ enum {
                           // milliseconds does not; ARGOSY_LONG allows what is said
 };
 static const double limit_ms = 10;
-
-typedef struct Exception {
-        const char *name;
-        double ms,
-                long_ms; // on the machine that the limit was chosen on; 0: it is none in a cluster of that size
-} Exception;
-
-static const Exception exceptions[] = {
-        {"forward", 0, 28}, // all rows of one name are made at once, and all.service has one on each node
-        {"forward_and_cancel", 0, 28},
-};
 
 static bool is_long;
 
@@ -132,13 +118,6 @@ static bool measure_once(const TurnCase *c, double too_long_ms, TurnMeter *ret) 
         return measured && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static const Exception *exception_for(const char *name) {
-        for (size_t i = 0; i < ELEMENTSOF(exceptions); i++)
-                if (streq(exceptions[i].name, name))
-                        return &exceptions[i];
-        return NULL;
-}
-
 static double now_sec(void) {
         struct timespec t;
 
@@ -148,11 +127,7 @@ static double now_sec(void) {
 
 // What others do on the machine only ever makes it longer.
 static void measure(const TurnCase *c) {
-        const Exception *e = exception_for(c->name);
-        double excepted_ms = !e        ? 0
-                             : is_long ? e->long_ms
-                                       : e->ms,
-               most_ms = (excepted_ms > 0 ? excepted_ms * 1.5 : limit_ms) * (is_long ? 1 : CHECK_MARGIN), began = now_sec();
+        double most_ms = limit_ms * (is_long ? 1 : CHECK_MARGIN), began = now_sec();
         TurnMeter least = {.longest_ms = 1e9};
 
         for (unsigned i = 0; i < TRIES && least.longest_ms > most_ms; i++) {
@@ -169,9 +144,6 @@ static void measure(const TurnCase *c) {
                now_sec() - began);
         if (least.longest_ms > most_ms)
                 failed("%s: a turn took %.1f ms", c->name, least.longest_ms);
-        else if (excepted_ms > 0 && least.longest_ms < limit_ms / 2)
-                failed("%s: its longest turn took %.1f ms, it need not be an exception", c->name,
-                       least.longest_ms);
 }
 
 static bool is_chosen(const char *name, char **names) {

@@ -28,7 +28,6 @@ TEST_LINE = re.compile(r"^(ok|failed) (\d+\.\d) (\S+)$")
 PLAIN = ["-Ddebug=false"]  # a fifth of the compiler's time goes into line numbers, which only a sanitizer prints
 ASAN = ["-Db_sanitize=address,undefined"]
 TSAN = ["-Db_sanitize=thread"]
-LINKER = {"CC_LD": "mold"}  # of hundreds of test programs; a setting of meson's
 
 
 class Score:
@@ -64,7 +63,7 @@ def build(directory, options):
     if (directory / "build.ninja").exists():
         configure.append("--reconfigure")
     for command in [configure, ["ninja", "-C", directory]]:
-        done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=os.environ | LINKER)
+        done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode != 0:
             print(done.stdout[-20000:])
             print("\n0 passed, 1 failed")

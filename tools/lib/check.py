@@ -21,6 +21,7 @@ NO_SCENARIOS = ["browser.py", "lib.py", "over_http.py", "page_states.py", "users
 
 JOBS = 4  # scenarios wait more than they work: two of them use a third of two cores
 BEGIN_FIRST = {"package", "disks"}  # the longest, so that none of them is what the end waits for
+ALONE = {"attacks"}  # after all others: it takes what processors and inotify watches there are, and judges what it measures
 SCENARIO_TIMEOUT_S = 240
 LONG_TIMEOUT_S = 1200
 TEST_LINE = re.compile(r"^(ok|failed) (\d+\.\d) (\S+)$")
@@ -137,8 +138,11 @@ def run_integration(score, directory, prefix, patterns, jobs, long):
     paths = sorted(scenarios(patterns), key=lambda path: path.stem not in BEGIN_FIRST)
     heading(f"integration on real nodes{prefix and f' ({prefix[:-1]})'}: {len(paths)} scenarios, {jobs} at a time")
     with ThreadPoolExecutor(jobs) as pool:
-        for future in [pool.submit(run_scenario, score, path, directory, prefix, long) for path in paths]:
+        for future in [pool.submit(run_scenario, score, path, directory, prefix, long) for path in paths if path.stem not in ALONE]:
             future.result()
+    for path in paths:
+        if path.stem in ALONE:
+            run_scenario(score, path, directory, prefix, long)
 
 
 def parse():

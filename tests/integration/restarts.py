@@ -34,6 +34,14 @@ def test_restart_in_each_role_stops_nothing(c: Cluster):
     assert c.active("w@*") == {}, "after a restart it does not know its units any more"
 
 
+def test_restarts_in_a_row_meet_no_limit_of_systemd(c: Cluster):
+    node = c.followers()[0]
+    for _ in range(8):  # systemd's own limit is 5 in 10 s, for each unit that is restarted with it, too
+        node.run("systemctl restart argosyd")
+    assert node.run("systemctl is-active argosyd argosyd.socket argosy-helper.socket").split() == ["active"] * 3
+    c.wait_online()
+
+
 ASKS = "touch /tmp/asks; until [ -e /run/hanging/{uid} ]; do sleep 0.05; done; exec argosyctl list-nodes"
 
 

@@ -14,10 +14,9 @@ import time
 
 from access import make_users, open_everywhere, units_of_two_roles
 from over_http import ask
-from lib import Cluster, eventually, main, sanitized
+from lib import MARGIN, Cluster, eventually, main, sanitized
 
 MEMORY_KIB = 64 * 1024  # over rest, of each argosyd
-MARGIN = 1 if os.environ.get("ARGOSY_LONG") else 3  # in each check other scenarios run beside this one, and use memory and processors
 TURN_US = 10_000 * MARGIN  # of CPU
 LABEL_S = 0.1 * MARGIN     # of the 99th percentile, more than without an attack
 ATTACK_S = 6 if os.environ.get("ARGOSY_LONG") else 4

@@ -5,7 +5,7 @@
 import shutil
 from contextlib import contextmanager
 
-from lib import BUILD, QUICK, SLEEPER, Cluster, eventually, main, unsanitized
+from lib import BUILD, MARGIN, QUICK, SLEEPER, Cluster, eventually, main, unsanitized
 from users_and_containers import attach, clean_up, detach_all, prepare_container, shown, state
 
 # The private socket is there, but nobody accepts a connection, and the queue is full: whoever connects waits.
@@ -145,7 +145,7 @@ HELD_KIB = 1024  # what argosyd may keep allocated, beyond what it had; what is 
 # What it may have resident beyond that: jemalloc keeps freed pages for a second, and 15 MiB of them were seen while 0.9 MB were
 # allocated. A file of 1 GB, a line without end or an answer that somebody keeps would be far beyond it.
 PEAK_KIB = 32 * 1024
-TURN_US = 10_000
+TURN_US = 10_000 * MARGIN  # of CPU
 
 # Everything that root of a container can do to its journal, until there is a file /run/enough. There are links to what has no end,
 # and files are written over, cut, made enormous, copied and removed while journald writes them and somebody reads them.

@@ -63,6 +63,8 @@ WAITS = "while [ ! -e /root/go ]; do sleep 0.05; done"
 QUICK = ["Cluster.LeaseSec=2", "Cluster.HeartbeatSec=0.4"]
 
 # No node is lost for being slow, in scenarios in which none is to be lost.
+# By how much what is measured may be worse in each check: other scenarios run beside one, and use memory and processors.
+MARGIN = 1 if os.environ.get("ARGOSY_LONG") else 3
 PATIENT = ["Cluster.LeaseSec=60"]
 BUILD = Path(os.environ.get("ARGOSY_BUILD") or SOURCE / "build")
 EXAMPLES = SOURCE / "examples"
@@ -74,7 +76,7 @@ ACCIDENTS = (r"AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:|Ass
 POLL_S = 0.05
 PATIENCE_S = 45
 
-__all__ = ["Cluster", "Failure", "Node", "Result", "BUILD", "EXAMPLES", "KEPT", "ONE_SHOT", "PATIENT", "QUICK", "SLEEPER", "SOURCE", "WAITS", "eventually",
+__all__ = ["Cluster", "Failure", "Node", "Result", "BUILD", "EXAMPLES", "KEPT", "MARGIN", "ONE_SHOT", "PATIENT", "QUICK", "SLEEPER", "SOURCE", "WAITS", "eventually",
            "long", "main", "sanitized", "stays", "take_flag", "unsanitized"]
 
 

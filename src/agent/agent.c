@@ -363,6 +363,7 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         *a = (Agent){.loop = config->loop, .ops = *ops, .userdata = userdata, .ended = agent_free};
         list_init(&a->report);
         list_init(&a->paced);
+        list_init(&a->held_due);
         list_init(&a->probations);
         list_init(&a->loops);
         list_init(&a->batches);

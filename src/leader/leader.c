@@ -370,6 +370,9 @@ void leader_on_message(Leader *l, uint32_t host, Argosy__ToVoter *m) {
                 } else
                         session_on_attach(l, h, m->attach);
                 break;
+        case ARGOSY__TO_VOTER__MSG_ATTACH_PART:
+                session_on_attach_part(l, h, m->attach_part);
+                break;
         case ARGOSY__TO_VOTER__MSG_BEAT:
                 session_on_beat(l, h, m->beat);
                 break;

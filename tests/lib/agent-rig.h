@@ -34,13 +34,15 @@ typedef struct World {
         bool watched;           // AgentOps.leader_is_watched
         bool verifies;           // contents are looked at before they replace what runs
         bool closed, cut, attached, stopping, cleared;
-        size_t frame_max; // bytes of a message to the leader; 0: any number
         Map seen;
         Argosy__ToVoter *attach, *goodbye, *fleet_units; // the newest ones
         uint32_t beat_ms;                  // of the next Welcome; 0: 20
         uint64_t reports_us,
                 reports_gap_us; // boot time of the last message with reports; the shortest time between two
         uint32_t offers_cpu_milli; // that its next Attach says
+        unsigned n_parts; // behind the last Attach
+        size_t n_held;    // units that these name
+        bool last_part;   // nothing more follows
         unsigned n_attaches, n_beats, n_report_messages, n_node_reports;
         uint64_t last_beat, told_ms; // told_ms: of the last beat
         bool quiet;                  // it was
@@ -95,12 +97,18 @@ static inline void keep(Argosy__ToVoter **where, const Argosy__ToVoter *m) {
 static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
         if (w.cut)
                 return -ENOTCONN;
-        if (w.frame_max && argosy__to_voter__get_packed_size(m) > w.frame_max)
-                return -EMSGSIZE;
         switch (m->msg_case) {
         case ARGOSY__TO_VOTER__MSG_ATTACH:
                 keep(&w.attach, m);
                 w.n_attaches++;
+                w.n_parts = w.n_held = 0;
+                w.last_part = !m->attach->parts;
+                break;
+        case ARGOSY__TO_VOTER__MSG_ATTACH_PART:
+                assert_int_equal(m->attach_part->seq, w.attach->attach->seq);
+                w.n_parts++;
+                w.n_held += m->attach_part->n_held;
+                w.last_part = m->attach_part->last;
                 break;
         case ARGOSY__TO_VOTER__MSG_GOODBYE:
                 keep(&w.goodbye, m);

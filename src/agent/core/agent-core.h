@@ -159,6 +159,7 @@ typedef struct Agent {
 
         ListNode report;
         ListNode paced;        // units that change too often to be told about now
+        ListNode held_due;     // AgentUnit.report: units that the Attach is still to name
         ListNode loops;        // AgentLoop.node
         ListNode probations;   // AgentUnitWork.probation, in the order in which these began
         uint64_t lived_ms, lived_told_ms; // Reports.lived_ms as it is, as this leader was told; 0: nothing
@@ -188,6 +189,7 @@ typedef struct Agent {
         uint64_t attach_seq, welcomed_seq; // of the last Attach, and of the last one that was answered
         uint32_t welcome_parts;            // taken over of the answer to the last Attach, so far
         bool attach_wanted, attach_sent, attached;
+        bool attach_in_parts; // it was sent, and not all of `held_due`
         uint64_t attach_sent_us, attach_retry_us;
         unsigned n_unanswered; // Attaches that this leader has not answered, in a row
         uint32_t lease_ms, beat_ms;

@@ -118,7 +118,7 @@ typedef struct AgentUnit {
         AgentNode *node;
         AgentUnitWork *work;    // NULL: at rest
         struct AgentLoop *loop; // NULL: it was not restarted for a failure lately (agent-loops.h)
-        ListNode dirty, report; // linked while to be planned, to be reported
+        ListNode dirty, report; // linked while to be planned; to be reported: in Agent.report, .paced or .held_due
         ReportPace pace;
         AgentHeld held;
 

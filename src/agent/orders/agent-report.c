@@ -16,6 +16,7 @@
 #include "agent-report.h"
 #include "agent-down.h"
 #include "agent-unit.h"
+#include "attach.h"
 #include "clock.h"
 #include "unit-state.h"
 
@@ -230,33 +231,61 @@ void agent_report_all(Agent *a) {
 
 // ---- Attach
 
-int agent_reports_held(Agent *a, Argosy__UnitReport ***ret, size_t *ret_n) {
-        size_t n = 0, max = agent_n_units(a);
-        Argosy__UnitReport **list = calloc(max ?: 1, sizeof(*list));
-        Row *rows = calloc(max ?: 1, sizeof(*rows));
-
-        if (!list || !rows) {
-                free(list);
-                free(rows);
-                return -ENOMEM;
-        }
-        list[0] = &rows[0].report; // also when empty: agent_reports_free() finds the rows there
+// Thousands of them are told over some turns. What is marked to be reported before its part has gone is told with that, what is marked later waits for
+// the Welcome as it would anyway.
+void agent_held_begin(Agent *a) {
         agent_foreach_node (node, a)
                 agent_foreach_unit(u, node) {
-                        if (!u->has_held)
+                        if (!u->has_held || u->gone) // the leader takes nothing from that
                                 continue;
-                        fill(u, &rows[n].report, &rows[n].outcome);
-                        list[n] = &rows[n].report;
-                        n++;
+                        u->paced = false;
+                        list_unlink(&u->report);
+                        list_append(&a->held_due, &u->report);
                 }
-        *ret = list;
-        *ret_n = n;
-        return 0;
 }
 
-void agent_reports_free(Argosy__UnitReport **reports, size_t n) {
-        static_assert(offsetof(Row, report) == 0, "the first report is at the start of the rows");
+// What is not held any more is told like any other change.
+static size_t fill_held(Agent *a, Row *rows, Argosy__UnitReport **list) {
+        size_t n = 0;
 
-        free(reports[0]);
-        free(reports);
+        list_foreach_safe (l, &a->held_due) {
+                AgentUnit *u = CONTAINER_OF(l, AgentUnit, report);
+
+                if (!u->has_held || u->gone) {
+                        list_unlink(l);
+                        list_append(&a->report, l);
+                        continue;
+                }
+                if (n == ATTACH_HELD_MAX)
+                        break;
+                fill(u, &rows[n].report, &rows[n].outcome);
+                list[n] = &rows[n].report;
+                n++;
+        }
+        return n;
+}
+
+static bool is_last_held(const Agent *a, size_t n) {
+        const ListNode *l = &a->held_due;
+
+        for (; n > 0; n--)
+                l = l->next;
+        return l->next == &a->held_due;
+}
+
+int agent_held_send(Agent *a, AgentHeldSend send) {
+        size_t max = MIN_OF(agent_n_units(a), (size_t) ATTACH_HELD_MAX), n;
+        _cleanup_free_ Row *rows = calloc(max + 1, sizeof(*rows));
+        Argosy__UnitReport *list[ATTACH_HELD_MAX];
+        int r;
+
+        if (!rows)
+                return -ENOMEM;
+        n = fill_held(a, rows, list);
+        r = send(a, list, n, is_last_held(a, n));
+        if (r < 0)
+                return r;
+        for (; n > 0; n--)
+                list_unlink(a->held_due.next);
+        return 0;
 }

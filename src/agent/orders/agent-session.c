@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The session with the leader: Attach with all that is held, Welcome with all that is wanted (in parts if it
+// The session with the leader: Attach with all that is held, Welcome with all that is wanted (both in parts if it
 // is much), then beats.
 //
 // A session is begun when a leader is known and systemd's state is complete, and begun anew when the leader
@@ -63,7 +63,7 @@ static uint64_t wall_on_arrival_us(const Agent *a) {
         return clock_wall_us() + a->beat_trip_us / 2;
 }
 
-static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
+static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held, bool last) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
         _cleanup_free_ char **managers = calloc(a->n_nodes + 1, sizeof(*managers));
@@ -96,6 +96,7 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         attach.n_managers = n;
         attach.held = held;
         attach.n_held = n_held;
+        attach.parts = !last;
         attach.sent_us = a->attach_sent_us;
         attach.wall_us = wall_on_arrival_us(a);
         a->wall_told_us = (int64_t) (clock_wall_us() - clock_boot_us());
@@ -109,30 +110,35 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         return a->ops.send(&message, a->userdata);
 }
 
-// What went wrong with single units is told again with their reports, as soon as the leader has answered.
-static void drop_texts(Argosy__UnitReport **held, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                held[i]->error = (char *) protobuf_c_empty_string;
+static int send_part(Agent *a, Argosy__UnitReport **held, size_t n_held, bool last) {
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__AttachPart part = ARGOSY__TO_VOTER__ATTACH_PART__INIT;
+
+        part.seq = a->attach_seq;
+        part.held = held;
+        part.n_held = n_held;
+        part.last = last;
+        message.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH_PART;
+        message.attach_part = &part;
+        return a->ops.send(&message, a->userdata);
 }
 
-static int send_attach_that_fits(Agent *a, Argosy__UnitReport **held, size_t n_held) {
-        int r = send_attach(a, held, n_held);
-
-        if (r != -EMSGSIZE)
-                return r;
-        drop_texts(held, n_held);
-        r = send_attach(a, held, n_held);
-        if (r == -EMSGSIZE && !a->refusal_logged) {
-                log_error("This host holds %zu units: more than one message to the leader can name.",
-                          n_held);
-                a->refusal_logged = true;
+// The answer to the Attach is waited for from its last part on.
+static void send_parts(Agent *a) {
+        for (unsigned n = 0; n < AGENT_MESSAGES_PER_TURN && a->attach_in_parts; n++) {
+                if (agent_held_send(a, send_part) < 0) {
+                        a->attach_sent = a->attach_in_parts = false;
+                        a->attach_wanted = true; // at attach_retry_us, or with the next leader
+                        return;
+                }
+                a->attach_in_parts = !list_is_empty(&a->held_due);
+                a->attach_retry_us = clock_boot_us() + attach_patience_us(a);
         }
-        return r;
+        if (a->attach_in_parts)
+                drain_mark(&a->drain);
 }
 
 void agent_attach(Agent *a) {
-        Argosy__UnitReport **held;
-        size_t n_held;
         int r;
 
         agent_fence_drop(a); // what still waits there answers an older Attach, and all of it will come again
@@ -141,13 +147,13 @@ void agent_attach(Agent *a) {
         a->lived_told_ms = 0;
         a->attach_sent_us = clock_boot_us();
         a->attach_retry_us = a->attach_sent_us + attach_patience_us(a);
-        r = agent_reports_held(a, &held, &n_held);
-        if (r < 0)
-                return; // out of memory: tried again at attach_retry_us
-        r = send_attach_that_fits(a, held, n_held);
-        agent_reports_free(held, n_held);
+        agent_held_begin(a);
+        r = agent_held_send(a, send_attach);
         a->attach_sent = r >= 0;
         a->n_unanswered += r >= 0;
+        a->attach_in_parts = r >= 0 && !list_is_empty(&a->held_due);
+        if (a->attach_in_parts)
+                drain_mark(&a->drain);
         if (r >= 0)
                 agent_foreach_node (node, a)
                         node->reason_news = a->fleet.news = false;
@@ -160,6 +166,8 @@ static bool is_ready(const Agent *a) {
 }
 
 void agent_session_drain(Agent *a) {
+        if (a->attach_in_parts && !a->attach_wanted)
+                send_parts(a);
         if (!a->attach_wanted || !is_ready(a) || clock_boot_us() < a->attach_retry_us)
                 return;
         agent_attach(a);
@@ -347,7 +355,7 @@ void agent_on_leader(Agent *a, uint32_t leader, uint64_t term) {
         // Also when it is the same one: the link to it is another, and it knows of no session.
         a->leader = leader;
         a->leader_term = term;
-        a->attach_sent = false;
+        a->attach_sent = a->attach_in_parts = false;
         a->n_unanswered = 0;
         a->attach_wanted = leader != 0;
         a->attach_retry_us = 0;

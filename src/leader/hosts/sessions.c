@@ -11,12 +11,16 @@
 // A host that is lost loses its session too. When it is heard again it must attach, and that settles what
 // stays and what goes.
 //
-// Of an Attach that names thousands of units HELD_PER_TURN are taken in each turn of the loop. Until all are, the host is
-// as little in session as one that has not attached; its beats count. What is not taken, since the link broke or the
+// A host that holds much says it in parts (attach.h). Of an Attach that names thousands of units nevertheless HELD_PER_TURN are taken in each turn of the
+// loop. Until all are there and taken, the host is as little in session as one that has not attached; its beats count. What is not taken, since the link broke or the
 // host attached anew, goes to the pool: freeing it takes as long as taking it.
+//
+// An Attach forgets all that the host said before, so a host that repeats itself costs what it holds each time: more than ATTACHES_AT_ONCE wait until
+// ATTACH_EVERY_US has passed for each. What comes sooner is not taken, and an agent that is not welcomed asks again.
 #include <errno.h>
 
 #include "activators.h"
+#include "attach.h"
 #include "authorization.h"
 #include "batch-builder.h"
 #include "clock.h"
@@ -59,6 +63,8 @@
 enum {
         BARRIER_RETRY_US = 50000,
         HELD_PER_TURN = 1024, // units of an Attach, at about 1 us each
+        ATTACHES_AT_ONCE = 16,
+        ATTACH_EVERY_US = 500000,
         EXPIRED_PER_TURN = 4096, // units on nodes of hosts that are lost, at up to 0.5 us each,
         EXPIRED_HOST = 16,       // of which a host is worth so many
 };
@@ -113,7 +119,7 @@ static void forget_attach(Leader *l, Host *h) {
 
 static void end_session(Leader *l, Host *h) {
         forget_attach(l, h);
-        h->attached = h->welcoming = h->welcomed = false;
+        h->attached = h->attaching = h->welcoming = h->welcomed = false;
         list_unlink(&h->barrier_queue);
         h->opened_id = 0;
         h->reported_ms = h->lived_ms = 0;
@@ -268,7 +274,7 @@ static void acknowledge(Leader *l, Host *h, uint64_t seq) {
 // The agent counts its lease from when it sent the beat. So it is enough that we could have no successor at any
 // moment since: a successor counts from its election, which comes later.
 void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
-        if ((!h->attached && !h->attach) || h->down)
+        if ((!h->attached && !h->attach && !h->attaching) || h->down)
                 return;
         renew_lease(l, h);
         h->reported_ms = MAX_OF(h->reported_ms, beat->told_ms);
@@ -596,11 +602,41 @@ static void end_attach(Leader *l, Host *h) {
         leader_mark(l);
 }
 
+// What was said before holds no more in any case: the host awaits a Welcome.
+static bool may_attach(Leader *l, Host *h) {
+        uint64_t now = leader_now(l), from = MAX_OF(h->attaches_paid_us, now);
+
+        if (from - now > (ATTACHES_AT_ONCE - 1) * (uint64_t) ATTACH_EVERY_US) {
+                end_session(l, h);
+                leader_mark(l);
+                return false;
+        }
+        h->attaches_paid_us = from + ATTACH_EVERY_US;
+        return true;
+}
+
 void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
+        if (!may_attach(l, h))
+                return;
         begin_attach(l, h, a);
         for (size_t i = 0; i < a->n_held; i++)
                 take_held(l, h, a->held[i]);
-        end_attach(l, h);
+        h->attaching = a->parts;
+        if (!a->parts)
+                end_attach(l, h);
+        leader_mark(l);
+}
+
+void session_on_attach_part(Leader *l, Host *h, const Argosy__ToVoter__AttachPart *p) {
+        if (!h->attaching || p->seq != h->attach_seq)
+                return;
+        renew_lease(l, h);
+        for (size_t i = 0; i < MIN_OF(p->n_held, (size_t) ATTACH_HELD_MAX); i++)
+                take_held(l, h, p->held[i]);
+        h->attaching = !p->last;
+        if (p->last)
+                end_attach(l, h);
+        leader_mark(l);
 }
 
 bool session_attach_is_long(const Argosy__ToVoter__Attach *a) {
@@ -608,6 +644,10 @@ bool session_attach_is_long(const Argosy__ToVoter__Attach *a) {
 }
 
 void session_take_attach(Leader *l, Host *h, Argosy__ToVoter__Attach *a) {
+        if (!may_attach(l, h)) {
+                retire_attach(l, a);
+                return;
+        }
         begin_attach(l, h, a);
         h->attach = a;
         h->n_held_taken = 0;

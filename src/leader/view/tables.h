@@ -50,6 +50,7 @@ struct Host {
         bool recorded;    // the log knows it
         bool linked;      // its session to this voter is up
         bool attached;    // said what it holds, in this session
+        bool attaching;   // has begun to, and the rest follows in AttachParts
         bool welcoming;   // is being told what it is to hold, in parts
         ListNode *welcome_node; // Node.of_host that the walk through these is at; NULL: it is over
         bool welcomed;    // and was told all of it: from now on orders go out
@@ -61,6 +62,7 @@ struct Host {
                                    // until then
         ListNode barrier_queue; // its Attach waits: in Leader.barriers_due or .barriers_flying
         uint64_t attach_seq;
+        uint64_t attaches_paid_us; // until when the Attaches that it has sent since this leader leads would be spread out
         Argosy__ToVoter__Attach *attach; // owned; of which not all is taken yet. NULL: nothing is left
         size_t n_held_taken;             // of the units that it names; these are freed
         ListNode attach_due;             // in Leader.attaches_due, while there is one

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent-private.h"
+#include "attach.h"
 #include "clock.h"
 #include "str.h"
 #include "unit-state.h"
@@ -472,26 +473,49 @@ static void what_waits_for_the_fence_is_dropped_with_the_session_that_it_belongs
         loop_until(w.attached && answered("a.service", 5));
 }
 
-static void an_attach_that_is_too_long_says_later_what_went_wrong(void **state) {
-        Order order = {.name = "broken.service", .content = broken, .revision = 5, .start = 5};
+enum { MANY = ATTACH_HELD_MAX + 100 };
+
+static char many_names[MANY][32];
+
+static void hold_many(void) {
+        static Order orders[MANY];
+
+        for (size_t i = 0; i < MANY; i++) {
+                snprintf(many_names[i], sizeof(many_names[i]), "many%zu.service", i);
+                orders[i] = (Order){.name = many_names[i], .content = web, .revision = 5, .loaded_only = true};
+        }
+        meet_leader(NULL, 0);
+        send_orders(orders, MANY);
+        for (size_t i = 0; i < MANY; i++)
+                loop_until(answered(many_names[i], 5));
+}
+
+// Of so many no message is longer than others are.
+static void what_a_host_holds_is_told_in_parts(void **state) {
+        hold_many();
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.attach->attach->parts && w.last_part);
+        assert_int_equal(w.attach->attach->n_held, ATTACH_HELD_MAX);
+        assert_int_equal(w.n_parts, 1);
+        assert_int_equal(w.n_held, MANY - ATTACH_HELD_MAX);
+        assert_true(list_is_empty(&w.agent->held_due));
+        assert_true(list_is_empty(&w.agent->report)); // all that was to be said of them is
+}
+
+static void a_part_that_finds_no_link_has_the_host_attach_anew(void **state) {
         unsigned attaches;
 
-        meet_leader(NULL, 0);
-        send_order(order);
-        loop_until(answered("broken.service", 5));
-        assert_string_not_equal(report_of("broken.service")->error, "");
+        hold_many();
         attaches = w.n_attaches;
         agent_on_leader(w.agent, 1, ++w.term);
-        loop_until(w.n_attaches == attaches + 1);
-        w.frame_max = argosy__to_voter__get_packed_size(w.attach) - 1;
+        loop_until(w.n_attaches > attaches);
+        assert_false(w.last_part);
+        w.cut = true;
+        loop_until(w.agent->attach_wanted);
+        w.cut = false;
         agent_on_leader(w.agent, 1, ++w.term);
-        loop_until(w.n_attaches == attaches + 2);
-        assert_int_equal(w.attach->attach->n_held, 1);
-        assert_string_equal(w.attach->attach->held[0]->error, "");
-        w.frame_max = 0;
-        note_report(w.attach->attach->held[0]);
-        send_welcome(&order, 1, 60000);
-        loop_until(*report_of("broken.service")->error);
+        loop_until(w.n_attaches > attaches + 1 && w.last_part);
+        assert_int_equal(w.n_held, MANY - ATTACH_HELD_MAX);
 }
 
 static size_t count_reports_due(void) {
@@ -688,7 +712,8 @@ int main(void) {
                 WORLD_TEST(a_welcome_in_parts_removes_only_when_all_have_come),
                 WORLD_TEST(a_welcome_without_all_its_parts_removes_nothing),
                 WORLD_TEST(what_waits_for_the_fence_is_dropped_with_the_session_that_it_belongs_to),
-                WORLD_TEST(an_attach_that_is_too_long_says_later_what_went_wrong),
+                WORLD_TEST(what_a_host_holds_is_told_in_parts),
+                WORLD_TEST(a_part_that_finds_no_link_has_the_host_attach_anew),
                 WORLD_TEST(thousands_of_orders_and_of_reports_are_taken_in_turns),
                 WORLD_TEST(an_older_fence_orders_nothing),
                 WORLD_TEST(the_fence_is_on_the_disk_before_anything_is_done),

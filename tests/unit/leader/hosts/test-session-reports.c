@@ -129,6 +129,84 @@ static void a_long_attach_ends_with_its_link_and_with_the_next_one(void **state)
         session_take_attach(t.leader, tables_host(&t, 2), long_attach(2, names)); // and with the leader
 }
 
+// ---- an Attach in parts
+
+static void attach_in_parts(uint32_t host) {
+        Argosy__ToVoter__Attach a = attach_of(host);
+
+        a.parts = true;
+        attach_with(host, a);
+}
+
+static void part(uint32_t host, uint64_t seq, const char *name, bool last) {
+        Argosy__ToVoter__AttachPart p = ARGOSY__TO_VOTER__ATTACH_PART__INIT;
+        Argosy__UnitReport report = tables_report(&t, name, host), *held = &report;
+
+        p.seq = seq;
+        p.held = &held;
+        p.n_held = 1;
+        p.last = last;
+        session_on_attach_part(t.leader, tables_host(&t, host), &p);
+}
+
+static void a_host_is_in_session_when_its_last_part_is_here(void **state) {
+        Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
+        const Host *h = tables_host(&t, 2);
+
+        put("a.service", 2);
+        put("b.service", 2);
+        attach_in_parts(2);
+        assert_false(h->attached);
+        assert_true(list_is_empty(&t.leader->barriers_due));
+        part(2, last_seq - 1, "a.service", true); // of the Attach before
+        assert_null(tables_unit_on_node(&t, "a.service", 2));
+        part(2, last_seq, "a.service", false);
+        assert_false(h->attached);
+        t.now_us += TABLES_LEASE_MS / 4 * USEC_PER_MSEC;
+        beat.seq = 1;
+        session_on_beat(t.leader, tables_host(&t, 2), &beat);
+        assert_int_equal(h->lease.renewed_us, t.now_us);
+        part(2, last_seq, "b.service", true);
+        assert_true(h->attached);
+        assert_false(list_is_empty(&t.leader->barriers_due));
+        assert_true(unit_on_node_is_reported(tables_unit_on_node(&t, "a.service", 2)));
+        assert_true(unit_on_node_is_reported(tables_unit_on_node(&t, "b.service", 2)));
+        part(2, last_seq, "c.service", true); // nothing is awaited any more
+        assert_null(tables_unit_on_node(&t, "c.service", 2));
+}
+
+static void parts_end_with_their_link(void **state) {
+        put("a.service", 2);
+        attach_in_parts(2);
+        session_on_link_lost(t.leader, tables_host(&t, 2));
+        part(2, last_seq, "a.service", true);
+        assert_false(tables_host(&t, 2)->attached);
+        assert_null(tables_unit_on_node(&t, "a.service", 2));
+}
+
+// Each time all that it holds is forgotten and learned anew.
+static void a_host_that_attaches_again_and_again_has_to_wait(void **state) {
+        const Host *h = tables_host(&t, 2);
+        unsigned n = 0;
+
+        for (; n < 100; n++) {
+                attach(2);
+                if (!h->attached)
+                        break;
+        }
+        assert_int_equal(n, 16);
+        t.now_us += 500 * USEC_PER_MSEC;
+        attach(2);
+        assert_true(h->attached);
+        attach_in_parts(2);
+        part(2, last_seq, "a.service", true);
+        assert_false(h->attached);
+        t.now_us += 60 * USEC_PER_SEC;
+        for (n = 0; n < 16; n++)
+                attach(2);
+        assert_true(h->attached);
+}
+
 static void a_report_about_what_is_not_the_hosts_is_not_taken(void **state) {
         put("web.service", 2);
         attach(2);
@@ -345,6 +423,9 @@ int main(void) {
                 TEST(what_a_host_says_after_a_long_attach_comes_after_it),
                 TEST(beats_count_while_what_a_host_holds_is_taken),
                 TEST(a_long_attach_ends_with_its_link_and_with_the_next_one),
+                TEST(a_host_is_in_session_when_its_last_part_is_here),
+                TEST(parts_end_with_their_link),
+                TEST(a_host_that_attaches_again_and_again_has_to_wait),
                 TEST(a_report_about_what_is_not_the_hosts_is_not_taken),
                 TEST(what_a_host_says_of_itself_becomes_a_wish_for_its_record),
                 TEST(managers_that_came_get_numbers_and_those_that_went_lose_theirs),

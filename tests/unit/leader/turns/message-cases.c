@@ -3,6 +3,7 @@
 // What hosts of a large cluster say, and what happens when they, or the leader, are lost.
 #include "turn-cases.h"
 
+#include "attach.h"
 #include "batch.h"
 #include "clock.h"
 #include "large-cluster.h"
@@ -41,6 +42,30 @@ static void attach_with_thousands(void) {
         }
         rig_host(&large.rig, HOST)->attached = false;
         large_cluster_turns(UINT_MAX);
+}
+
+// As many units in one part as there may be, none of which it was to hold.
+static void attach_in_parts(void) {
+        RigHost *h = rig_host(&large.rig, HOST);
+        Argosy__ToVoter__Attach a = ARGOSY__TO_VOTER__ATTACH__INIT;
+        Argosy__ToVoter__AttachPart p = ARGOSY__TO_VOTER__ATTACH_PART__INIT;
+        static Argosy__UnitReport reports[ATTACH_HELD_MAX], *held[ATTACH_HELD_MAX];
+
+        h->virtual.welcomed = false;
+        a.seq = p.seq = ++h->virtual.seq;
+        a.parts = true;
+        send_message(HOST, ARGOSY__TO_VOTER__MSG_ATTACH, &a);
+        for (size_t i = 0; i < ATTACH_HELD_MAX; i++) {
+                argosy__unit_report__init(&reports[i]);
+                reports[i].node = HOST;
+                reports[i].name = large.fresh[i];
+                reports[i].active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+                held[i] = &reports[i];
+        }
+        p.held = held;
+        p.n_held = ATTACH_HELD_MAX;
+        p.last = true;
+        send_message(HOST, ARGOSY__TO_VOTER__MSG_ATTACH_PART, &p);
 }
 
 static void hello(void) {
@@ -429,6 +454,7 @@ const TurnCase message_cases[] = {
         MESSAGE(HELLO, hello),
         MESSAGE(ATTACH, attach_anew),
         MESSAGE(ATTACH, attach_with_thousands),
+        MESSAGE(ATTACH_PART, attach_in_parts),
         MESSAGE(BEAT, beat),
         MESSAGE(GOODBYE, goodbye),
         MESSAGE(GOODBYE, goodbye_and_nothing_is_known),

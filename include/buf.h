@@ -18,6 +18,8 @@ void buf_done(Buf *b);
 void buf_wipe(Buf *b);
 // Room for `more` bytes behind len; returns where they go or NULL (out of memory). Does not change len.
 uint8_t *buf_reserve(Buf *b, size_t more);
+// Room for `size` bytes in all, exactly so many if there is less. False: out of memory.
+bool buf_fit(Buf *b, size_t size);
 int buf_append(Buf *b, const void *data, size_t len);
 int buf_printf(Buf *b, const char *format, ...) _printf_(2, 3);
 // Appends `text`, broken at blanks so that no line has more than `width` columns; one word that is longer gets

@@ -27,6 +27,9 @@ enum {
 // Appends one frame. -ENOMEM, -EMSGSIZE beyond `max`.
 int frame_append(Buf *out, const ProtobufCMessage *message, size_t max);
 
+// The same into an empty buffer that has room for it and no more, for what is long.
+int frame_pack(const ProtobufCMessage *message, size_t max, Buf *ret);
+
 // Looks at the front of `data`. Returns 1 and the payload's place when a whole frame is there (the frame is
 // FRAME_HEADER_SIZE + *ret_len bytes long), 0 when more bytes are needed, -EMSGSIZE when the announced
 // length is over `max`.

@@ -31,6 +31,7 @@ enum {
         MESH_VOTERS_MAX = 64,     // to dial at a time
         MESH_REDIAL_MIN_MS = 100, // first delay; doubles with each failure
         MESH_REDIAL_MAX_MS = 2000,
+        MESH_MESSAGE_COST_MAX = 48 * 1024 * 1024, // bytes of memory that a host's message may take; what holds more is told in parts
 };
 
 typedef struct MeshLinkInfo { // to a voter; pointers are valid until the loop runs on
@@ -62,6 +63,8 @@ typedef struct MeshOps {
         void (*voters_announced)(Argosy__Voter *const *voters, size_t n, void *userdata);
         // A host has taken all that was queued for it, after mesh_host_is_full() was true.
         void (*host_drained)(uint32_t host, void *userdata);
+        // The leader's link has taken all that was queued for it, after mesh_leader_is_full() was true. May be NULL.
+        void (*leader_drained)(void *userdata);
         // A link to or from a host failed or was refused. Told once until the link was up again or the
         // reason changes. `why` is for people.
         void (*link_failed)(uint32_t host, const char *why, void *userdata);
@@ -142,6 +145,10 @@ uint32_t mesh_leader(const Mesh *m);
 // The message is packed at once and not kept. -ENOTCONN: no link. -ENOBUFS: the peer was cut. -EMSGSIZE,
 // -ENOMEM: not sent.
 int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message);
+// One that was packed (frame_pack()), for the leader elsewhere. It is the mesh's from then on if the result is 0.
+int mesh_to_leader_frame(Mesh *m, Buf *frame);
+// As mesh_host_is_full(). What comes then is MeshOps.leader_drained, or another leader.
+bool mesh_leader_is_full(const Mesh *m);
 int mesh_to_host(Mesh *m, uint32_t host, const Argosy__ToHost *message);
 // More than STREAM_LOW_WATER is queued for the host: who has much to say goes on at host_drained().
 bool mesh_host_is_full(const Mesh *m, uint32_t host);

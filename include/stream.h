@@ -3,7 +3,8 @@
 
 // A byte stream to a peer over the loop: TCP with TLS 1.3 between hosts, or a plain unix socket. It buffers,
 // never blocks, and knows nothing about what it carries. Frames are cut by stream_set_frames(), and made messages of by
-// stream_set_messages(), in the pool if they are long; raw bytes are delivered otherwise.
+// stream_set_messages(), in the pool if they are long, and as many in a turn of the loop as leave time for the rest of it (stream-share.c); raw
+// bytes are delivered otherwise.
 //
 // Life: dialled by stream_dial() or made by a Listener -> `ops->opened` (TLS handshake done, peer judged) ->
 // `ops->message`, `ops->frame` or `ops->data` any number of times -> exactly one `ops->closed`. After `closed` returns the
@@ -27,6 +28,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
+#include "buf.h"
 #include "hash.h"
 
 typedef struct Stream Stream;
@@ -100,6 +102,8 @@ void stream_set_owner(Stream *s, const StreamOps *ops, void *userdata);
 void stream_set_frames(Stream *s, size_t max);
 // Likewise, and each is a message of that kind; one that is none closes the stream with -EBADMSG.
 void stream_set_messages(Stream *s, const ProtobufCMessageDescriptor *kind, size_t max);
+// A message of a member that takes more memory than that when it is unpacked closes the stream with -EBADMSG, and is not unpacked.
+void stream_set_cost_max(Stream *s, size_t bytes);
 // A frame that has begun comes whole in so many milliseconds, or the stream is closed with -ETIMEDOUT. Uses the deadline below.
 void stream_set_frame_deadline(Stream *s, unsigned ms);
 // Who sends: a long frame of his waits for those of others while another one of his is being unpacked (PoolWork.of). A message that takes no more
@@ -127,6 +131,8 @@ const char *stream_error_text(const Stream *s);
 // STREAM_QUEUE_MAX (the stream is being closed), -ENOTCONN if closing, -EMSGSIZE beyond FRAME_MAX and
 // -ENOMEM (nothing queued). The message is not kept.
 int stream_send(Stream *s, const ProtobufCMessage *message);
+// A frame that somebody has packed (frame_pack()), however long: its bytes are the stream's from then on, and `frame` is empty, if the result is 0.
+int stream_send_frame(Stream *s, Buf *frame);
 int stream_write(Stream *s, const void *data, size_t len);
 size_t stream_queued(const Stream *s);
 // Stops and restarts the delivery of frames and bytes, and the reading (back-pressure). While paused the end

@@ -43,6 +43,19 @@ uint8_t *buf_reserve(Buf *b, size_t more) {
         return b->data + b->len;
 }
 
+bool buf_fit(Buf *b, size_t size) {
+        uint8_t *p;
+
+        if (size <= b->allocated)
+                return true;
+        p = realloc(b->data, size);
+        if (!p)
+                return false;
+        b->data = p;
+        b->allocated = size;
+        return true;
+}
+
 int buf_append(Buf *b, const void *data, size_t len) {
         uint8_t *p = buf_reserve(b, len);
 

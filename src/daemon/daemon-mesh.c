@@ -112,6 +112,13 @@ static void on_host_drained(uint32_t host, void *userdata) {
                 leader_on_host_drained(d->leader);
 }
 
+static void on_leader_drained(void *userdata) {
+        Daemon *d = userdata;
+
+        if (!is_ending(d))
+                router_on_leader_drained(d->router);
+}
+
 static void on_voters_announced(Argosy__Voter *const *voters, size_t n, void *userdata) {
         Daemon *d = userdata;
         _cleanup_free_ MeshPeer *peers = NULL;
@@ -164,6 +171,7 @@ static const MeshOps mesh_ops = {
         .host_link = on_host_link,
         .voters_announced = on_voters_announced,
         .host_drained = on_host_drained,
+        .leader_drained = on_leader_drained,
         .link_failed = on_link_failed,
         .removed = on_removed,
         .links_changed = on_links_changed,

@@ -86,6 +86,13 @@ static void on_message(Link *l, const Argosy__ToHost *message, void *userdata) {
                 m->ops->to_host(message, m->userdata);
 }
 
+static void on_drained(Link *l, void *userdata) {
+        Mesh *m = userdata;
+
+        if (m->leader_link == l && m->ops->leader_drained)
+                m->ops->leader_drained(m->userdata);
+}
+
 static void on_down(Link *l, void *userdata) {
         Mesh *m = userdata;
 
@@ -113,6 +120,7 @@ static void on_closed(Link *l, void *userdata) {
 static const LinkOps link_ops = {.up = on_up,
                                  .announced = on_announced,
                                  .message = on_message,
+                                 .drained = on_drained,
                                  .down = on_down,
                                  .failed = on_failed,
                                  .pending = on_pending,

@@ -147,6 +147,14 @@ int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
         return m->leader_link ? link_send(m->leader_link, &message->base) : -ENOTCONN;
 }
 
+int mesh_to_leader_frame(Mesh *m, Buf *frame) {
+        return m->closing || !m->leader_link ? -ENOTCONN : link_send_frame(m->leader_link, frame);
+}
+
+bool mesh_leader_is_full(const Mesh *m) {
+        return m->leader_link && m->leader_link->up && stream_queued(m->leader_link->stream) > STREAM_LOW_WATER;
+}
+
 int mesh_to_host(Mesh *m, uint32_t host, const Argosy__ToHost *message) {
         Session *s;
 

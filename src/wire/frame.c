@@ -9,21 +9,36 @@
 
 #include "frame.h"
 
-int frame_append(Buf *out, const ProtobufCMessage *message, size_t max) {
-        size_t len = protobuf_c_message_get_packed_size(message);
-        uint8_t *p;
+static void append(Buf *out, const ProtobufCMessage *message, size_t len) {
+        uint8_t *p = out->data + out->len;
 
-        if (len > max)
-                return -EMSGSIZE;
-        p = buf_reserve(out, FRAME_HEADER_SIZE + len);
-        if (!p)
-                return -ENOMEM;
         p[0] = (uint8_t) (len >> 24);
         p[1] = (uint8_t) (len >> 16);
         p[2] = (uint8_t) (len >> 8);
         p[3] = (uint8_t) len;
         protobuf_c_message_pack(message, p + FRAME_HEADER_SIZE);
         out->len += FRAME_HEADER_SIZE + len;
+}
+
+int frame_append(Buf *out, const ProtobufCMessage *message, size_t max) {
+        size_t len = protobuf_c_message_get_packed_size(message);
+
+        if (len > max)
+                return -EMSGSIZE;
+        if (!buf_reserve(out, FRAME_HEADER_SIZE + len))
+                return -ENOMEM;
+        append(out, message, len);
+        return 0;
+}
+
+int frame_pack(const ProtobufCMessage *message, size_t max, Buf *ret) {
+        size_t len = protobuf_c_message_get_packed_size(message);
+
+        if (len > max)
+                return -EMSGSIZE;
+        if (!buf_fit(ret, FRAME_HEADER_SIZE + len))
+                return -ENOMEM;
+        append(ret, message, len);
         return 0;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What stream.c (life, reading), stream-lookup.c (names), stream-unpack.c (messages), stream-write.c (the queue) and
-// stream-tls.c (handshake and records) know of each other, and what the listener needs.
+// What stream.c (life, reading), stream-lookup.c (names), stream-share.c (how much in a turn), stream-unpack.c (messages), stream-write.c (the
+// queue) and stream-tls.c (handshake and records) know of each other, and what the listener needs.
 //
 //   bytes in:  kernel -> wire_in (TLS only) -> plain_in -> message(), frame() or data()
 //   bytes out: stream_send() -> queue -> wire_out (TLS only) -> flight -> kernel
@@ -10,6 +10,7 @@
 // Buffers are freed whenever they are empty: an idle stream holds none.
 
 #include "buf.h"
+#include "list.h"
 #include "stream.h"
 #include "time-limit.h"
 #include "tls-context.h"
@@ -20,6 +21,10 @@ enum {
         STREAM_WRITE_CHUNK = 256 * 1024, // encrypted at a time: bounds both memory and the time of one turn
         STREAM_UNPACK_MAX = 128 * 1024,  // of a frame in the loop
         STREAM_UNPACK_COST = 512 * 1024, // and of what its message takes: a millisecond, if it is made of small things
+        STREAM_UNCOUNTED = 4 * 1024,     // of a member's frame, of which nothing can be made that takes more than that
+        STREAM_MEMBERS_US = 2000,        // of a turn, for what all members say together (stream-share.c)
+        STREAM_SHORT_FRAME = 512,        // beside that: the first short ones of each stream
+        STREAM_SHORT_FRAMES = 4,
         // Of guests (StreamOps.unpacks), of whom many may come at once, each with the worst that there is: of a frame, and frames in one turn.
         STREAM_GUEST_UNPACK_MAX = 16 * 1024,
         STREAM_GUEST_FRAMES = 16,
@@ -80,11 +85,15 @@ struct Stream {
         size_t frame_max;
         unsigned frame_ms;  // a frame that has begun is whole by then; 0: whenever it likes
         bool awaits_rest;   // one has begun, and the limit runs for it
-        unsigned n_given;   // frames of a guest since the drain ran
+        unsigned n_given;   // frames of a guest since the drain ran; of a member at `given_ms`
+        uint64_t given_ms;  // the loop's time
         bool had_its_turn;  // it has read as much as it may in this turn, and reads on in the next
+        ListNode line;      // of members that do
         size_t held;        // as `holds` was told last
         const void *sender;
         size_t untold;
+        size_t cost_max;    // of a member's message; 0: whatever it takes
+        bool gave_long;     // the pool may still be freeing the message before
         const ProtobufCMessageDescriptor *message_kind; // NULL: frames are given as they are
         StreamUnpack *unpack; // of a long one, until its owner has it; nothing is read and nothing given meanwhile
         Buf wire_in; // the first wire_in_done bytes were pulled
@@ -92,6 +101,9 @@ struct Stream {
         Buf plain_in;
         Buf queue; // plain; the first queue_done bytes are gone
         size_t queue_done;
+        bool queue_is_frame; // that was packed elsewhere: nothing is appended to it
+        ListNode behind;     // StreamChunk: what comes behind the queue
+        size_t n_behind;     // bytes
         Buf wire_out;
         Buf flight; // on its way, libuv may hold a pointer into it; the first flight_done bytes are gone
         size_t flight_done;
@@ -129,7 +141,23 @@ void stream_connect(Stream *s, const struct sockaddr *where);
 void stream_lookup(Stream *s, const char *name);
 void stream_lookup_forget(Stream *s); // nothing comes back any more
 
+// stream-share.c
+// Around what is given and read, for the time that it takes.
+void stream_share_begin(Stream *s);
+// Whether this turn has room for what has been unpacked, or stands at `done` of plain_in.
+bool stream_may_give(const Stream *s, size_t done);
+void stream_count_given(Stream *s);
+// Whether it has room for one more read of STREAM_READ_SIZE.
+bool stream_may_read_on(Stream *s);
+// It goes on in the next turn, or when its turn comes in the line: its drain is marked then.
+void stream_share_wait(Stream *s);
+void stream_share_leave(Stream *s); // the line, perhaps
+// Who else goes on in this turn. NULL: nobody. For the end of a drain.
+Stream *stream_share_next(const Stream *s);
+
 // stream-unpack.c
+// Whether the pool is to unpack it.
+bool stream_unpack_is_long(const Stream *s, const uint8_t *payload, size_t len);
 // One frame's payload that is short, to the owner as a message. Negative errno: the stream is to end.
 int stream_unpack(Stream *s, const uint8_t *payload, size_t len);
 // Tells the owner what a short one is going to take. *ret_cost: that. Negative errno: the stream is to end.
@@ -137,9 +165,6 @@ int stream_unpack_count(Stream *s, const uint8_t *payload, size_t len, size_t *r
 // The frame at `at` of plain_in, with so long a payload, which is gone from there with what stood before it: the pool's, until
 // stream_go_on(). `counted`: its owner has been told. -ENOMEM: nothing has happened.
 int stream_unpack_later(Stream *s, size_t at, size_t len, bool counted);
-static inline size_t stream_unpack_max(const Stream *s) {
-        return s->ops->unpacks ? STREAM_GUEST_UNPACK_MAX : STREAM_UNPACK_MAX;
-}
 size_t stream_unpack_held(const Stream *s); // bytes of the frame
 bool stream_unpack_is_done(const Stream *s);
 // What is done, to the owner. Like stream_unpack().
@@ -148,6 +173,7 @@ void stream_unpack_forget(Stream *s); // nothing comes back any more
 
 // stream-write.c
 void stream_flush(Stream *s);
+void stream_queue_init(Stream *s);
 bool stream_has_output(const Stream *s);
 // What has not been made into records or handed to the kernel.
 void stream_drop_queue(Stream *s);

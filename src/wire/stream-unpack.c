@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// From a frame to a message. A short one is unpacked where it lies. One of more than stream_unpack_max() bytes, or that becomes more than
+// From a frame to a message. A short one is unpacked where it lies. One of more than STREAM_UNPACK_MAX bytes, or that becomes more than
 // STREAM_UNPACK_COST, would hold the loop for milliseconds, so the pool unpacks it: the stream gives its buffer away as it is, without a copy, reads
 // nothing meanwhile, and goes on behind the message when that has come to its owner. So messages come in their order, and
 // whoever sends long ones delays himself. The pool also frees what of a long one nobody took.
 //
 //      frame -> [counted] -> ops->unpacks() -> unpacked -> ops->message() -> freed
 //
-// Streams whose owner counts (StreamOps.unpacks) are those of guests, and the others are members' (PoolShare). A
+// Streams whose owner counts (StreamOps.unpacks) are those of guests, and the others are members' (PoolShare). What a member's message may take has a
+// limit (stream_set_cost_max()), and the next long one is not unpacked before the one before is freed, as far as nobody has taken of it. A
 // thread cannot be called back, so a stream that is closed meanwhile is there, and with its owner the account of what is worked on, until
 // the pool lets go of that; what stands in line still is passed over.
 //
@@ -30,6 +31,7 @@ struct StreamUnpack {
         const ProtobufCMessageDescriptor *kind;
         size_t cost;               // SIZE_MAX: it is no message
         size_t untold;
+        size_t most;               // that it may take; 0: whatever it does
         ProtobufCMessage *message; // as soon as `done`; NULL: it is none
         int error;                 // the owner's
         bool done;
@@ -47,7 +49,8 @@ static PoolShare share_of(const Stream *s) {
 }
 
 static void unpack(StreamUnpack *u) {
-        u->message = frame_unpack(u->kind, u->payload, u->len);
+        if (u->most == 0 || frame_cost(u->kind, u->payload, u->len, u->most) != SIZE_MAX)
+                u->message = frame_unpack(u->kind, u->payload, u->len);
         buf_done(&u->frame);
 }
 
@@ -94,6 +97,17 @@ static void on_counted(PoolWork *w) {
                 on_unpacked(w);
 }
 
+static void on_released(PoolWork *w) {
+        pool_add(w->loop, w, POOL_CLUSTER, run_unpack, on_unpacked);
+}
+
+bool stream_unpack_is_long(const Stream *s, const uint8_t *payload, size_t len) {
+        if (s->ops->unpacks)
+                return len > STREAM_GUEST_UNPACK_MAX;
+        return len > STREAM_UNPACK_MAX ||
+               (len > STREAM_UNCOUNTED && frame_cost(s->message_kind, payload, len, STREAM_UNPACK_COST) == SIZE_MAX);
+}
+
 int stream_unpack_later(Stream *s, size_t at, size_t len, bool counted) {
         size_t end = at + FRAME_HEADER_SIZE + len;
         _cleanup_buf_ Buf rest = {};
@@ -110,6 +124,7 @@ int stream_unpack_later(Stream *s, size_t at, size_t len, bool counted) {
         u->payload = u->frame.data + at + FRAME_HEADER_SIZE;
         u->len = len;
         u->untold = s->untold;
+        u->most = s->cost_max;
         u->work.of = s->sender;
         s->plain_in = rest;
         rest = (Buf){};
@@ -117,6 +132,8 @@ int stream_unpack_later(Stream *s, size_t at, size_t len, bool counted) {
         s->n_handles++;
         if (s->ops->unpacks && !counted)
                 pool_add(s->handle.loop, &u->work, share_of(s), run_count, on_counted);
+        else if (s->gave_long && !s->ops->unpacks)
+                pool_after_releases(s->handle.loop, &u->work, on_released);
         else
                 pool_add(s->handle.loop, &u->work, share_of(s), run_unpack, on_unpacked);
         return 0;
@@ -154,6 +171,7 @@ int stream_unpack_take(Stream *s) {
         int r;
 
         s->unpack = NULL;
+        s->gave_long = true;
         r = u->error < 0 ? u->error : give(s, u->message);
         unpack_free(u);
         return r;

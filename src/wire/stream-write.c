@@ -2,7 +2,7 @@
 //
 // The way out. What is queued in one turn of the loop leaves together: first as much as the kernel takes at
 // once, the rest by one uv_write() at a time. TLS records are made a chunk at a time and only when the chunk
-// before is gone, so that a slow peer costs the plain bytes and no more.
+// before is gone, so that a slow peer costs the plain bytes and no more. A frame that was packed elsewhere is a piece of its own: it is never copied.
 //
 // When writing fails, the reason is often still on its way to us (an alert, a last frame, then the reset):
 // reading goes on for at most STREAM_FLUSH_MS before the stream fails with the write's error.
@@ -13,8 +13,19 @@
 
 enum { QUEUE_COMPACT = 1024 * 1024 }; // written bytes kept at the front of the queue, at least
 
+// A frame that was packed elsewhere, or what was sent behind one.
+typedef struct StreamChunk {
+        ListNode link; // in Stream.behind
+        Buf bytes;
+        bool is_frame;
+} StreamChunk;
+
+void stream_queue_init(Stream *s) {
+        list_init(&s->behind);
+}
+
 size_t stream_queued(const Stream *s) {
-        return s->queue.len - s->queue_done + s->wire_out.len + s->flight.len - s->flight_done;
+        return s->queue.len - s->queue_done + s->n_behind + s->wire_out.len + s->flight.len - s->flight_done;
 }
 
 bool stream_has_output(const Stream *s) {
@@ -24,6 +35,53 @@ bool stream_has_output(const Stream *s) {
 void stream_drop_queue(Stream *s) {
         buf_done(&s->queue);
         s->queue_done = 0;
+        s->queue_is_frame = false;
+        list_foreach_safe (n, &s->behind) {
+                StreamChunk *c = CONTAINER_OF(n, StreamChunk, link);
+
+                list_unlink(n);
+                buf_done(&c->bytes);
+                free(c);
+        }
+        s->n_behind = 0;
+}
+
+// The queue is empty: what stands behind it is the queue.
+static void next_chunk(Stream *s) {
+        s->queue_done = 0;
+        s->queue_is_frame = false;
+        while (s->queue.len == 0 && !list_is_empty(&s->behind)) { // one is empty if something too long was to be appended
+                StreamChunk *c = CONTAINER_OF(s->behind.next, StreamChunk, link);
+
+                list_unlink(&c->link);
+                buf_done(&s->queue);
+                s->queue = c->bytes;
+                s->queue_is_frame = c->is_frame;
+                s->n_behind -= c->bytes.len;
+                free(c);
+        }
+}
+
+// NULL: out of memory.
+static StreamChunk *add_chunk(Stream *s, bool is_frame) {
+        StreamChunk *c = calloc(1, sizeof(*c));
+
+        if (!c)
+                return NULL;
+        c->is_frame = is_frame;
+        list_append(&s->behind, &c->link);
+        return c;
+}
+
+// Where something may be appended. NULL: out of memory.
+static Buf *queue_end(Stream *s) {
+        StreamChunk *last = list_is_empty(&s->behind) ? NULL : CONTAINER_OF(s->behind.prev, StreamChunk, link);
+
+        if (!last && !s->queue_is_frame)
+                return &s->queue;
+        if (!last || last->is_frame)
+                last = add_chunk(s, false);
+        return last ? &last->bytes : NULL;
 }
 
 static void on_write_timeout(void *userdata) {
@@ -49,12 +107,14 @@ static void fail_write(Stream *s, int error) {
 
 // Bytes at the front of the queue are gone: gives memory back without moving the rest each time.
 static void trim_queue(Stream *s) {
-        if (s->queue_done == s->queue.len)
+        if (s->queue_done == s->queue.len) {
                 buf_done(&s->queue);
-        else if (s->queue_done < QUEUE_COMPACT || s->queue_done < s->queue.len / 2)
+                next_chunk(s);
                 return;
-        else
-                buf_consume(&s->queue, s->queue_done);
+        }
+        if (s->queue_is_frame || s->queue_done < QUEUE_COMPACT || s->queue_done < s->queue.len / 2)
+                return;
+        buf_consume(&s->queue, s->queue_done);
         s->queue_done = 0;
 }
 
@@ -76,7 +136,7 @@ static int fill_flight(Stream *s) {
                 s->flight = s->queue;
                 s->flight_done = s->queue_done;
                 s->queue = (Buf){};
-                s->queue_done = 0;
+                next_chunk(s);
         }
         return 0;
 }
@@ -169,28 +229,66 @@ static void queued_more(Stream *s) {
         drain_mark(&s->drain);
 }
 
+// `to` has grown from that.
+static void note_appended(Stream *s, const Buf *to, size_t before) {
+        if (to != &s->queue)
+                s->n_behind += to->len - before;
+        queued_more(s);
+}
+
 int stream_send(Stream *s, const ProtobufCMessage *message) {
+        Buf *to;
+        size_t before;
         int r;
 
         r = may_queue(s, 0);
         if (r < 0)
                 return r;
-        r = frame_append(&s->queue, message, FRAME_MAX);
+        to = queue_end(s);
+        if (!to)
+                return -ENOMEM;
+        before = to->len;
+        r = frame_append(to, message, FRAME_MAX);
         if (r < 0)
                 return r;
-        queued_more(s);
+        note_appended(s, to, before);
         return may_queue(s, 0);
 }
 
+int stream_send_frame(Stream *s, Buf *frame) {
+        StreamChunk *c;
+        int r;
+
+        r = may_queue(s, frame->len);
+        if (r < 0)
+                return r;
+        c = add_chunk(s, true);
+        if (!c)
+                return -ENOMEM;
+        c->bytes = *frame;
+        *frame = (Buf){};
+        s->n_behind += c->bytes.len;
+        if (s->queue.len == 0)
+                next_chunk(s);
+        queued_more(s);
+        return 0;
+}
+
 int stream_write(Stream *s, const void *data, size_t len) {
+        Buf *to;
+        size_t before;
         int r;
 
         r = may_queue(s, len);
         if (r < 0)
                 return r;
-        r = buf_append(&s->queue, data, len);
+        to = queue_end(s);
+        if (!to)
+                return -ENOMEM;
+        before = to->len;
+        r = buf_append(to, data, len);
         if (r < 0)
                 return r;
-        queued_more(s);
+        note_appended(s, to, before);
         return 0;
 }

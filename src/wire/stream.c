@@ -38,7 +38,7 @@ void stream_release(Stream *s) {
         tls_session_free(s->tls);
         buf_done(&s->wire_in);
         buf_done(&s->plain_in);
-        buf_done(&s->queue);
+        stream_drop_queue(s);
         buf_done(&s->wire_out);
         buf_done(&s->flight);
         free(s);
@@ -62,6 +62,7 @@ static void destroy(Stream *s) {
         if (s->state == STREAM_CLOSED)
                 return;
         s->state = STREAM_CLOSED;
+        stream_share_leave(s);
         stream_lookup_forget(s);
         stream_unpack_forget(s);
         uv_close(&s->handle, on_handle_closed);
@@ -111,6 +112,7 @@ void stream_close(Stream *s, int error, bool flush) {
         s->state = STREAM_FLUSHING;
         if ((s->paused || s->unpack || s->had_its_turn) && !s->eof)
                 start_reading(s);
+        stream_share_leave(s);
         stream_unpack_forget(s);
         time_limit_start(&s->limit, STREAM_FLUSH_MS, on_flush_timeout);
         stream_flush(s); // now: the loop may stand still next, and those who wait hear it nevertheless
@@ -131,7 +133,7 @@ void stream_fail(Stream *s, int error, bool notify_peer, const char *format, ...
 
 // The frame is made a message of, now or later. Negative errno: the stream is to end; 1.
 static int call_message(Stream *s, size_t *done, const uint8_t *payload, size_t len) {
-        bool is_long = len > stream_unpack_max(s), counted = false;
+        bool is_long = stream_unpack_is_long(s, payload, len), counted = false;
         size_t cost = 0;
         int r;
 
@@ -220,37 +222,26 @@ static void await_rest(Stream *s, bool anew) {
         stream_set_deadline(s, half ? s->frame_ms : 0);
 }
 
-// What all guests of this thread's loop have sent at the loop's time, which stands still in a turn.
-static _Thread_local struct {
-        uint64_t now_ms;
-        unsigned n;
-} guests;
-
-// A guest may send as many requests as a read holds, and so may all others. One alone may send what a batch of the log has room
-// for: in smaller ones each costs a quarter more.
-static bool may_give(const Stream *s) {
-        return !s->ops->unpacks || s->n_given < STREAM_GUEST_FRAMES ||
-               (guests.now_ms == uv_now(s->handle.loop) && guests.n < STREAM_GUESTS_FRAMES);
-}
-
-static void count_given(Stream *s) {
-        uint64_t now_ms = uv_now(s->handle.loop);
-
-        s->n_given++;
-        if (!s->ops->unpacks)
-                return;
-        if (guests.now_ms != now_ms)
-                guests.n = 0;
-        guests.now_ms = now_ms;
-        guests.n++;
-}
-
 // What is left of what has come, and whatever comes, waits for the next turn.
 static void let_others_go_on(Stream *s) {
+        if (s->state != STREAM_OPEN)
+                return;
         s->had_its_turn = true;
-        if (s->state == STREAM_OPEN)
-                uv_read_stop(&s->stream);
-        drain_mark(&s->drain);
+        uv_read_stop(&s->stream);
+        stream_share_wait(s);
+}
+
+// A long frame gets its place at once: what grows by doubling is copied again and again, and takes twice as much in the end. What is read with its
+// end has room behind it.
+static void make_room(Stream *s) {
+        const uint8_t *p = s->plain_in.data;
+        size_t announced;
+
+        if (s->frame_max == 0 || s->plain_in.len < FRAME_HEADER_SIZE)
+                return;
+        announced = (size_t) p[0] << 24 | (size_t) p[1] << 16 | (size_t) p[2] << 8 | (size_t) p[3];
+        if (announced > STREAM_READ_SIZE && announced <= s->frame_max)
+                (void) buf_fit(&s->plain_in, FRAME_HEADER_SIZE + announced + STREAM_READ_SIZE); // or it grows, as far as it can
 }
 
 // Gives the owner what is there. The owner may pause, close, change the way of cutting or the owner in each
@@ -259,17 +250,20 @@ static void deliver(Stream *s) {
         size_t done = 0;
         int r = 1;
 
-        while (r > 0 && s->state == STREAM_OPEN && !s->paused && has_something(s, done) && may_give(s)) {
+        while (r > 0 && s->state == STREAM_OPEN && !s->paused && has_something(s, done) && stream_may_give(s, done)) {
                 r = call_next(s, &done);
-                count_given(s);
+                stream_count_given(s);
         }
-        if (!may_give(s))
+        if (!stream_may_give(s, done))
                 let_others_go_on(s);
+        else
+                stream_share_leave(s);
         if (r < 0)
                 stream_fail(s, r, false, "the peer sent something that we cannot take: %s", strerror(-r));
         buf_consume(&s->plain_in, done);
         if (s->plain_in.len == 0)
                 buf_done(&s->plain_in);
+        make_room(s);
         (void) hold(s, s->plain_in.len + stream_unpack_held(s));
         await_rest(s, done > 0);
         if (s->eof && !s->paused && !s->unpack && !s->had_its_turn)
@@ -294,12 +288,15 @@ static void on_read_end(Stream *s, int error) {
                 stream_fail(s, r, false, "connection lost: %s", strerror(-r));
         } else if (!s->opened)
                 stream_fail(s, -ECONNRESET, false, "the peer closed the connection during the handshake");
-        else
+        else {
+                stream_share_begin(s);
                 deliver(s);
+        }
 }
 
 // What was read goes as far as it can.
 static void take_in(Stream *s) {
+        stream_share_begin(s);
         if (s->tls)
                 stream_tls_step(s);
         if (s->state == STREAM_OPEN)
@@ -326,7 +323,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
                 return;
         }
         take_in(s);
-        if (n == STREAM_READ_SIZE && s->ops->unpacks)
+        if (n == STREAM_READ_SIZE && !stream_may_read_on(s))
                 let_others_go_on(s); // libuv would read 32 times as much
 }
 
@@ -362,23 +359,32 @@ void stream_pause(Stream *s, bool pause) {
 void stream_go_on(Stream *s) {
         if (s->paused)
                 return; // stream_pause() finds it
+        stream_share_begin(s);
         deliver(s);
         if (s->state == STREAM_OPEN && !s->paused && !s->eof && !s->unpack && !s->had_its_turn)
                 start_reading(s);
 }
 
-static void on_drain(void *userdata) {
-        Stream *s = userdata;
-
+// What was kept back, as far as this turn has room for it.
+static void go_on(Stream *s) {
         bool had_its_turn = s->had_its_turn;
 
         s->had_its_turn = false;
         s->n_given = 0;
+        stream_share_begin(s);
         if (s->state == STREAM_OPEN)
                 deliver(s);
         if (had_its_turn && !s->had_its_turn && s->state == STREAM_OPEN && !s->paused && !s->unpack && !s->eof)
                 start_reading(s);
+}
+
+static void on_drain(void *userdata) {
+        Stream *s = userdata, *next;
+
+        go_on(s);
         stream_flush(s);
+        while ((next = stream_share_next(s)))
+                go_on(next);
 }
 
 // ---- the beginning
@@ -443,6 +449,10 @@ void stream_set_frame_deadline(Stream *s, unsigned ms) {
         s->frame_ms = ms;
 }
 
+void stream_set_cost_max(Stream *s, size_t bytes) {
+        s->cost_max = bytes;
+}
+
 void stream_set_sender(Stream *s, const void *of, size_t untold) {
         s->sender = of;
         s->untold = untold;
@@ -497,6 +507,7 @@ static int stream_new(const StreamOps *ops, void *userdata, Stream **ret) {
                 return -ENOMEM;
         s->ops = ops;
         s->userdata = userdata;
+        stream_queue_init(s);
         *ret = s;
         return 0;
 }

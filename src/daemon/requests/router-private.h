@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Shared by router.c, router-lead.c and router-local.c.
+// Shared by router.c, router-lead.c, router-local.c and router-pack.c.
 
 #include "leader-contact.h"
 #include "list.h"
@@ -10,12 +10,14 @@
 #include "time-limit.h"
 #include "uvx.h"
 
-typedef enum RoutePlace { ROUTE_WAITING, ROUTE_HERE, ROUTE_AWAY, ROUTE_LOCAL } RoutePlace;
+typedef struct RouterPacking RouterPacking;
+
+typedef enum RoutePlace { ROUTE_WAITING, ROUTE_HERE, ROUTE_PACKING, ROUTE_AWAY, ROUTE_LOCAL } RoutePlace;
 
 struct Route {
         Router *router;
         ListNode link;
-        ListNode queue; // in Router.fresh or .waiting while WAITING
+        ListNode queue; // in Router.fresh or .waiting while WAITING, in .to_pack while PACKING
         RoutePlace place;
         Argosy__Request *request;
         Argosy__Author *author;
@@ -44,6 +46,8 @@ struct Router {
         Daemon *daemon;
         ListNode routes;
         ListNode fresh, waiting;
+        ListNode to_pack;
+        RouterPacking *packing; // what the pool packs, or the link has no room for yet; NULL: nothing
         size_t n_routes;
         Map by_id;
         uint64_t last_id;
@@ -65,6 +69,20 @@ void route_on_answer(const Argosy__Response *response, void *userdata); // route
 // router.c. It is asked again, by way of dispatch(), and whoever has it now is told that nobody waits for his answer.
 void route_recall(Route *route);
 bool router_has_leader(const Router *r); // somebody says that he leads
+void route_tell_age(Route *route);        // to whoever is asked next
+void route_is_away(Route *route);         // the leader elsewhere has it
+void route_wait_for_leader(Route *route);
+void route_ask_again(Route *route);       // whoever leads, soon
+
+// router-pack.c
+bool route_is_to_be_packed(const Route *route);
+// For the leader elsewhere: it is PACKING until that has it, or not.
+void route_pack(Route *route);
+// One that is PACKING is to be asked again. False: the pool still reads it, and then it is asked again.
+bool route_pack_stop(Route *route);
+// It goes, and may leave what it asks for to the pool.
+void route_pack_forget(Route *route);
+void router_pack_close(Router *r); // without routes
 
 // router-lead.c
 void router_lead_init(Router *r);

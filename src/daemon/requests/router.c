@@ -6,6 +6,7 @@
 //             by a leader that is none any more   -> dispatch() in the next turns, DISPATCHED_PER_TURN in each
 //             in `waiting`: for a leader          -> `fresh` when one appears, until its deadline
 //   HERE      at the leader in this process       (cancel token); or of what that knows while nobody leads
+//   PACKING   a long one on its way there         (router-pack.c)
 //   AWAY      at the leader elsewhere             (forward id)
 //   LOCAL     at this host's agent, or joining    (cancel token)
 //
@@ -43,12 +44,12 @@
 
 enum { DISPATCHED_PER_TURN = 256 }; // at some 10 us each, and so many of those whose time is over
 
-static void wait_for_leader(Route *route);
 static void on_checked(Route *route, const Argosy__Response *response);
 
 static void route_free(Route *route) {
         Router *r = route->router;
 
+        route_pack_forget(route);
         list_unlink(&route->link);
         list_unlink(&route->queue);
         r->n_routes--;
@@ -128,7 +129,7 @@ static void wait_again(Route *route) {
         route->checking = false;
         route->cancel = 0;
         route->again_us = clock_boot_us() + ROUTER_AGAIN_MS * USEC_PER_MSEC;
-        wait_for_leader(route);
+        route_wait_for_leader(route);
 }
 
 // From the leader in this process. It tells that it stopped leading in the middle by EAGAIN; then the next
@@ -229,7 +230,7 @@ static void dispatch_local(Route *route) {
 }
 
 // Whoever leads next may find it carried out, or has to know whether it may have been, and been forgotten.
-static void tell_age(Route *route) {
+void route_tell_age(Route *route) {
         Argosy__Request__Job *job = route->request->job;
 
         if (job && route->asked)
@@ -256,7 +257,7 @@ static void dispatch_here(Route *route) {
         int r;
 
         offer_window(route);
-        tell_age(route);
+        route_tell_age(route);
         route->place = ROUTE_HERE;
         route->in_call = true;
         r = ask_leader(route);
@@ -314,24 +315,30 @@ static void on_checked(Route *route, const Argosy__Response *response) {
         dispatch_local(route);
 }
 
+void route_is_away(Route *route) {
+        route->place = ROUTE_AWAY;
+        note_asked(route);
+}
+
 static void dispatch_away(Route *route) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
         int r;
 
+        if (route_is_to_be_packed(route)) {
+                route_pack(route);
+                return;
+        }
         offer_window(route);
-        tell_age(route);
+        route_tell_age(route);
         forward.id = route->id;
         forward.request = route->request;
         forward.author = route->author;
         message.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
         message.forward = &forward;
         r = mesh_to_leader(route->router->daemon->mesh, &message);
-        if (r == 0) {
-                route->place = ROUTE_AWAY;
-                note_asked(route);
-        } else if (r == -EMSGSIZE) // no other leader could be told either
-                route_fail(route, E2BIG, "the request is too long for one frame; split it into several");
+        if (r == 0)
+                route_is_away(route);
 }
 
 // Whether it has gone somewhere; it may be answered and gone for good. False: it waits.
@@ -356,7 +363,7 @@ static bool dispatch(Route *route) {
         route = map_find(&r->by_id, &id, sizeof(id));
         if (!route || route->place != ROUTE_WAITING)
                 return true;
-        wait_for_leader(route);
+        route_wait_for_leader(route);
         return false;
 }
 
@@ -476,7 +483,8 @@ static void put_into(ListNode *list, Route *route) {
         list_append(list, &route->queue);
 }
 
-static void wait_for_leader(Route *route) {
+void route_wait_for_leader(Route *route) {
+        route->place = ROUTE_WAITING;
         put_into(&route->router->waiting, route);
         arm_limit(route->router, due_of(route));
 }
@@ -524,6 +532,12 @@ static void wait_for_dispatch(Route *route) {
         drain_mark(&route->router->drain);
 }
 
+void route_ask_again(Route *route) {
+        route->place = ROUTE_WAITING;
+        route->deadline_us = MAX_OF(route->deadline_us, clock_boot_us() + ROUTER_READ_MS * USEC_PER_MSEC);
+        wait_for_dispatch(route);
+}
+
 static void end_makeshift(Route *route) {
         agent_cancel(route->router->daemon->agent, route->cancel);
         route->cancel = 0;
@@ -543,7 +557,9 @@ void router_on_leader_changed(Router *r) {
                         end_makeshift(route);
                 if (route->place == ROUTE_WAITING)
                         wait_for_dispatch(route);
-                if (route->place != ROUTE_AWAY && route->place != ROUTE_HERE)
+                if (route->place == ROUTE_PACKING && !route_pack_stop(route))
+                        continue;
+                if (route->place != ROUTE_AWAY && route->place != ROUTE_HERE && route->place != ROUTE_PACKING)
                         continue;
                 if (route->answered && route->request->what_case == ARGOSY__REQUEST__WHAT_JOURNAL) {
                         route_fail(route, ECONNRESET, "the leader changed while the journal was being read");
@@ -702,6 +718,7 @@ static void call_off(Route *route) {
                 agent_cancel(d->agent, route->cancel);
                 break;
         case ROUTE_WAITING:
+        case ROUTE_PACKING: // route_free() does it
                 break;
         }
 }
@@ -744,6 +761,7 @@ void router_taken(Route *route) {
                 agent_taken(d->agent, route->cancel, mark);
                 break;
         case ROUTE_WAITING:
+        case ROUTE_PACKING:
                 break;
         }
 }
@@ -758,6 +776,7 @@ int router_new(Daemon *d, Router **ret) {
         list_init(&r->routes);
         list_init(&r->fresh);
         list_init(&r->waiting);
+        list_init(&r->to_pack);
         k = drain_init(&r->drain, d->loop, on_drain, r);
         if (k < 0) {
                 free(r);
@@ -791,5 +810,6 @@ static void on_drain_closed(uv_handle_t *handle) {
 void router_close(Router *r) {
         list_foreach_safe (n, &r->routes) // and nobody calls back for them: leader and agent end later
                 router_cancel(CONTAINER_OF(n, Route, link));
+        router_pack_close(r);
         drain_close(&r->drain, on_drain_closed);
 }

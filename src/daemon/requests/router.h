@@ -49,6 +49,8 @@ void router_cancel(Route *route);
 // waits for (flow-window.h); also from inside the callback, unless it was the last one.
 void router_taken(Route *route);
 void router_on_leader_changed(Router *r);
+// MeshOps.leader_drained.
+void router_on_leader_drained(Router *r);
 // AgentOps.beat.
 void router_on_beat(Router *r, uint64_t unanswered_us);
 // This host has had no sign of life of a leader for so long that it says so. Whoever asks may ask again: the leader is watched for him.

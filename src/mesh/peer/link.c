@@ -147,7 +147,14 @@ static void on_closed(Stream *s, int error, void *userdata) {
         l->config.ops->down(l, l->config.userdata);
 }
 
-static const StreamOps link_ops = {.opened = on_opened, .message = on_message, .closed = on_closed};
+static void on_drained(Stream *s, void *userdata) {
+        Link *l = userdata;
+
+        if (l->up && !l->abandoned)
+                l->config.ops->drained(l, l->config.userdata);
+}
+
+static const StreamOps link_ops = {.opened = on_opened, .message = on_message, .drained = on_drained, .closed = on_closed};
 
 // An address that nobody has any more does not answer for seconds.
 static void on_slow(uv_timer_t *timer) {
@@ -277,6 +284,10 @@ static const FinderOps finder_ops = {.found = on_found, .closed = on_finder_clos
 
 int link_send(Link *l, const ProtobufCMessage *message) {
         return l->up ? stream_send(l->stream, message) : -ENOTCONN;
+}
+
+int link_send_frame(Link *l, Buf *frame) {
+        return l->up ? stream_send_frame(l->stream, frame) : -ENOTCONN;
 }
 
 int link_new(const LinkConfig *config, const MeshPeer *peer, Link **ret) {

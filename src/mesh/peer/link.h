@@ -18,6 +18,7 @@ typedef struct LinkOps { // none but `closed` when the link was abandoned, and n
         void (*up)(Link *l, void *userdata); // its first Leader frame is here, and told next
         void (*announced)(Link *l, const Argosy__ToHost__Leader *leader, void *userdata);
         void (*message)(Link *l, const Argosy__ToHost *message, void *userdata); // any other frame
+        void (*drained)(Link *l, void *userdata); // the voter has taken all that was queued for it
         void (*down)(Link *l, void *userdata); // its stream is gone, up or not
         // Told once until the link was up again or the reason changes. `why` is for people.
         void (*failed)(Link *l, const char *why, void *userdata);
@@ -78,6 +79,7 @@ void link_on_announced(Link *l, const Argosy__Voter *voter);
 void link_on_given(Link *l, const MeshAddress *addresses, size_t n);
 
 int link_send(Link *l, const ProtobufCMessage *message); // as stream_send(); -ENOTCONN unless it is up
+int link_send_frame(Link *l, Buf *frame);                // likewise
 void link_report_pending(Link *l);
 // What it is connected to, or will be dialled at. Empty: not known.
 MeshAddress link_where(const Link *l);

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "frame.h"
+#include "mesh.h"
 #include "mesh-self.h"
 
 enum { MESH_HELLO_MAX = 4096 };
@@ -26,6 +27,7 @@ void session_drop(Session *s, int error, bool flush) {
 void session_open(Session *s) {
         stream_set_deadline(s->stream, 0);
         stream_set_messages(s->stream, &argosy__to_voter__descriptor, FRAME_MAX);
+        stream_set_cost_max(s->stream, MESH_MESSAGE_COST_MAX);
         s->announced = true;
 }
 

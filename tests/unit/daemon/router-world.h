@@ -14,6 +14,7 @@
 #include "daemon.h"
 #include "event-kind.h"
 #include "feature-level.h"
+#include "frame.h"
 #include "join.h"
 #include "leader.h"
 #include "managers.h"
@@ -43,7 +44,8 @@ static struct World {
         uint64_t age_ms, forwarded_age_ms; // of the job that a change is: as the client says, and as a leader hears
         char removed_host[64], removed_reason[64], waiting_host[64];
         Argosy__Right checked_right;
-        bool link_down, force;
+        bool link_down, link_full, force;
+        unsigned frames; // that were packed elsewhere, of what was forwarded
         uint32_t window, wanted_window;
         uint64_t taken_away, taken_here, taken_local; // marks
         AgentReply reply_local; // of a journal, which does not end at once
@@ -76,9 +78,6 @@ AccessList socket_access_list(const Daemon *d) {
 
 int http_tls_append_pem(Buf *out) {
         return 0;
-}
-
-void buf_done(Buf *b) {
 }
 
 PeersVerdict peers_verdict(const Daemon *d) {
@@ -138,6 +137,24 @@ int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
         } else
                 w.forward_cancelled++;
         return 0;
+}
+
+int mesh_to_leader_frame(Mesh *m, Buf *frame) {
+        Argosy__ToVoter *message = (Argosy__ToVoter *) frame_unpack(&argosy__to_voter__descriptor, frame->data + FRAME_HEADER_SIZE, frame->len - FRAME_HEADER_SIZE);
+        int r;
+
+        assert_non_null(message);
+        r = mesh_to_leader(m, message);
+        message_free(message);
+        if (r < 0)
+                return r;
+        w.frames++;
+        buf_done(frame);
+        return 0;
+}
+
+bool mesh_leader_is_full(const Mesh *m) {
+        return w.link_full;
 }
 
 int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,

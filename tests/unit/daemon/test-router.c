@@ -8,6 +8,7 @@
 
 #include "flow-window.h"
 #include "leader-contact.h"
+#include "router-private.h"
 
 static void a_request_waits_for_a_leader_and_goes_there(void **state) {
         submit(ARGOSY__REQUEST__WHAT_CHANGE);
@@ -330,11 +331,160 @@ static void of_a_long_wait_no_copy_is_made(void **state) {
         w.respond_here(&response, w.respond_data);
         w.daemon.leading = false;
         leader_is(2);
-        assert_int_equal(w.forwarded, 1);
+        while (w.forwarded == 0)
+                uv_run(&w.loop, UV_RUN_ONCE);
         assert_int_equal(w.forwarded_what, ARGOSY__REQUEST__WHAT_WAIT);
         reply(true, 0);
         assert_int_equal(w.answers, 2);
         w.daemon.leader = NULL;
+}
+
+// ---- long ones, to a leader elsewhere
+
+enum { A_MIB = 1024 * 1024 };
+
+// A change with a file of that.
+static Route *submit_long(void) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Route *route;
+
+        file.content.data = calloc(1, A_MIB);
+        file.content.len = A_MIB;
+        assert_non_null(file.content.data);
+        change.files = &files;
+        change.n_files = 1;
+        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        q.change = &change;
+        q.job = &job;
+        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route), 0);
+        free(file.content.data);
+        return route;
+}
+
+static void until_forwarded(unsigned n) {
+        while (w.forwarded < n)
+                uv_run(&w.loop, UV_RUN_ONCE);
+}
+
+// Whatever the pool has of it: what the link has no room for stays packed.
+static void let_the_pool_pack(void) {
+        while (w.loop.active_reqs.count > 0)
+                uv_run(&w.loop, UV_RUN_ONCE);
+}
+
+static void a_long_request_is_packed_by_the_pool(void **state) {
+        leader_is(2);
+        submit_long();
+        until_forwarded(1);
+        assert_int_equal(w.frames, 1);
+        assert_int_equal(w.forwarded_what, ARGOSY__REQUEST__WHAT_CHANGE);
+        reply(true, 0);
+        assert_int_equal(w.answers, 1);
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        assert_int_equal(w.forwarded, 2);
+        assert_int_equal(w.frames, 1);
+}
+
+static void long_requests_are_packed_one_at_a_time_and_wait_for_the_link(void **state) {
+        leader_is(2);
+        w.link_full = true;
+        submit_long();
+        submit_long();
+        turn();
+        let_the_pool_pack();
+        assert_false(list_is_empty(&w.daemon.router->to_pack));
+        submit(ARGOSY__REQUEST__WHAT_LIST_NODES); // overtakes
+        turn();
+        assert_int_equal(w.forwarded, 1);
+        assert_int_equal(w.forwarded_what, ARGOSY__REQUEST__WHAT_LIST_NODES);
+        w.link_full = false;
+        router_on_leader_drained(w.daemon.router);
+        until_forwarded(3);
+        assert_int_equal(w.frames, 2);
+        assert_null(w.daemon.router->packing);
+}
+
+static void a_long_request_goes_to_the_next_leader(void **state) {
+        leader_is(2);
+        w.link_full = true;
+        submit_long(); // packed when that one is lost
+        submit_long(); // in line
+        turn();
+        let_the_pool_pack();
+        leader_is(0);
+        let_the_pool_pack();
+        assert_null(w.daemon.router->packing);
+        w.link_full = false;
+        leader_is(4); // and this one while the pool packs, or when it has one of them
+        leader_is(5);
+        until_forwarded(2);
+        let_the_pool_pack();
+        assert_in_range(w.forwarded, 2, 4);
+        assert_int_equal(w.frames, w.forwarded);
+        assert_true(list_is_empty(&w.daemon.router->to_pack));
+}
+
+static void a_long_request_may_be_cancelled_at_any_time(void **state) {
+        Route *packed, *in_line;
+
+        leader_is(2);
+        w.link_full = true;
+        packed = submit_long();
+        in_line = submit_long();
+        turn();
+        router_cancel(in_line);
+        router_cancel(packed); // while the pool reads it
+        let_the_pool_pack();
+        assert_null(w.daemon.router->packing);
+        packed = submit_long();
+        turn();
+        let_the_pool_pack();
+        assert_non_null(w.daemon.router->packing);
+        router_cancel(packed);
+        assert_null(w.daemon.router->packing);
+        submit_long(); // and with the router
+        turn();
+        assert_int_equal(w.forwarded, 0);
+}
+
+// Two bytes of a frame may be a hundred of a message.
+static void what_takes_the_leader_too_much_memory_is_not_sent(void **state) {
+        enum { MANY = 600000 };
+        char **patterns = calloc(MANY, sizeof(*patterns));
+        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Route *route;
+
+        assert_non_null(patterns);
+        for (size_t i = 0; i < MANY; i++)
+                patterns[i] = (char *) protobuf_c_empty_string;
+        list.patterns = patterns;
+        list.n_patterns = MANY;
+        q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        q.list_units = &list;
+        leader_is(2);
+        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route), 0);
+        free(patterns);
+        while (w.answers == 0)
+                uv_run(&w.loop, UV_RUN_ONCE);
+        assert_int_equal(w.status, E2BIG);
+        assert_int_equal(w.forwarded, 0);
+}
+
+static void a_long_request_that_no_link_takes_waits_for_a_leader(void **state) {
+        leader_is(2);
+        w.link_down = true;
+        submit_long();
+        turn();
+        let_the_pool_pack();
+        assert_int_equal(w.frames, 0);
+        w.link_down = false;
+        leader_is(4);
+        until_forwarded(1);
 }
 
 static void a_read_without_a_leader_is_answered_with_its_age(void **state) {
@@ -624,6 +774,12 @@ int main(void) {
                 ROUTER_TEST(without_a_leader_this_hosts_own_reader_hears_what_was_taken),
                 ROUTER_TEST(in_the_leaders_process_it_is_asked_directly),
                 ROUTER_TEST(of_a_long_wait_no_copy_is_made),
+                ROUTER_TEST(a_long_request_is_packed_by_the_pool),
+                ROUTER_TEST(long_requests_are_packed_one_at_a_time_and_wait_for_the_link),
+                ROUTER_TEST(a_long_request_goes_to_the_next_leader),
+                ROUTER_TEST(a_long_request_may_be_cancelled_at_any_time),
+                ROUTER_TEST(what_takes_the_leader_too_much_memory_is_not_sent),
+                ROUTER_TEST(a_long_request_that_no_link_takes_waits_for_a_leader),
                 ROUTER_TEST(a_read_without_a_leader_is_answered_with_its_age),
                 ROUTER_TEST(a_long_list_without_a_leader_comes_later),
                 ROUTER_TEST(a_long_list_that_is_overtaken_by_a_leader_is_asked_of_that_one),

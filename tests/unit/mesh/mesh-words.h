@@ -27,6 +27,7 @@ typedef struct Host {
         unsigned n_failed;
         unsigned n_drained;
         uint32_t drained;                   // the last host_drained()
+        unsigned n_leader_drained;
         bool reply_to_attach;               // as a leader would
         bool follow_announced;              // takes over the voters that it is told
         bool give_up;                       // leaves all voters when a link fails
@@ -130,6 +131,10 @@ static inline void on_host_drained(uint32_t to, void *userdata) {
         h->drained = to;
 }
 
+static inline void on_leader_drained(void *userdata) {
+        ((Host *) userdata)->n_leader_drained++;
+}
+
 static inline void on_removed(void *userdata) {
         record(userdata, "removed ");
 }
@@ -140,6 +145,7 @@ static const MeshOps ops = {.leader_changed = on_leader_changed,
                             .host_link = on_host_link,
                             .voters_announced = on_voters_announced,
                             .host_drained = on_host_drained,
+                            .leader_drained = on_leader_drained,
                             .link_failed = on_link_failed,
                             .removed = on_removed};
 

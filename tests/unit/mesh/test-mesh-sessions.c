@@ -238,6 +238,32 @@ static void who_has_much_to_say_hears_when_it_was_taken(void **state) {
         }
 }
 
+static void who_has_much_to_say_to_the_leader_hears_when_it_was_taken(void **state) {
+        Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        _cleanup_free_ char *text = calloc(1, STREAM_LOW_WATER + 1);
+        _cleanup_buf_ Buf frame = {};
+
+        memset(text, 'x', STREAM_LOW_WATER);
+        attach.seq = 7;
+        attach.name = text;
+        message.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
+        message.attach = &attach;
+        assert_int_equal(frame_pack(&message.base, FRAME_MAX, &frame), 0);
+        start(1);
+        start(2);
+        assert_int_equal(mesh_to_leader_frame(host[1].mesh, &frame), -ENOTCONN);
+        lead(1, 4);
+        VOTERS(2, 1);
+        loop_until(story_has(1, "2:up") && story_has(2, "leader=1@4 "));
+        assert_false(mesh_leader_is_full(host[1].mesh));
+        assert_int_equal(mesh_to_leader_frame(host[1].mesh, &frame), 0);
+        assert_true(mesh_leader_is_full(host[1].mesh));
+        loop_until(host[1].n_leader_drained == 1);
+        assert_false(mesh_leader_is_full(host[1].mesh));
+        loop_until(story_has(1, "2:attach(7) "));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -252,6 +278,7 @@ int main(void) {
                 LOOP_TEST(who_is_no_member_any_more_loses_its_session),
                 LOOP_TEST(a_host_that_takes_nothing_is_cut_and_comes_back),
                 LOOP_TEST(who_has_much_to_say_hears_when_it_was_taken),
+                LOOP_TEST(who_has_much_to_say_to_the_leader_hears_when_it_was_taken),
         };
 
         return cmocka_run_group_tests(tests, members_setup, members_teardown);

@@ -23,12 +23,13 @@ typedef struct End {
         Buf got; // payloads or bytes, one behind the other
         unsigned n_frames;
         bool close_on_frame, close_on_open, pause_on_frame;
-        uint64_t seqs[8]; // of its messages: of a Beat, or LONG_ONE + how many units a Wait is for
+        uint64_t seqs[64]; // of its messages: of a Beat, or LONG_ONE + how many units a Wait is for
         unsigned n_messages;
         int answer; // what frame() returns
+        unsigned busy_us; // with each message
 } End;
 
-static End dialler, acceptor;
+static End dialler, acceptor, second; // `second`: of whoever is accepted beside the first
 static Listener *listener;
 static bool listener_gone;
 static unsigned n_refused;
@@ -58,13 +59,24 @@ static int end_data(Stream *s, const uint8_t *data, size_t len, void *userdata) 
         return end_frame(s, data, len, userdata);
 }
 
+static void be_busy(unsigned us) {
+        uint64_t until_ns = uv_hrtime() + us * UINT64_C(1000);
+
+        while (uv_hrtime() < until_ns)
+                ;
+}
+
 static int end_message(Stream *s, ProtobufCMessage *message, void *userdata) {
         const Argosy__ToVoter *m = (const Argosy__ToVoter *) message;
         End *e = userdata;
 
+        be_busy(e->busy_us);
+
         assert_true(e->n_messages < ELEMENTSOF(e->seqs));
         e->seqs[e->n_messages++] =
-                m->msg_case == ARGOSY__TO_VOTER__MSG_BEAT ? m->beat->seq : LONG_ONE + m->forward->request->wait->n_items;
+                m->msg_case == ARGOSY__TO_VOTER__MSG_BEAT                                     ? m->beat->seq
+                : m->forward->request->what_case == ARGOSY__REQUEST__WHAT_WAIT ? LONG_ONE + m->forward->request->wait->n_items
+                                                                               : 0;
         if (e->close_on_frame)
                 stream_close(s, -ECANCELED, false);
         if (e->pause_on_frame)
@@ -93,11 +105,13 @@ static const StreamOps end_ops = {.opened = end_opened,
                                   .closed = end_closed};
 
 static void on_accepted(Listener *l, Stream *s, void *userdata) {
-        assert_null(acceptor.stream);
-        acceptor.stream = s;
-        stream_set_owner(s, &end_ops, &acceptor);
+        End *e = acceptor.stream ? &second : &acceptor;
+
+        assert_null(e->stream);
+        e->stream = s;
+        stream_set_owner(s, &end_ops, e);
         stream_set_frames(s, FRAME_MAX);
-        if (acceptor.close_on_open)
+        if (e->close_on_open)
                 stream_close(s, 0, false);
 }
 
@@ -125,7 +139,7 @@ static void dial_as(TlsContext *tls, const char *alpn, const Hash *expect) {
 
 static int setup(void **state) {
         assert_int_equal(loop_setup(state), 0);
-        dialler = acceptor = (End){};
+        dialler = acceptor = second = (End){};
         listener = NULL;
         n_refused = 0;
         listener_gone = false;
@@ -148,6 +162,7 @@ static int teardown(void **state) {
         }
         close_end(&dialler);
         close_end(&acceptor);
+        close_end(&second);
         return loop_teardown(state);
 }
 
@@ -305,8 +320,9 @@ static void closing_while_a_name_is_looked_up(void **state) {
 
 // ---- limits and ends
 
-// A Wait that takes a while to unpack.
-static void send_long(Stream *s, size_t n) {
+// A Wait that takes a while to unpack. `packed`: by whoever sends it.
+static void send_wait(Stream *s, size_t n, bool packed) {
+        _cleanup_buf_ Buf frame = {};
         Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, **items = calloc(n, sizeof(*items));
         Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
         Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
@@ -325,8 +341,18 @@ static void send_long(Stream *s, size_t n) {
         forward.request = &request;
         m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
         m.forward = &forward;
-        assert_int_equal(stream_send(s, &m.base), 0);
+        if (packed) {
+                assert_int_equal(frame_pack(&m.base, FRAME_MAX, &frame), 0);
+                assert_int_equal(frame.allocated, frame.len);
+                assert_int_equal(stream_send_frame(s, &frame), 0);
+                assert_null(frame.data);
+        } else
+                assert_int_equal(stream_send(s, &m.base), 0);
         free(items);
+}
+
+static void send_long(Stream *s, size_t n) {
+        send_wait(s, n, false);
 }
 
 static void connect_for_messages(void) {
@@ -351,6 +377,44 @@ static void long_messages_come_in_their_order(void **state) {
         assert_int_equal(acceptor.seqs[5], 3);
         send_beat(dialler.stream, 4); // and it reads on
         loop_until(acceptor.n_messages == 7);
+}
+
+static void a_packed_frame_is_handed_on_in_its_order(void **state) {
+        Stream *s;
+
+        connect_for_messages();
+        s = dialler.stream;
+        send_wait(s, 20000, true);
+        assert_int_equal(s->queue.len, s->queue.allocated); // what was packed, and no copy
+        send_beat(s, 1);
+        send_beat(s, 2);
+        send_wait(s, 30000, true);
+        send_wait(s, 100, true);
+        send_beat(s, 3);
+        assert_int_equal(stream_queued(s), s->queue.len + s->n_behind);
+        loop_until(acceptor.n_messages == 6);
+        assert_int_equal(acceptor.seqs[0], LONG_ONE + 20000);
+        assert_int_equal(acceptor.seqs[1], 1);
+        assert_int_equal(acceptor.seqs[2], 2);
+        assert_int_equal(acceptor.seqs[3], LONG_ONE + 30000);
+        assert_int_equal(acceptor.seqs[4], LONG_ONE + 100);
+        assert_int_equal(acceptor.seqs[5], 3);
+        assert_int_equal(stream_queued(s), 0);
+        send_beat(s, 4);
+        loop_until(acceptor.n_messages == 7);
+        send_wait(s, 30000, true); // and what is left goes with the stream
+        send_beat(s, 5);
+}
+
+static void a_packed_frame_that_is_not_taken_stays_whose_it_was(void **state) {
+        Buf frame = {};
+
+        connect_for_messages();
+        assert_int_equal(buf_append(&frame, "\0\0\0\0", 4), 0);
+        stream_close(dialler.stream, 0, true);
+        assert_int_equal(stream_send_frame(dialler.stream, &frame), -ENOTCONN);
+        assert_int_equal(frame.len, 4);
+        buf_done(&frame);
 }
 
 static void count_turn(uv_check_t *check) {
@@ -464,6 +528,115 @@ static void the_end_comes_behind_a_long_message(void **state) {
         loop_until(acceptor.n_closed);
         assert_int_equal(acceptor.error, -ECONNRESET);
         assert_int_equal(acceptor.n_messages, 1);
+}
+
+// ---- what members may take of a turn, and of the memory
+
+static unsigned most_in_a_turn, before_the_turn;
+
+static void count_messages(uv_check_t *check) {
+        most_in_a_turn = MAX_OF(most_in_a_turn, acceptor.n_messages - before_the_turn);
+        before_the_turn = acceptor.n_messages;
+}
+
+// Messages of 3 KiB, each of which keeps whoever gets it busy for half a millisecond.
+static void send_burst(unsigned n) {
+        acceptor.busy_us = 500;
+        for (unsigned i = 0; i < n; i++)
+                send_long(dialler.stream, 90);
+}
+
+static void a_burst_of_messages_leaves_the_turn_to_others(void **state) {
+        static uv_check_t turns;
+
+        most_in_a_turn = before_the_turn = 0;
+        assert_int_equal(uv_check_init(&test_loop, &turns), 0);
+        assert_int_equal(uv_check_start(&turns, count_messages), 0);
+        connect_for_messages();
+        send_burst(60);
+        loop_until(acceptor.n_messages == 60);
+        assert_in_range(most_in_a_turn, 1, 12); // what waited and what was read: twice 2 ms, and a message each
+        send_beat(dialler.stream, 7);           // and it reads on
+        loop_until(acceptor.n_messages == 61);
+        uv_close((uv_handle_t *) &turns, NULL);
+}
+
+static void a_beat_does_not_wait_for_the_burst_of_another_member(void **state) {
+        End other = {};
+
+        connect_for_messages();
+        assert_int_equal(stream_dial(&test_loop, "127.0.0.1", listener_port(listener), member_tls[1], ALPN_MESH, &member[0].pin, &end_ops, &other,
+                                     &other.stream),
+                         0);
+        loop_until(second.stream && other.n_opened);
+        stream_set_messages(second.stream, &argosy__to_voter__descriptor, FRAME_MAX);
+        send_burst(60);
+        loop_until(acceptor.n_messages > 0);
+        send_beat(other.stream, 1);
+        loop_until(second.n_messages == 1);
+        assert_true(acceptor.n_messages < 50);
+        loop_until(acceptor.n_messages == 60);
+        stream_close(other.stream, 0, false);
+        loop_until(!other.stream);
+}
+
+static void closing_while_a_burst_waits(void **state) {
+        connect_for_messages();
+        send_burst(60);
+        loop_until(acceptor.n_messages > 0);
+        stream_close(acceptor.stream, -ECANCELED, false);
+        loop_until(acceptor.n_closed && dialler.n_closed);
+        assert_true(acceptor.n_messages < 60);
+}
+
+// A Forward of so many patterns of no length, each of two bytes.
+static void send_amplified(Stream *s, size_t n) {
+        _cleanup_free_ char **patterns = calloc(n, sizeof(*patterns));
+        Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
+        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+
+        assert_non_null(patterns);
+        for (size_t i = 0; i < n; i++)
+                patterns[i] = (char *) protobuf_c_empty_string;
+        list.patterns = patterns;
+        list.n_patterns = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        request.list_units = &list;
+        forward.request = &request;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
+        m.forward = &forward;
+        assert_int_equal(stream_send(s, &m.base), 0);
+}
+
+static void a_short_frame_that_becomes_large_is_the_pools(void **state) {
+        connect_for_messages();
+        send_amplified(dialler.stream, 40000);
+        loop_until(acceptor.stream->unpack || acceptor.n_messages);
+        assert_int_equal(acceptor.n_messages, 0);
+}
+
+static void a_message_that_takes_too_much_memory_is_not_unpacked(void **state) {
+        connect_for_messages();
+        stream_set_cost_max(acceptor.stream, 8 * 1024 * 1024);
+        send_long(dialler.stream, 20000); // 3 MiB
+        send_long(dialler.stream, 20000); // which wait until the former are free
+        send_beat(dialler.stream, 1);
+        loop_until(acceptor.n_messages == 3);
+        send_amplified(dialler.stream, 400000); // 800 KB that become 25 MiB
+        loop_until(acceptor.n_closed);
+        assert_int_equal(acceptor.n_messages, 3);
+        assert_int_equal(acceptor.error, -EBADMSG);
+}
+
+static void a_long_frame_gets_its_place_at_once(void **state) {
+        static uint8_t half[FRAME_HEADER_SIZE + 300000] = {0, 0x80, 0, 0}; // of 8 MiB
+
+        connect_for_messages();
+        assert_int_equal(stream_write(dialler.stream, half, sizeof(half)), 0);
+        loop_until(acceptor.stream->plain_in.len == sizeof(half));
+        assert_int_equal(acceptor.stream->plain_in.allocated, FRAME_HEADER_SIZE + 8 * 1024 * 1024 + STREAM_READ_SIZE);
 }
 
 static void an_oversized_frame_ends_the_stream(void **state) {
@@ -707,12 +880,20 @@ int main(void) {
                 LOOP_TEST(a_name_that_nobody_has_fails_like_an_address),
                 LOOP_TEST(closing_while_a_name_is_looked_up),
                 LOOP_TEST(long_messages_come_in_their_order),
+                LOOP_TEST(a_packed_frame_is_handed_on_in_its_order),
+                LOOP_TEST(a_packed_frame_that_is_not_taken_stays_whose_it_was),
                 LOOP_TEST(a_long_message_does_not_hold_the_loop),
                 LOOP_TEST(a_long_message_that_is_none_ends_the_stream),
                 LOOP_TEST(a_pause_keeps_a_long_message),
                 LOOP_TEST(closing_with_long_messages_under_way),
                 LOOP_TEST(who_closes_is_there_until_the_pool_has_let_go_of_his_message),
                 LOOP_TEST(the_end_comes_behind_a_long_message),
+                LOOP_TEST(a_burst_of_messages_leaves_the_turn_to_others),
+                LOOP_TEST(a_beat_does_not_wait_for_the_burst_of_another_member),
+                LOOP_TEST(closing_while_a_burst_waits),
+                LOOP_TEST(a_short_frame_that_becomes_large_is_the_pools),
+                LOOP_TEST(a_message_that_takes_too_much_memory_is_not_unpacked),
+                LOOP_TEST(a_long_frame_gets_its_place_at_once),
                 LOOP_TEST(an_oversized_frame_ends_the_stream),
                 LOOP_TEST(a_peer_that_takes_nothing_is_cut),
                 LOOP_TEST(a_long_queue_is_told_when_it_has_drained),

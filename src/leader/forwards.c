@@ -2,7 +2,8 @@
 //
 // Requests that other hosts forward for their clients: the same as local ones, with the answers sent back
 // over the link. Who asks is what the host says of its own users (author.h); one that says nothing is older. Each of them has an account
-// (accounts.h): who has too many under way is answered so, and the link is read on, since beats and the log are behind it.
+// (accounts.h): who has too many under way is answered so, and the link is read on, since beats and the log are behind it. What a host's requests take
+// of memory while they are under way has a limit beside that, since it says itself whose they are.
 #include <errno.h>
 
 #include "accounts.h"
@@ -14,12 +15,19 @@
 #include "tables.h"
 #include "turn.h"
 
+enum {
+        FORWARD_BYTES_MAX = 48 * 1024 * 1024, // of one host; more only if it has nothing else under way
+        FORWARD_COUNTED = 16 * 1024,          // less is not counted: there are not so many of them
+        FORWARD_PART = 64,                    // bytes of a name, a pattern or the like, beside what it says
+};
+
 typedef struct Forward {
         Leader *leader;
         Host *host;
         Account *account; // of who asks, which has it
         uint64_t id; // chosen by the host
         uint64_t cancel;
+        size_t bytes;
 } Forward;
 
 static void send_reply(Leader *l, Host *h, uint64_t id, const Argosy__Response *response) {
@@ -38,6 +46,40 @@ static void end(Forward *f) {
         account_give(f->account, ACCOUNT_FORWARDS, 1);
         account_leave(f->account);
         free(f);
+}
+
+static size_t n_parts(const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                return q->change->n_names;
+        case ARGOSY__REQUEST__WHAT_WAIT:
+                return 2 * q->wait->n_items;
+        case ARGOSY__REQUEST__WHAT_APPLY:
+                return 2 * q->apply->n_units + q->apply->n_gone;
+        case ARGOSY__REQUEST__WHAT_LIST_UNITS:
+                return q->list_units->n_patterns;
+        case ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES:
+                return q->list_unit_files->n_patterns;
+        default:
+                return 0;
+        }
+}
+
+// About what it takes; 0: little.
+static size_t bytes_of(const Argosy__Request *q) {
+        size_t bytes = argosy__request__get_packed_size(q) + n_parts(q) * FORWARD_PART;
+
+        return bytes < FORWARD_COUNTED ? 0 : bytes;
+}
+
+static bool has_room(const Host *h, size_t bytes) {
+        size_t all = 0;
+
+        if (bytes == 0)
+                return true;
+        map_foreach (slot, &h->forwards)
+                all += ((const Forward *) slot->value)->bytes;
+        return all == 0 || all + bytes <= FORWARD_BYTES_MAX;
 }
 
 // A token is the same wherever it is shown. A host that says nothing of who asks is one asker.
@@ -101,6 +143,7 @@ void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *for
         Argosy__Author unattested = author_unattested(h->number);
         const Argosy__Author *author = &unattested;
         Forward *f;
+        size_t bytes;
         int r;
 
         if (!forward->request) {
@@ -113,11 +156,17 @@ void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *for
                 refuse(l, h, id, request_id, EINVAL, "what this host says of who asks is not possible");
                 return;
         }
+        bytes = bytes_of(forward->request);
+        if (!has_room(h, bytes)) {
+                refuse(l, h, id, request_id, EBUSY, "requests of this host that are under way at the leader are too long for one more");
+                return;
+        }
         f = forward_new(l, h, id, author, forward->author);
         if (!f) {
                 refuse(l, h, id, request_id, EBUSY, "whoever asks has too many requests under way at the leader");
                 return;
         }
+        f->bytes = bytes;
         r = request_is_long(forward->request) ? leader_request_take(l, author, forward->request, on_response, f, &cancel)
                                               : leader_request(l, author, forward->request, on_response, f, &cancel);
         if (r < 0) {

@@ -63,6 +63,36 @@ static void forward(uint32_t host, uint64_t id, const Argosy__Author *author) {
         forward_request(host, id, author, &request);
 }
 
+// The same, and it takes so many bytes.
+static void forward_long(uint32_t host, uint64_t id, size_t bytes) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
+        char *node = calloc(1, bytes + 1);
+
+        assert_non_null(node);
+        memset(node, 'n', bytes);
+        wait.node = node;
+        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
+        request.drain_wait = &wait;
+        forward_request(host, id, NULL, &request);
+        free(node);
+}
+
+static void long_requests_of_a_host_have_a_limit_together(void **state) {
+        enum { MIB = 1024 * 1024 };
+
+        forward_long(2, 1, 20 * MIB);
+        forward_long(2, 2, 20 * MIB);
+        assert_int_equal(n_replies, 0);
+        forward_long(2, 3, 20 * MIB);
+        assert_int_equal(n_replies, 1);
+        assert_int_equal(status, EBUSY);
+        forward_long(3, 3, 20 * MIB); // another host's
+        forward(2, 4, NULL);          // a short one
+        assert_int_equal(n_replies, 1);
+        leader_on_host_link(g.leader, 2, NULL);
+}
+
 static const Argosy__Author *last_author(void) {
         assert_false(list_is_empty(&g.leader->tickets));
         return CONTAINER_OF(g.leader->tickets.prev, Ticket, all)->author;
@@ -303,6 +333,7 @@ static void what_the_leaders_own_host_asks_is_asked_by_that_host(void **state) {
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
         const struct CMUnitTest tests[] = {
+                CASE(long_requests_of_a_host_have_a_limit_together),
                 CASE(a_host_that_lies_speaks_for_its_own_users),
                 CASE(a_host_that_says_nothing_of_who_asks_has_the_group_of_the_socket),
                 CASE(who_has_no_right_is_refused_wherever_he_comes_from),

@@ -80,12 +80,13 @@ typedef enum PlacementOp {
         PLACEMENT_NOT_IN, // also satisfied by a node without the key
         PLACEMENT_EXISTS,
         PLACEMENT_NOT_EXISTS,
+        PLACEMENT_LIKE, // one of the values matches one of these globs
 } PlacementOp;
 
 typedef struct PlacementTerm {
         PlacementOp op;
         const char *key;
-        const char *const *values; // NULL-terminated; NULL for the last two
+        const char *const *values; // NULL-terminated; NULL for _EXISTS and _NOT_EXISTS
         const char *reason; // said of nodes that it does not admit; constant. NULL: made from the term
 } PlacementTerm;
 

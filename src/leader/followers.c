@@ -40,6 +40,7 @@
 #include "held-jobs.h"
 #include "host-clocks.h"
 #include "host-marks.h"
+#include "job-show.h"
 #include "lease.h"
 #include "listings.h"
 #include "manager-waiters.h"
@@ -94,6 +95,7 @@ static void drop_unit(Leader *l, Unit *u) {
         disruption_budget_leave(l, u);
         pending_forget(l, u);
         wait_walk_over(l, u);
+        job_shows_on_unit_gone(l, u);
         scheduler_on_unit_freed(l, u);
         event_stream_on_unit_gone(l, u);
         unit_free(l, u);
@@ -346,6 +348,7 @@ bool followers_turn(Leader *l) {
         node_calls_turn(l);
         why_turn(l);
         node_lists_turn(l);
+        job_shows_turn(l);
         if (!orders_globals(l) || !scheduler_sync_nodes_step(l) || !scheduler_sync_refusals_step(l))
                 return decide_nothing(l);
         if (l->mass_loss_due)
@@ -364,8 +367,6 @@ bool followers_turn(Leader *l) {
         orders_flush(l);
         node_calls_on_sessions_begun(l);
         (void) followers_pull(l); // what is held back, and what has ended
-        if (l->waiters_all)
-                open_jobs_mark_all(l);
         waiters_drain(l);
         open_jobs_turn(l);
         drains_notify(l);

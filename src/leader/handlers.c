@@ -19,6 +19,7 @@
 #include "decide-undo.h"
 #include "drain-waiters.h"
 #include "forget-request.h"
+#include "job-show.h"
 #include "listings.h"
 #include "macro.h"
 #include "manager-waiters.h"
@@ -89,7 +90,7 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_WHY] = {.answer_each = why_answer, .is_long = why_is_long, .begin_long = why_start},
         [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {.answer = roles_answer_roles},
         [ARGOSY__REQUEST__WHAT_POOL_LIST] = {.answer = roles_answer_pools},
-        [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {.answer_to = answer_jobs, .refuse = answer_jobs_refuse},
+        [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {.answer_to = answer_jobs, .is_long = job_show_is_long, .begin_long = job_show_start, .refuse = answer_jobs_refuse},
         [ARGOSY__REQUEST__WHAT_ACCESS_LIST] = {.answer = access_answer_list},
         [ARGOSY__REQUEST__WHAT_TOKEN_LIST] = {.answer = access_tokens_answer_list},
         [ARGOSY__REQUEST__WHAT_RIGHT_CHECK] = {.answer_to = access_tokens_answer_check},

@@ -24,6 +24,7 @@
 #include "host-clocks.h"
 #include "held-jobs.h"
 #include "host-marks.h"
+#include "job-show.h"
 #include "event-stream.h"
 #include "lease.h"
 #include "listings.h"
@@ -524,6 +525,7 @@ static void on_ticket_over(Ticket *t) {
                 waiter_free(t->leader, t->waiter);
         if (t->listing)
                 listing_end(t->listing);
+        t->show = job_show_free(t->show);
         if (t->watcher)
                 watcher_free(t->leader, t->watcher);
         log_parts_free(t);
@@ -655,6 +657,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->drains);
         list_init(&l->manager_waiters);
         list_init(&l->node_lists);
+        list_init(&l->job_shows);
         list_init(&l->wait_walks);
         list_init(&l->row_walks);
         list_init(&l->nodes_emptying);

@@ -2,6 +2,8 @@
 //
 // Labels are numbers here: a key, and a pair (key=value). Strings that were seen once stay; there are as
 // many as somebody has written into unit files and onto hosts.
+#include <fnmatch.h>
+
 #include "buf.h"
 #include "placement-private.h"
 #include "str.h"
@@ -130,6 +132,18 @@ static bool node_has_any(const PlacedNode *n, const Term *t) {
         return false;
 }
 
+const char *pair_value(const Placement *p, uint32_t pair) {
+        return p->pairs[pair].text + strlen(p->keys[p->pairs[pair].key].name) + 1;
+}
+
+static bool node_is_like(const Placement *p, const PlacedNode *n, const Term *t) {
+        for (uint32_t i = 0; i < n->n_labels; i++)
+                for (uint32_t k = 0; p->pairs[n->labels[i]].key == t->key && k < t->n_values; k++)
+                        if (fnmatch(pair_value(p, t->values[k]), pair_value(p, n->labels[i]), FNM_NOESCAPE) == 0)
+                                return true;
+        return false;
+}
+
 bool term_matches(const Placement *p, const Term *t, uint32_t node) {
         const PlacedNode *n = &p->nodes[node];
 
@@ -138,6 +152,8 @@ bool term_matches(const Placement *p, const Term *t, uint32_t node) {
                 return node_has_any(n, t);
         case PLACEMENT_NOT_IN:
                 return !node_has_any(n, t);
+        case PLACEMENT_LIKE:
+                return node_is_like(p, n, t);
         default:
                 return (find_domain(p, node, t->key) != 0) == (t->op == PLACEMENT_EXISTS);
         }

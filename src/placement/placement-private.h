@@ -246,6 +246,7 @@ void host_count(Placement *p, uint32_t host); // placement.c: whether it counts 
 
 // placement-labels.c
 void label_pair(Placement *p, const char *key, const char *value, uint32_t *ret);
+const char *pair_value(const Placement *p, uint32_t pair);
 void label_key(Placement *p, const char *key, uint32_t *ret);
 void node_set_labels(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n);
 void term_make(Placement *p, const PlacementTerm *from, Term *ret);

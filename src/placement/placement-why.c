@@ -11,10 +11,6 @@
 
 enum { CORE = 1000 }; // PLACEMENT_CPU of one
 
-static const char *value_text(const Placement *p, uint32_t pair) {
-        return strchr(p->pairs[pair].text + strlen(p->keys[p->pairs[pair].key].name), '=') + 1;
-}
-
 // "has disk=hdd", "has no label disk"
 static int add_has(const Placement *p, const PlacedNode *n, uint32_t key, Buf *text) {
         int found = 0, r = 0;
@@ -33,7 +29,7 @@ static int add_pools(const Placement *p, const PlacedNode *n, uint32_t key, Buf 
         for (uint32_t i = 0; i < n->n_labels && r >= 0; i++)
                 if (p->pairs[n->labels[i]].key == key)
                         r = buf_printf(text, "%s%s", found++ ? " and " : "is in pool ",
-                                       value_text(p, n->labels[i]));
+                                       pair_value(p, n->labels[i]));
         return r < 0 || found ? r : buf_printf(text, "is in no pool");
 }
 
@@ -43,7 +39,7 @@ static char *pool_text(const Placement *p, const Term *t, uint32_t node) {
         int r = buf_printf(&text, "needs pool ");
 
         for (uint32_t i = 0; i < t->n_values && r >= 0; i++)
-                r = buf_printf(&text, "%s%s", i ? " or " : "", value_text(p, t->values[i]));
+                r = buf_printf(&text, "%s%s", i ? " or " : "", pair_value(p, t->values[i]));
         r = r < 0 ? r : buf_printf(&text, ", ");
         r = r < 0 ? r : add_pools(p, &p->nodes[node], t->key, &text);
         return r < 0 ? NULL : buf_take_string(&text);
@@ -63,10 +59,10 @@ static char *term_text(const Placement *p, const Term *t, uint32_t node) {
         if (t->op == PLACEMENT_EXISTS || t->op == PLACEMENT_NOT_EXISTS)
                 r = buf_printf(&text, "needs %s%s%s", t->op == PLACEMENT_EXISTS ? "" : "no ", what, key);
         else
-                r = buf_printf(&text, "needs %s%s%s", what, key, t->op == PLACEMENT_IN ? "=" : "!=");
+                r = buf_printf(&text, "needs %s%s%s", what, key, t->op == PLACEMENT_NOT_IN ? "!=" : "=");
         for (uint32_t i = 0; i < t->n_values && r >= 0; i++)
-                r = buf_printf(&text, "%s%s", i ? t->op == PLACEMENT_IN ? " or " : " and " : "",
-                               value_text(p, t->values[i]));
+                r = buf_printf(&text, "%s%s", i ? t->op == PLACEMENT_NOT_IN ? " and " : " or " : "",
+                               pair_value(p, t->values[i]));
         r = r < 0 ? r : buf_printf(&text, ", ");
         r = r < 0 ? r : add_has(p, &p->nodes[node], t->key, &text);
         return r < 0 ? NULL : buf_take_string(&text);

@@ -106,12 +106,22 @@ static bool has_any(const BruteNode *n, const PlacementTerm *t) {
         return false;
 }
 
+static bool is_like(const BruteNode *n, const PlacementTerm *t) {
+        for (size_t i = 0; i < n->n_labels; i++)
+                for (const char *const *v = t->values; v && *v; v++)
+                        if (strcmp(n->labels[i].key, t->key) == 0 && fnmatch(*v, n->labels[i].value, FNM_NOESCAPE) == 0)
+                                return true;
+        return false;
+}
+
 static bool matches(const BruteNode *n, const PlacementTerm *t) {
         switch (t->op) {
         case PLACEMENT_IN:
                 return has_any(n, t);
         case PLACEMENT_NOT_IN:
                 return !has_any(n, t);
+        case PLACEMENT_LIKE:
+                return is_like(n, t);
         case PLACEMENT_EXISTS:
                 return label_of(n, t->key);
         default:

@@ -263,6 +263,7 @@ struct Leader {
         uint64_t n_pending_judged; // that decide_pending() looked at one by one
         DeadlineHeap retry_deadlines;                  // Retry.deadline
         ListNode retries, retries_held, retries_stuck; // Retry.queue
+        ListNode retries_flying;                       // Retry.flying
         ListNode replacing;        // UnitOnNode.awaiting, of those who wait for whom they replace
         ListNode replacing_due;    // likewise: some of these have left, or their groups are as they were not
         ListNode recovering_walks; // DisruptionBudget.recovering_walk
@@ -336,13 +337,15 @@ struct Leader {
 
         // ---- queries
         ListNode waiters, waiters_due;
-        ListNode waited;           // Unit.waited: touched, and somebody waits for it
+        ListNode waited, waiting;  // UnitWork.waited: units that somebody waits for; touched, or judged since they were
+        uint32_t wait_round;       // raised when all of .waiting have come into .waited; never 0
         bool waiters_all;          // every wait is to be judged again
         size_t n_wait_items;
         uint64_t n_waiters_judged; // of units, one by one
         ListNode drains, manager_waiters; // Ticket.drain
         Map calls_by_id;           // questions to nodes
         ListNode node_lists;       // Ticket.turn_due: lists of nodes that are made in turns
+        ListNode job_shows;        // Ticket.turn_due: jobs whose units are looked at in turns
         ListNode wait_walks;       // WaitWalk.list
         ListNode row_walks;        // RowWalk.list
         ListNode nodes_emptying;   // Node.emptying: whose units hear of it in turns

@@ -11,6 +11,7 @@ typedef struct ChangeParts ChangeParts;
 typedef struct LogParts LogParts;
 typedef struct PlanTurns PlanTurns;
 typedef struct Listing Listing;
+typedef struct JobShow JobShow;
 typedef struct UndoWork UndoWork;
 typedef struct CancelWork CancelWork;
 typedef struct QueueLook QueueLook;
@@ -23,6 +24,13 @@ enum {
         STEP_PASSED = 1,   // of a step that is not the last: the next one may follow
 };
 enum { CHECK_REFUSED = 1 }; // of a check that is 0 otherwise, or a negative errno: the ticket was answered
+
+// How far a Why is with a unit that runs on all nodes.
+typedef struct WhyPlace {
+        bool begun;    // it was told what is said of the unit itself
+        bool any;      // something of a node
+        uint32_t host; // the last that was looked at; 0: none yet
+} WhyPlace;
 
 struct Ticket {
         uint64_t id;
@@ -44,6 +52,7 @@ struct Ticket {
         void (*committed)(Leader *l, Ticket *t); // finishes `response`; NULL: nothing to add
         Waiter *waiter;
         Listing *listing; // of a list that is made in turns; NULL: none
+        JobShow *show;    // of a question about one job that takes long; NULL: it does not
         Watcher *watcher; // of a question for events; NULL: it is none
         ChangeParts *parts; // of a Change that goes into the log in parts; NULL: it does not
         LogParts *log_parts; // of what goes into the log in parts, once it is begun: a Change, an Apply, an Undo or a JobCancel
@@ -81,7 +90,7 @@ struct Ticket {
         size_t n_calls;
         uint32_t n_could_be_asked; // of a Verify: nodes
         uint32_t n_readings; // parts of those of a Top, or of a Verify, that were passed on
-        ListNode turn_due; // in Leader.asking, or in .node_lists
+        ListNode turn_due; // in Leader.asking, .node_lists or .job_shows
         size_t n_asked;      // units of a Status about which nodes were asked, or that were answered; of a Why that were told
         bool asks_hosts;     // one after the other
         uint32_t asked_host; // the last of these, or that was listed; 0: none yet
@@ -90,6 +99,7 @@ struct Ticket {
                 ListNode due;    // in Leader.whys_due
                 uint32_t n_told; // reasons
                 size_t bytes;    // of these
+                WhyPlace at;     // in the unit that is at hand
         } why;               // of a Why that is answered in turns
         uint64_t asked_us;   // when it arrived, by our clock
         uint32_t removing;   // host number, for ClusterRemove

@@ -385,6 +385,23 @@ void event_stream_on_node_gone(Leader *l, Node *n) {
 
 // ------------------------------------------------------------------------------------------------ the turn
 
+// Its nodes are looked at, each for a small part of what a mark takes.
+static size_t marks_worth(const EventObject *o) {
+        const Map *rows = o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT && !o->gone ? CONTAINER_OF(o, const Unit, event)->rows : NULL;
+
+        return 1 + (rows ? rows->count / EVENT_NODES_OF_A_MARK : 0);
+}
+
+static size_t drain_due(Leader *l, size_t left, size_t rows) {
+        while (left > rows && !list_is_empty(&l->event_news.due)) {
+                EventObject *o = CONTAINER_OF(l->event_news.due.next, EventObject, due);
+
+                left -= MIN_OF(left, marks_worth(o));
+                drain_object(l, o);
+        }
+        return MAX_OF(left, rows);
+}
+
 bool event_stream_drain(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_EVENTS];
         size_t left, rows;
@@ -397,9 +414,7 @@ bool event_stream_drain(Leader *l) {
         mark_drains(l);
         left = event_jobs_drain(l, left);
         rows = MIN_OF(left / 2, l->event_news.n_rows - l->event_news.n_rows_followed);
-        for (; left > rows && !list_is_empty(&l->event_news.due); left--)
-                drain_object(l, CONTAINER_OF(l->event_news.due.next, EventObject, due));
-        drain_rows(l, left); // they have their share, however many units are marked
+        drain_rows(l, drain_due(l, left, rows)); // they have their share, however many units are marked
         if (list_is_empty(&l->event_news.due) && l->event_news.n_rows == 0 && event_jobs_are_drained(l)) {
                 l->events->index = l->trail->last;
                 return true;

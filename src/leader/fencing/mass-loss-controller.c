@@ -18,21 +18,11 @@
 #include "nodes.h"
 #include "tables.h"
 #include "turn.h"
-#include "unit-record.h"
 
-static bool holds_units(const Leader *l, const Host *h) {
-        list_foreach (i, &h->nodes) {
-                const Node *n = CONTAINER_OF(i, Node, of_host);
-
-                list_foreach (k, &n->placed) {
-                        const UnitEntry *e =
-                                cluster_state_find_unit(l->state, CONTAINER_OF(k, Unit, placed)->name);
-
-                        if (e && (e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED ||
-                                  !record_final_outcome(e->record, n->number)))
-                                return true;
-                }
-        }
+static bool holds_units(const Host *h) {
+        list_foreach (i, &h->nodes)
+                if (CONTAINER_OF(i, Node, of_host)->n_unfinished > 0)
+                        return true;
         return false;
 }
 
@@ -60,7 +50,7 @@ static MassLossView view_hosts(const Leader *l) {
         list_foreach (i, &l->lost_hosts) {
                 const Host *h = CONTAINER_OF(i, Host, lost);
 
-                if (!host_is_expected(h) || !lost_at_once(l, h) || !holds_units(l, h))
+                if (!host_is_expected(h) || !lost_at_once(l, h) || !holds_units(h))
                         continue;
                 v.n_hosts++;
                 v.n_lost++;

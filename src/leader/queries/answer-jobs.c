@@ -4,13 +4,12 @@
 // answer looks at a bounded number and says where the next question is to go on, so nobody's question holds the loop, and
 // nothing is kept between two of them.
 //
-// How a unit ended is in the job's record, and that is all that is known of a job whose units do something else by now.
-// Beside it stands how the unit is with what the job asked of it at present: judged by what is seen, as a wait would be,
-// if nobody has changed the unit since. Without a leader that is not known.
+// What is said of the units of one is answer-job-units.c's.
 //
 // Who may not see everything sees the jobs that have changed units, and none but such that he may see now, with the names
 // of these instead of what was typed. So a job about nodes is not for him, nor is one whose units are gone. A job that has
 // been held back and has changed nothing yet is for who has asked for it.
+#include "answer-job-units.h"
 #include "answer-jobs.h"
 
 #include <errno.h>
@@ -33,7 +32,6 @@
 #include "tickets.h"
 #include "unit-state.h"
 #include "utc-time.h"
-#include "waiters.h"
 
 enum {
         TARGETS_INSTEAD = 16,     // names of units
@@ -77,236 +75,6 @@ static int read_job(const Leader *l, uint64_t number, Argosy__JobRecord **ret) {
         message_free(*ret);
         *ret = ended;
         return ended ? 0 : -ENOMEM;
-}
-
-// ------------------------------------------------------------------------------------------------ units
-
-typedef struct UnitNow {
-        const char *word;
-        char message[256];
-} UnitNow;
-
-static void say(UnitNow *ret, const char *word, const char *message) {
-        ret->word = word;
-        str_fit(ret->message, sizeof(ret->message), "%s", message);
-}
-
-// What somebody would wait for who wants the unit to be as its record says. VERB_NONE: there is nothing to wait for.
-static Argosy__Verb verb_to_wait_for(const char *verb, const Argosy__UnitRecord *record, Argosy__Target before) {
-        switch (record->target) {
-        case ARGOSY__TARGET__TARGET_LAUNCHED:
-                return ARGOSY__VERB__VERB_START;
-        case ARGOSY__TARGET__TARGET_LOADED:
-                return streq(verb, verb_to_string(ARGOSY__VERB__VERB_STOP)) ? ARGOSY__VERB__VERB_STOP
-                                                                             : ARGOSY__VERB__VERB_LOAD;
-        default:
-                return before == ARGOSY__TARGET__TARGET_INACTIVE ? ARGOSY__VERB__VERB_NONE : ARGOSY__VERB__VERB_UNLOAD;
-        }
-}
-
-static void say_verdict(UnitNow *ret, const WaitVerdict *v) {
-        say(ret, !v->done ? "under way" : v->status == 0 ? "as asked" : "otherwise", v->message);
-        if (v->silent)
-                say(ret, ret->word, "it may still run on a host that is not heard");
-}
-
-// The record is gone: the job has destroyed the unit, whatever its verb, or somebody else has since.
-static void judge_destroyed(const Leader *l, const Argosy__JobUnits *group, const char *name,
-                            uint64_t revision, UnitNow *ret) {
-        WaitVerdict v;
-
-        if (!group->gone)
-                say(ret, "changed since", "it is not in the cluster any more");
-        else if (waiter_verdict(l, ARGOSY__VERB__VERB_DESTROY, name, revision, &v))
-                say_verdict(ret, &v);
-        else if (l->n_hosts.unattached > 0) // which may hold it
-                say(ret, "under way", "");
-        else
-                say(ret, "as asked", "");
-}
-
-static void judge(const Leader *l, const Argosy__JobRecord *job, const Argosy__JobUnits *group, size_t i,
-                  UnitNow *ret) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, group->names[i]);
-        Argosy__Verb verb;
-        WaitVerdict v;
-
-        *ret = (UnitNow){.word = ""};
-        if (!l->leading)
-                return;
-        if (!e) {
-                judge_destroyed(l, group, group->names[i], group->revisions[i], ret);
-                return;
-        }
-        if (e->record->revision != group->revisions[i]) {
-                uint64_t by = cluster_state_find_job_of(l->state, group->names[i], e->record->revision);
-
-                ret->word = "changed since";
-                str_fit(ret->message, sizeof(ret->message), "%s %" PRIu64, by ? "by job" : "it is at revision",
-                        by ?: e->record->revision);
-                return;
-        }
-        verb = verb_to_wait_for(job->verb, e->record, group->target);
-        if (verb == ARGOSY__VERB__VERB_NONE)
-                ret->word = "as asked";
-        else if (waiter_verdict(l, verb, group->names[i], group->revisions[i], &v))
-                say_verdict(ret, &v);
-}
-
-// One side of the change: the content's hash, and what the unit was to be. Without content there was no unit.
-static int fill_side(char **rev, char **desired, const ProtobufCBinaryData *spec, Argosy__Target target) {
-        char hex[HASH_HEX_SIZE];
-        Hash hash;
-
-        if (!hash_from_bytes(spec->data, spec->len, &hash))
-                return 0;
-        hash_hex(&hash, HASH_SIZE, hex);
-        return field_set(rev, hex) ?: field_set(desired, target_to_string(target));
-}
-
-// The unit as it was and became. NULL: out of memory.
-static Argosy__Response__JobUnitRow *add_change(Argosy__Response__JobRow *row, const Argosy__JobUnits *group, size_t i) {
-        Argosy__Response__JobUnitRow *unit = calloc(1, sizeof(*unit));
-
-        if (!unit)
-                return NULL;
-        argosy__response__job_unit_row__init(unit);
-        if (FIELD_APPEND(row->units, row->n_units, unit) < 0)
-                return NULL;
-        unit->revision = group->revisions[i];
-        unit->gone = group->gone;
-        if (field_set(&unit->unit, group->names[i]) < 0 ||
-            fill_side(&unit->rev, &unit->desired, &group->spec, group->target) < 0)
-                return NULL;
-        if (!group->gone && fill_side(&unit->rev_after, &unit->desired_after,
-                                      group->spec_after.len > 0 ? &group->spec_after : &group->spec,
-                                      group->target_after) < 0)
-                return NULL;
-        return unit;
-}
-
-static int set_end(Argosy__Response__JobUnitRow *unit, const Argosy__JobUnitEnd *end) {
-        unit->by = end->by;
-        if (field_set(&unit->end, unit_end_to_string(end->end)) < 0 || field_set(&unit->node, end->node) < 0)
-                return -ENOMEM;
-        if (*end->message || end->by == 0)
-                return field_set(&unit->end_message, end->message);
-        return field_printf(&unit->end_message, "by job %" PRIu64, end->by);
-}
-
-// Ends of units by their names, the last one of each.
-static int index_ends(const Argosy__JobRecord *job, Map *ret) {
-        for (size_t i = 0; i < job->n_ends; i++) {
-                (void) map_take_str(ret, job->ends[i]->unit);
-                if (map_add_str(ret, job->ends[i]->unit, job->ends[i]) < 0)
-                        return -ENOMEM;
-        }
-        return 0;
-}
-
-// A job that names all that are not as they were to be says so of the others that they are.
-static int add_end(Argosy__Response__JobUnitRow *unit, const Argosy__JobRecord *job, const Map *ends) {
-        const Argosy__JobUnitEnd *end = map_find_str(ends, unit->unit);
-
-        if (end)
-                return set_end(unit, end);
-        if (job->state <= ARGOSY__JOB_STATE__JOB_RUNNING || job->state == ARGOSY__JOB_STATE__JOB_HELD ||
-            (job->state != ARGOSY__JOB_STATE__JOB_DONE && *job->end_message) ||
-            job->n_ends < (size_t) job->failed + job->unplaced + job->overtaken + job->cancelled)
-                return 0;
-        return field_set(&unit->end, unit_end_to_string(ARGOSY__UNIT_END__END_OK));
-}
-
-static int add_unit(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job,
-                    const Argosy__JobUnits *group, size_t i, const Map *ends) {
-        Argosy__Response__JobUnitRow *unit = add_change(row, group, i);
-        UnitNow now;
-
-        if (!unit)
-                return -ENOMEM;
-        judge(l, job, group, i, &now);
-        if (field_set(&unit->now, now.word) < 0 || field_set(&unit->message, now.message) < 0)
-                return -ENOMEM;
-        return add_end(unit, job, ends);
-}
-
-// Those that it was asked for and has not changed: they were refused, or somebody else has changed them meanwhile.
-static int find_left(const Argosy__JobRecord *job, Map *ret) {
-        int r = job->cut ? 0 : index_ends(job, ret);
-
-        for (size_t g = 0; r == 0 && ret->count > 0 && g < job->n_units; g++)
-                for (size_t i = 0; i < job->units[g]->n_names; i++)
-                        (void) map_take_str(ret, job->units[g]->names[i]);
-        return r;
-}
-
-static int add_left(Argosy__Response__JobRow *row, const Argosy__JobUnitEnd *end) {
-        Argosy__Response__JobUnitRow *unit = malloc(sizeof(*unit));
-
-        if (!unit)
-                return -ENOMEM;
-        argosy__response__job_unit_row__init(unit);
-        if (FIELD_APPEND(row->units, row->n_units, unit) < 0)
-                return -ENOMEM;
-        return field_set(&unit->unit, end->unit) ?: set_end(unit, end);
-}
-
-// They stand before the others.
-static int add_left_from(Argosy__Response__JobRow *row, const Argosy__JobRecord *job, uint32_t first,
-                         uint32_t *ret_at) {
-        Map left = {};
-        int r = find_left(job, &left);
-
-        for (size_t i = 0; r == 0 && left.count > 0 && i < job->n_ends; i++) {
-                const Argosy__JobUnitEnd *end = map_take_str(&left, job->ends[i]->unit);
-
-                if (end && (*ret_at)++ >= first)
-                        r = add_left(row, end);
-        }
-        map_done(&left);
-        return r;
-}
-
-static int add_units_from(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job, uint32_t first,
-                          const Map *ends) {
-        uint32_t at = 0;
-
-        if (add_left_from(row, job, first, &at) < 0)
-                return -ENOMEM;
-        for (size_t g = 0; g < job->n_units; g++)
-                for (size_t i = 0; i < job->units[g]->n_names; i++, at++) {
-                        if (at < first)
-                                continue;
-                        if (at - first >= JOB_UNITS_LISTED)
-                                row->more_units++;
-                        else if (add_unit(l, row, job, job->units[g], i, ends) < 0)
-                                return -ENOMEM;
-                }
-        return 0;
-}
-
-static int add_units(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job, uint32_t first) {
-        Map ends = {};
-        int r = index_ends(job, &ends);
-
-        if (r == 0)
-                r = add_units_from(l, row, job, first, &ends);
-        map_done(&ends);
-        return r;
-}
-
-static int add_failed_units(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
-        for (size_t i = 0; i < job->n_ends; i++) {
-                Argosy__Response__JobUnitRow *unit = calloc(1, sizeof(*unit));
-
-                if (!unit)
-                        return -ENOMEM;
-                argosy__response__job_unit_row__init(unit);
-                if (FIELD_APPEND(row->ends, row->n_ends, unit) < 0 || field_set(&unit->unit, job->ends[i]->unit) < 0 ||
-                    set_end(unit, job->ends[i]) < 0)
-                        return -ENOMEM;
-        }
-        return 0;
 }
 
 // ------------------------------------------------------------------------------------------------ jobs
@@ -610,7 +378,7 @@ static int add_changes(Argosy__Response__JobRow *row, const Argosy__JobRecord *j
                                 continue;
                         if (row->n_units >= JOB_UNITS_LISTED)
                                 row->more_units++;
-                        else if (!add_change(row, job->units[g], i))
+                        else if (!job_add_change(row, job->units[g], i))
                                 return -ENOMEM;
                 }
         return 0;
@@ -737,7 +505,7 @@ static Argosy__Response *refuse_job(const Argosy__Author *author, uint64_t numbe
 }
 
 static int show(Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, const Argosy__JobRecord *job,
-                Argosy__Response__Jobs *jobs) {
+                Argosy__Response__Jobs *jobs, JobLooks *later) {
         Argosy__Response__JobRow *row;
         int r = add_job(v, jobs, job, &row) ?: add_waiting(l, row);
 
@@ -745,7 +513,7 @@ static int show(Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, 
                 r = add_settings(v, row, job);
         if (r < 0 || !is_whole(job))
                 return r;
-        return job->own ? add_moves(row, job, NULL, m->first_unit) : add_units(l, row, job, m->first_unit);
+        return job->own ? add_moves(row, job, NULL, m->first_unit) : job_add_units(l, row, job, m->first_unit, later);
 }
 
 // A row with the units that are not as they were to be. NULL: out of memory.
@@ -753,7 +521,7 @@ static Argosy__Response *tell_end(const Viewer *v, const Argosy__JobRecord *job)
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_JOBS);
         Argosy__Response__JobRow *row;
 
-        if (!response || add_job(v, response->jobs, job, &row) < 0 || add_failed_units(row, job) < 0)
+        if (!response || add_job(v, response->jobs, job, &row) < 0 || job_add_failed_units(row, job) < 0)
                 return NULL;
         return TAKE_PTR(response);
 }
@@ -806,6 +574,10 @@ Argosy__Response *answer_jobs_refuse(const Argosy__Request *request) {
 }
 
 Argosy__Response *answer_jobs(Leader *l, const Argosy__Author *author, const Argosy__Request *request) {
+        return answer_jobs_with(l, author, request, NULL);
+}
+
+Argosy__Response *answer_jobs_with(Leader *l, const Argosy__Author *author, const Argosy__Request *request, JobLooks *later) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_JOBS);
         Viewer viewer = {.author = author, .sees_all = authorization_views_all(l, author)};
         const Argosy__Request__ListJobs *m = request->list_jobs;
@@ -831,7 +603,7 @@ Argosy__Response *answer_jobs(Leader *l, const Argosy__Author *author, const Arg
                 message_free(job);
                 return refuse_job(author, m->number);
         }
-        r = show(l, &viewer, m, job, response->jobs);
+        r = show(l, &viewer, m, job, response->jobs, later);
         message_free(job);
         return r < 0 ? NULL : TAKE_PTR(response);
 }

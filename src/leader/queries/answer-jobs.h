@@ -16,6 +16,9 @@ enum {
 // Handler.refuse: what it would take long to compare.
 Argosy__Response *answer_jobs_refuse(const Argosy__Request *request);
 Argosy__Response *answer_jobs(Leader *l, const Argosy__Author *author, const Argosy__Request *request);
+// The same, but the units that take long are left over for `later`; NULL: none are.
+struct JobLooks;
+Argosy__Response *answer_jobs_with(Leader *l, const Argosy__Author *author, const Argosy__Request *request, struct JobLooks *later);
 // To a question about a job that is not kept.
 Argosy__Response *answer_no_such_job(const Leader *l, uint64_t number);
 // One job without its units but those that are not as they were to be; or why there is none, or none for whom this is.

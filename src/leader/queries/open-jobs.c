@@ -347,14 +347,6 @@ void open_job_judge(Leader *l, WaiterItem *wait, const WaitSeen *seen) {
         message_free(result);
 }
 
-void open_jobs_mark_all(Leader *l) {
-        map_foreach (slot, &l->open_jobs)
-                for (JobPart *part = ((OpenJob *) slot->value)->parts; part; part = part->next)
-                        for (size_t i = 0; i < part->n; i++)
-                                if (part->items[i].wait.unit)
-                                        waiters_on_unit(l, part->items[i].wait.unit);
-}
-
 // ------------------------------------------------------------------------------------------------ what a job brings
 
 static void overtake(Leader *l, const char *name, uint64_t revision, uint64_t by) {

@@ -82,7 +82,6 @@ void open_job_discard(OpenJob *job); // as plain memory
 
 // Something about its unit was seen or changed.
 void open_job_judge(Leader *l, WaiterItem *item, const WaitSeen *seen);
-void open_jobs_mark_all(Leader *l); // about all of them
 // Whether those that are watched have ended; says to those who wait how far theirs are.
 void open_jobs_turn(Leader *l);
 uint64_t open_jobs_next_deadline(const Leader *l); // 0: none

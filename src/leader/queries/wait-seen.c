@@ -171,7 +171,7 @@ void wait_seen_done(WaitSeen *v) {
 
 // ------------------------------------------------------------------------------------------------ walks
 
-typedef struct WaitWalk {
+struct WaitWalk {
         ListNode list; // in Leader.wait_walks
         Unit *unit;
         WaitSeen seen;
@@ -181,7 +181,7 @@ typedef struct WaitWalk {
         size_t n_unheard, unheard_allocated, n_untold;
         bool whole; // all were
         bool again; // something was touched since
-} WaitWalk;
+};
 
 static bool is_longer(const ListNode *list, size_t n) {
         list_foreach (i, list)
@@ -190,11 +190,15 @@ static bool is_longer(const ListNode *list, size_t n) {
         return false;
 }
 
+bool wait_seen_may_be_wide(const Leader *l) {
+        return l->nodes.count > WIDE;
+}
+
 bool wait_seen_is_wide(const Leader *l, const Unit *u) {
         const UnitEntry *e;
         const ListNode *tombs;
 
-        if (l->nodes.count <= WIDE)
+        if (!wait_seen_may_be_wide(l))
                 return false;
         e = cluster_state_find_unit(l->state, u->name);
         if (e && e->record->global)
@@ -344,6 +348,33 @@ void wait_walk_over(Leader *l, Unit *u) {
         end_walk(w);
         if (again)
                 wait_walk_begin(l, u);
+}
+
+WaitWalk *wait_walk_alone(const Leader *l, Unit *u) {
+        WaitWalk *w = oom_checked(calloc(1, sizeof(*w)));
+
+        list_init(&w->list);
+        w->unit = u;
+        begin_walk(l, w);
+        return w;
+}
+
+const WaitSeen *wait_walk_look(Leader *l, WaitWalk *w, size_t *left) {
+        walk(l, w, left);
+        if (!w->whole)
+                return NULL;
+        w->seen.stranded = is_stranded(l, w->unit, w->seen.entry);
+        return &w->seen;
+}
+
+bool wait_walk_is_of(const WaitWalk *w, const Unit *u) {
+        return w->unit == u;
+}
+
+WaitWalk *wait_walk_free(WaitWalk *w) {
+        if (w)
+                end_walk(w);
+        return NULL;
 }
 
 void wait_walks_clear(Leader *l) {

@@ -32,8 +32,9 @@ void wait_seen_init(WaitSeen *v, const Leader *l, const Unit *u);
 void wait_seen_add_unheard(WaitSeen *v);
 void wait_seen_done(WaitSeen *v);
 
-// Whether it is looked at in turns.
+// Whether it is looked at in turns; and whether there may be such units.
 bool wait_seen_is_wide(const Leader *l, const Unit *u);
+bool wait_seen_may_be_wide(const Leader *l);
 void wait_walk_begin(Leader *l, Unit *u); // or once more, when the one that is under way is over
 // Goes on with walks, *left looks. The unit whose walk has come to its end, and what was seen; NULL: none has.
 Unit *wait_walk_next(Leader *l, size_t *left, const WaitSeen **ret);
@@ -41,3 +42,11 @@ void wait_walk_over(Leader *l, Unit *u); // all who wait have been told of it, o
 // For who is told of it in turns: how many are still to be.
 size_t *wait_walk_untold(Leader *l, const Unit *u);
 void wait_walks_clear(Leader *l);
+
+// A walk for somebody who does not wait. It goes before its unit does.
+typedef struct WaitWalk WaitWalk;
+WaitWalk *wait_walk_alone(const Leader *l, Unit *u);
+// Goes on, *left looks. What was seen, as long as the walk is not freed; NULL: not all was looked at. Not to be called again then.
+const WaitSeen *wait_walk_look(Leader *l, WaitWalk *w, size_t *left);
+bool wait_walk_is_of(const WaitWalk *w, const Unit *u);
+WaitWalk *wait_walk_free(WaitWalk *w); // NULL is fine; returns NULL

@@ -36,7 +36,8 @@
 
 enum {
         BEGUN_PER_TURN = 1000,  // items, of all waits together
-        JUDGED_PER_TURN = 1000, // units that were touched
+        JUDGED_PER_TURN = 1000, // of those who wait for units that were touched
+        TOLD_AT_ONCE = 256,     // of those who wait for one unit; more are told in turns
         LOOKS_PER_TURN = 1024,  // at nodes of units that are on thousands, at some 2 us each
         NODES_OF_LOOK = 128,    // of what was seen are as much for who is told of it
 };
@@ -55,8 +56,11 @@ struct Waiter {
 };
 
 void waiter_item_end(Leader *l, WaiterItem *item) {
+        UnitWork *w = unit_work_if_any(l, item->unit); // which may be all that was in it
+
         list_unlink(&item->by_unit);
-        (void) unit_work_if_any(l, item->unit); // which may be all that was in it
+        if (w && list_is_empty(&w->waiters))
+                list_unlink(&w->waited);
         list_unlink(&item->probation);
         item->unit = NULL;
 }
@@ -181,16 +185,6 @@ bool waiter_is_to_revert(const Leader *l, const Unit *u, const WaitVerdict *v) {
                         return true;
         }
         return false;
-}
-
-bool waiter_verdict(const Leader *l, Argosy__Verb verb, const char *name, uint64_t revision, WaitVerdict *ret) {
-        const Unit *u = unit_find(l, name);
-        WaitDue due;
-
-        if (!u)
-                return false;
-        *ret = waiter_judge(l, verb, revision, u, NULL, &due);
-        return true;
 }
 
 static void describe_wait(Leader *l, const Unit *u, Argosy__Response__UnitResult *result) {
@@ -329,6 +323,38 @@ static void take_marks(Leader *l) {
         }
 }
 
+// It is in Leader.waited, and not in .waiting; in which of the two is not written where all have moved at once.
+static bool is_due(const Leader *l, const UnitWork *w) {
+        return list_is_linked(&w->waited) && w->judged_round != l->wait_round;
+}
+
+void waiters_on_unit(Leader *l, Unit *u) {
+        UnitWork *w = unit_work_if_any(l, u);
+
+        if (!w || list_is_empty(&w->waiters) || is_due(l, w))
+                return;
+        list_unlink(&w->waited);
+        list_append(&l->waited, &w->waited);
+        w->judged_round = 0;
+}
+
+// Who waits for the unit was told how it is.
+static void rest(Leader *l, Unit *u) {
+        UnitWork *w = unit_work_if_any(l, u);
+
+        if (!w || list_is_empty(&w->waiters) || list_is_linked(&w->waited))
+                return;
+        list_append(&l->waiting, &w->waited);
+        w->judged_round = l->wait_round;
+}
+
+// However many they are.
+static void mark_all(Leader *l) {
+        list_splice(&l->waited, &l->waiting);
+        l->wait_round++;
+        l->waiters_all = false;
+}
+
 // -ENOMEM: the ticket is to be ended.
 static int judge_item(Leader *l, WaiterItem *item, const WaitSeen *seen) {
         Waiter *w = item->waiter;
@@ -392,9 +418,14 @@ static int begin_item(Leader *l, Waiter *w) {
                 return -ENOMEM;
         list_append(&unit_work(l, item->unit)->waiters, &item->by_unit);
         // With who waits for it already, above all its job: that has ended when this has.
-        if (!wait_seen_is_wide(l, item->unit) && !list_is_linked(&unit_work_seen(item->unit)->waited))
-                return judge_item(l, item, NULL);
-        waiters_on_unit(l, item->unit);
+        if (wait_seen_is_wide(l, item->unit) || is_due(l, unit_work_seen(item->unit))) {
+                waiters_on_unit(l, item->unit);
+                return 0;
+        }
+        if (judge_item(l, item, NULL) < 0)
+                return -ENOMEM;
+        if (item->unit)
+                rest(l, item->unit);
         return 0;
 }
 
@@ -423,13 +454,16 @@ static void judge_for(Leader *l, WaiterItem *item, const WaitSeen *seen) {
                 note_failure(l, item->waiter);
 }
 
-static void judge_unit(Leader *l, Unit *u) {
+static void judge_unit(Leader *l, Unit *u, size_t *left) {
         WaitSeen seen;
 
         wait_seen_init(&seen, l, u);
-        list_foreach_safe (i, &unit_work_seen(u)->waiters)
+        list_foreach_safe (i, &unit_work_seen(u)->waiters) {
                 judge_for(l, CONTAINER_OF(i, WaiterItem, by_unit), &seen);
+                *left -= MIN_OF(*left, (size_t) 1);
+        }
         wait_seen_done(&seen);
+        rest(l, u);
 }
 
 // Whoever is told goes behind the others, so the first is the next one, whoever comes or goes meanwhile.
@@ -459,41 +493,35 @@ static void judge_wide(Leader *l) {
                 leader_mark(l);
 }
 
+static bool is_for_a_walk(const Leader *l, const Unit *u) {
+        size_t n = 0;
+
+        list_foreach (i, &unit_work_seen(u)->waiters)
+                if (++n > TOLD_AT_ONCE)
+                        return true;
+        return wait_seen_is_wide(l, u);
+}
+
 static void judge_waited(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_WAITED];
         size_t left = walk_slice(walk, JUDGED_PER_TURN);
 
-        for (; left > 0 && !list_is_empty(&l->waited); left--) {
+        while (left > 0 && !list_is_empty(&l->waited)) {
                 Unit *u = CONTAINER_OF(l->waited.next, UnitWork, waited)->unit;
 
                 list_unlink(&unit_work(l, u)->waited);
-                if (list_is_empty(&unit_work_seen(u)->waiters))
+                if (!is_for_a_walk(l, u)) {
+                        judge_unit(l, u, &left);
                         continue;
-                if (wait_seen_is_wide(l, u))
-                        wait_walk_begin(l, u);
-                else
-                        judge_unit(l, u);
+                }
+                left--;
+                wait_walk_begin(l, u);
+                rest(l, u);
         }
         walk_sliced(l, walk, left);
         if (!list_is_empty(&l->waited))
                 leader_mark(l);
         judge_wide(l);
-}
-
-void waiters_on_unit(Leader *l, Unit *u) {
-        if (!list_is_empty(&unit_work_seen(u)->waiters) && !list_is_linked(&unit_work_seen(u)->waited))
-                list_append(&l->waited, &unit_work(l, u)->waited);
-}
-
-static void mark_all(Leader *l) {
-        list_foreach (i, &l->waiters) {
-                Waiter *w = CONTAINER_OF(i, Waiter, all);
-
-                for (size_t k = 0; k < w->n_begun; k++)
-                        if (w->items[k].unit)
-                                waiters_on_unit(l, w->items[k].unit);
-        }
-        l->waiters_all = false;
 }
 
 // Judges what is new and what was touched, then says each wait's news.

@@ -29,9 +29,7 @@ typedef struct WaitDue {
 
 int waiter_start(Leader *l, Ticket *t);
 void waiter_free(Leader *l, Waiter *w);
-// What a wait of this verb for the unit would be told now. False: nothing is known of the unit, seen or wanted.
-bool waiter_verdict(const Leader *l, Argosy__Verb verb, const char *name, uint64_t revision, WaitVerdict *ret);
-// The same of a unit that is known. `seen`: what was seen of it in this turn; NULL: it is looked at now.
+// What a wait of this verb for the unit would be told now. `seen`: what was seen of it in this turn; NULL: it is looked at now.
 WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
                          const WaitSeen *seen, WaitDue *ret_due);
 // The verdict is that the content on trial (UnitRecord.trial) does not start, and a job is about to bring the former one back: so

@@ -331,22 +331,34 @@ static void why_left_out(Responder *t, Leader *l, const UnitEntry *e, const Node
         send_response(t, l, r);
 }
 
-// Every node that is to have a global unit, and for the others why not.
-static void why_global(Responder *t, Leader *l, const UnitEntry *e, const Unit *u) {
-        size_t n = 0;
+// One node of a global unit: as it is to have it, or why not. False: it has nothing to do with it.
+static bool why_of_many(Responder *t, Leader *l, const UnitEntry *e, const Unit *u, const Node *n) {
         char why[REASON_SIZE];
 
-        map_foreach (slot, &l->nodes) {
-                if (unit_wanted_on(l, u, e, slot->value))
-                        why_on_node(t, l, e, u, slot->value);
-                else if (unit_left_out(l, u, e, slot->value, why, sizeof(why)))
-                        why_left_out(t, l, e, slot->value, why);
-                else
-                        continue;
-                n++;
+        if (unit_wanted_on(l, u, e, n))
+                why_on_node(t, l, e, u, n);
+        else if (unit_left_out(l, u, e, n, why, sizeof(why)))
+                why_left_out(t, l, e, n, why);
+        else
+                return false;
+        return true;
+}
+
+// Nodes of so many hosts behind that one. Whether they were the last.
+static bool why_global(Responder *t, Leader *l, const UnitEntry *e, const Unit *u, WhyPlace *at, size_t most) {
+        const Argosy__HostRecord *next;
+
+        for (; (next = cluster_state_next_host(l->state, at->host)) && most > 0; most--) {
+                const Host *h = host_find(l, next->host);
+
+                at->host = next->host;
+                if (h)
+                        list_foreach (i, &h->nodes)
+                                at->any |= why_of_many(t, l, e, u, CONTAINER_OF(i, Node, of_host));
         }
-        if (!n)
+        if (!next && !at->any)
                 why_nowhere(t, l, e, u);
+        return !next;
 }
 
 // Nodes on which something of this name may run that nobody wants there.
@@ -416,7 +428,12 @@ static size_t why_leftovers(Responder *t, Leader *l, const char *name, const Uni
         return x.n;
 }
 
-static void why_unit(Responder *t, Leader *l, const char *name) {
+static bool runs_everywhere(const Leader *l, const UnitEntry *e) {
+        return e && l->leading && e->record->global && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE;
+}
+
+// False: it runs on all nodes, of which it was not said yet how it is there.
+static bool why_unit(Responder *t, Leader *l, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         const Unit *u = unit_find(l, name);
         size_t n_left = why_leftovers(t, l, name, e);
@@ -424,7 +441,7 @@ static void why_unit(Responder *t, Leader *l, const char *name) {
         Argosy__Response *r;
 
         if (!e && n_left > 0)
-                return;
+                return true;
         if (!e) {
                 r = response_error(ENOENT, "%s: no such unit", name);
                 send_response(t, l, r);
@@ -435,12 +452,13 @@ static void why_unit(Responder *t, Leader *l, const char *name) {
                 send_response(t, l, why_new(e, "-", "nobody wants it loaded; `start` starts it"));
         else if (!l->leading)
                 send_response(t, l, why_new(e, "-", "there is no leader who could tell"));
-        else if (e->record->global)
-                why_global(t, l, e, u);
+        else if (runs_everywhere(l, e))
+                return false;
         else if (!u || !u->node || u->life == LIFE_STRANDED)
                 why_nowhere(t, l, e, u);
         else
                 why_on_node(t, l, e, u, u->node);
+        return true;
 }
 
 int why_phrase(Leader *l, const UnitEntry *e, const Node *n, char **ret) {
@@ -455,15 +473,22 @@ int why_phrase(Leader *l, const UnitEntry *e, const Node *n, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-// Before its reason is looked for.
+// Before its reason is looked for; of one that runs everywhere there are these for each node.
 static size_t looks_at(const Leader *l, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         const Unit *u = unit_find(l, name);
         bool is_placed = u && u->node && u->life != LIFE_STRANDED && !retry_is_stuck(u);
 
-        if (!e || !l->leading || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE || (is_placed && !e->record->global))
+        if (!e || !l->leading || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE || is_placed || e->record->global)
                 return WHY_LOOKS_OF_UNIT;
         return WHY_LOOKS_OF_UNIT + l->nodes.count;
+}
+
+// Whether all of its nodes were told; it may be another unit since it was begun.
+static bool why_everywhere(Responder *t, Leader *l, const char *name, WhyPlace *at, size_t most) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+
+        return !runs_everywhere(l, e) || why_global(t, l, e, unit_find(l, name), at, most);
 }
 
 void why_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
@@ -471,7 +496,8 @@ void why_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond
         Argosy__Response end = ARGOSY__RESPONSE__INIT;
 
         for (size_t i = 0; i < request->why->n_names; i++)
-                why_unit(&t, l, request->why->names[i]);
+                if (!why_unit(&t, l, request->why->names[i]))
+                        why_everywhere(&t, l, request->why->names[i], &(WhyPlace){}, SIZE_MAX);
         end.id = request->id;
         end.final = true;
         end.no_leader = !l->leading;
@@ -484,8 +510,11 @@ bool why_is_long(const Leader *l, const Argosy__Request *request) {
         const Argosy__Request__Why *m = request->why;
         size_t n = 0;
 
-        for (size_t i = 0; i < m->n_names && n <= WHY_LOOKS_AT_ONCE; i++)
+        for (size_t i = 0; i < m->n_names && n <= WHY_LOOKS_AT_ONCE; i++) {
                 n += looks_at(l, m->names[i]);
+                if (runs_everywhere(l, cluster_state_find_unit(l->state, m->names[i])))
+                        n += l->nodes.count * WHY_LOOKS_OF_UNIT;
+        }
         return n > WHY_LOOKS_AT_ONCE;
 }
 
@@ -518,19 +547,32 @@ static void end(const Leader *l, Ticket *t) {
         ticket_settle(t, r);
 }
 
+// A unit, or some nodes of one that runs everywhere. Returns how much was looked at.
+static size_t explain_next(Leader *l, Ticket *t, Responder *to, size_t most) {
+        const char *name = t->request->why->names[t->n_asked];
+        size_t n = MAX_OF(most / WHY_LOOKS_OF_UNIT, (size_t) 1), looks = looks_at(l, name);
+
+        if (t->why.at.begun)
+                looks = n * WHY_LOOKS_OF_UNIT;
+        else if (is_refused(l, t, name))
+                return looks;
+        if (t->why.at.begun ? !why_everywhere(to, l, name, &t->why.at, n) : !why_unit(to, l, name)) {
+                t->why.at.begun = true;
+                return looks;
+        }
+        t->why.at = (WhyPlace){};
+        t->n_asked++;
+        return looks;
+}
+
 // Returns how much was looked at: that much, and the rest of a unit.
 static size_t explain_some(Leader *l, Ticket *t, size_t most) {
         const Argosy__Request__Why *m = t->request->why;
         Responder to = {.request = t->request, .ticket = t, .n = t->why.n_told};
         size_t looks = 0;
 
-        while (looks < most && t->n_asked < m->n_names && !t->ended) {
-                const char *name = m->names[t->n_asked++];
-
-                looks += looks_at(l, name);
-                if (!is_refused(l, t, name))
-                        why_unit(&to, l, name);
-        }
+        while (looks < most && t->n_asked < m->n_names && !t->ended)
+                looks += explain_next(l, t, &to, most - looks);
         t->why.n_told = to.n;
         l->n_why_looks += looks;
         if (t->ended)

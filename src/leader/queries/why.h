@@ -5,11 +5,12 @@
 
 #include "leader-core.h"
 
-// What an answer costs is counted in looks, of about 1 us: at a unit, and at each node if it is to be on all of them, or on none.
+// What an answer costs is counted in looks, of about 1 us: at a unit, at a node where it is to be or is left out, and at each node if it
+// is to be on one and is on none.
 enum {
         WHY_LOOKS_OF_UNIT = 4,
         WHY_LOOKS_AT_ONCE = 2048, // of fewer the answer is there before the question returns
-        WHY_LOOKS_PER_TURN = 1024, // of all who ask; a unit is not cut
+        WHY_LOOKS_PER_TURN = 1024, // of all who ask; a unit that is on no node is not cut
         WHY_SHARE = 256,           // of one of them, until the others have had theirs
 };
 

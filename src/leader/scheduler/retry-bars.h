@@ -15,12 +15,12 @@ struct Retry {
         Deadline deadline;        // in Leader.retry_deadlines: it is looked at then
         ListNode queue; // in Leader.retries, to be decided about; .retries_held, until a rollout has ended;
                         // or .retries_stuck, for which a node may come
+        ListNode flying; // in Leader.retries_flying: the batch in the making, or on its way, starts it
         RetryLog log;
         Hash spec;
         uint64_t start_rev;
         uint32_t failed_on;    // node where its last failure was counted as it was seen, before systemd restarted it; 0: none
         uint32_t restarted_on; // node where systemd has restarted it after failures; 0: none
-        bool flying; // the batch in the making, or on its way, starts it
         bool asking; // nodes where it fails are no choice at present
         bool stuck;  // no other node took it when it was asked last
         bool ripe;   // its back-off ended when it ran well: it goes with its next failure

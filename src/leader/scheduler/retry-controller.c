@@ -86,6 +86,7 @@ static Retry *retry_get(Leader *l, Unit *u, const UnitEntry *e) {
         t->spec = e->spec->hash;
         t->start_rev = e->record->start_rev;
         list_init(&t->queue);
+        list_init(&t->flying);
         pending_mark(l, u);
         return unit_work(l, u)->retry = t;
 }
@@ -98,6 +99,7 @@ void retry_controller_forget(Leader *l, Unit *u) {
         retry_bars_set(l, u, RETRY_BAR_NONE);
         deadline_heap_clear(&l->retry_deadlines, &t->deadline);
         list_unlink(&t->queue);
+        list_unlink(&t->flying);
         unit_work(l, u)->retry = NULL;
         free(t);
 }
@@ -115,7 +117,7 @@ static void look_again(Leader *l, Retry *t, const UnitEntry *e) {
 }
 
 static bool waits_already(const Retry *t) {
-        return t->deadline.place || list_is_linked(&t->queue) || t->flying;
+        return t->deadline.place || list_is_linked(&t->queue) || list_is_linked(&t->flying);
 }
 
 // systemd has restarted it after failures.
@@ -176,12 +178,12 @@ void retry_controller_on_record(Leader *l, Unit *u, const UnitEntry *e) {
         if (!t)
                 return;
         if (e->removed || r->target != ARGOSY__TARGET__TARGET_LAUNCHED || r->global ||
-            !hash_equal(&t->spec, &e->spec->hash) || (r->start_rev != t->start_rev && !t->flying)) {
+            !hash_equal(&t->spec, &e->spec->hash) || (r->start_rev != t->start_rev && !list_is_linked(&t->flying))) {
                 retry_controller_forget(l, u);
                 return;
         }
         t->start_rev = r->start_rev;
-        t->flying = false;
+        list_unlink(&t->flying);
 }
 
 void retry_controller_on_time(Leader *l) {
@@ -205,12 +207,10 @@ void retry_controller_on_rollout_end(Leader *l) {
 }
 
 void retry_controller_take_back(Leader *l) {
-        name_table_foreach(u, &l->units) {
-                Retry *t = unit_work_seen(u)->retry;
+        while (!list_is_empty(&l->retries_flying)) {
+                Retry *t = CONTAINER_OF(l->retries_flying.next, Retry, flying);
 
-                if (!t || !t->flying)
-                        continue;
-                t->flying = false;
+                list_unlink(&t->flying);
                 oom_check(deadline_heap_set(&l->retry_deadlines, &t->deadline, l->pause_us));
         }
 }
@@ -275,15 +275,15 @@ static int start_elsewhere(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry
         }
         scheduler_penalise(l, t->unit->node, NODE_PENALTY, retry_half_us(e));
         next.node = node;
-        t->flying = true;
+        list_append(&l->retries_flying, &t->flying);
         activation_affinity_refresh(l, t->unit->name);
         return batch_builder_put_unit(b, &next, 0, e->record->revision);
 }
 
-static int start_here(BatchBuilder *b, Retry *t, const UnitEntry *e) {
+static int start_here(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e) {
         Argosy__UnitRecord next = *e->record;
 
-        t->flying = true;
+        list_append(&l->retries_flying, &t->flying);
         t->failed_on = 0;
         return batch_builder_put_unit(b, &next, BATCH_BUMP_START, e->record->revision);
 }
@@ -303,7 +303,7 @@ static int take_turn(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, S
         unsigned n = retry_failures_on(l, t->unit, e, t->unit->node->number);
 
         t->stuck = false;
-        return n < failing_options_of(e)->restart_elsewhere ? start_here(b, t, e)
+        return n < failing_options_of(e)->restart_elsewhere ? start_here(l, b, t, e)
                                                             : start_elsewhere(l, b, t, e, scheduler);
 }
 

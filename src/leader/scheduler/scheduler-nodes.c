@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Nodes and hosts in the Placement. Those that have changed (host_touch()) are told to it when somebody is about to
-// place something, and their labels if the log says something else of them; the labels of all if there is more that is
-// looked for in them. Who begins to lead tells it of some in each turn, before any unit.
+// place something, and their labels if the log says something else of them; what all offer if there is one more kind of resource
+// that is looked for in it. Who begins to lead tells it of some in each turn, before any unit.
 #include <errno.h>
 
 #include "array.h"
@@ -112,8 +112,7 @@ static void label_host(Leader *l, Host *h) {
 
                 if (!n->place)
                         continue;
-                scheduler_label_node(l->places->placement, &l->places->patterns, l->state, n->place - 1, host,
-                                     n->manager, &n->place_labels);
+                scheduler_label_node(l->places->placement, l->state, n->place - 1, host, n->manager, &n->place_labels);
                 if (n->place_labels != before)
                         mark_placed(l, n);
         }
@@ -171,12 +170,6 @@ void scheduler_add_new_nodes(Leader *l) {
 void scheduler_mark_labels(SchedulerTables *t) {
         t->labels_due = true;
         t->labelled_host = 0;
-}
-
-static void label_all_hosts(Leader *l) {
-        map_foreach (slot, &l->hosts)
-                label_host(l, slot->value);
-        l->places->labels_due = false;
 }
 
 // What it says about cores and memory, and the labels offers/NAME=N about the rest.
@@ -344,11 +337,9 @@ bool node_admits(const Leader *l, const Node *n, const UnitOptions *options) {
         return host && scheduler_admits(l->state, host, n->manager, options);
 }
 
-void scheduler_refresh_hosts(Leader *l) {
-        if (l->places->is_copy)
-                l->places->copy_labelled = true;
-        else
-                l->places->n_renumbered++; // a copy has not heard of these labels
+void scheduler_sync_all_offers(Leader *l) {
+        if (!l->places->is_copy)
+                l->places->n_renumbered++; // a copy has not heard of them
         map_foreach (slot, &l->hosts) {
                 const Host *h = slot->value;
                 const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
@@ -356,5 +347,4 @@ void scheduler_refresh_hosts(Leader *l) {
                 if (host && h->place)
                         sync_offers(l, h, host);
         }
-        label_all_hosts(l);
 }

@@ -17,19 +17,17 @@ typedef struct SchedulerRole {
 
 struct SchedulerTables {
         Placement *placement;
-        SchedulerPatterns patterns;
         Map roles;               // SchedulerRole by name; always with ROLE_DEFAULT
         uint64_t roles_revision; // of the records as they are here
         uint32_t role, anything; // ROLE_DEFAULT's number; the class of units that nothing is known of
         bool sorted;             // the nodes that a leader that begins has found
-        bool labels_due; // of all nodes: there are new resources to be looked for, or pools have changed
+        bool labels_due; // of all nodes: pools have changed
         uint32_t labelled_host; // they were, of the hosts up to that one
         Node **nodes;            // by number in the Placement
         size_t n_nodes;
         Map guests; // Guest by name: units without a record, while a Scheduler lives
         bool is_copy;          // `placement` and `guests` are those of a Scheduler that has a copy (scheduler_enter())
-        bool copy_labelled;    // hosts were told to that copy as if it were the Placement: they are to be told again
-        uint64_t n_renumbered; // units and nodes that were given a number or lost it; and all labels, looked at anew
+        uint64_t n_renumbered; // units and nodes that were given a number or lost it; and kinds of resources
         // The class that was asked for last, and the options that mean it, whatever the name of the unit. A reference to each; NULL:
         // none. Of `placement` as it is while it is no copy.
         UnitOptions *classed;
@@ -62,7 +60,7 @@ void scheduler_note_placements(const Scheduler *p, size_t n, uint64_t began_us);
 // What there is as it is now; the host of that number (0: none) as if it took nobody.
 void scheduler_sync_nodes(Leader *l, uint32_t without_host);
 void scheduler_add_new_nodes(Leader *l);    // with their labels
-void scheduler_refresh_hosts(Leader *l);    // there are new resources or labels to be looked for
+void scheduler_sync_all_offers(Leader *l);  // there is a new kind of resource
 void scheduler_mark_labels(SchedulerTables *t); // before a node is chosen next
 
 // scheduler-units.c. The unit of this name there, made if need be: with a record or named by somebody's

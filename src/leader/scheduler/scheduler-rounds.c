@@ -87,7 +87,7 @@ uint32_t scheduler_share(Scheduler *p, const UnitOptions *options) {
                 refresh |= placement_resource(placement, options->reserves[i].name, &new) >= 0 && new;
         }
         if (refresh)
-                scheduler_refresh_hosts(p->leader);
+                scheduler_sync_all_offers(p->leader);
         most = MAX_OF(share_of(placement, PLACEMENT_CPU, options->cpu_milli),
                       share_of(placement, PLACEMENT_MEMORY, options->memory_mib));
         for (size_t i = 0; i < options->n_reserves; i++) {

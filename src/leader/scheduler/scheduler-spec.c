@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Options of unit files and records of hosts in the words of the Placement: label demands become terms,
-// hosts' facts become labels with names of their own (`@id`, `@host`, `@manager`). Lists of manager patterns
-// are kept once for all who use them, at most SCHEDULER_PATTERNS_MAX (-ENOSPC).
+// hosts' facts become labels with names of their own (`@id`, `@host`, `@manager`).
 
 #include "scheduler-spec.h"
 
 #include <errno.h>
 #include <strings.h>
 
-#include "array.h"
-#include "buf.h"
 #include "manager-name.h"
 #include "oom.h"
 #include "scheduler.h"
@@ -20,45 +17,9 @@
 typedef struct SpecBuilder {
         PlacementTerm terms[PLACEMENT_TERMS_MAX];
         PlacementTerm wishes[UNIT_WISHES_MAX];
-        const char *ids[2], *managers[2];
+        const char *ids[2];
         PlacementSpec spec;
 } SpecBuilder;
-
-void scheduler_patterns_done(SchedulerPatterns *p) {
-        for (size_t i = 0; i < p->n; i++)
-                free(p->lists[i]);
-        free(p->lists);
-        *p = (SchedulerPatterns){};
-}
-
-static char *join(char **words) {
-        _cleanup_buf_ Buf text = {0};
-
-        for (char **w = words; *w; w++)
-                if (buf_printf(&text, "%s%s", w == words ? "" : " ", *w) < 0)
-                        return NULL;
-        return buf_take_string(&text);
-}
-
-// The list as it is kept; *ret_new if it was not known.
-static int pattern_get(SchedulerPatterns *p, char **words, const char **ret, bool *ret_new) {
-        _cleanup_free_ char *text = join(words);
-
-        if (!text)
-                return -ENOMEM;
-        for (size_t i = 0; i < p->n; i++)
-                if (streq(p->lists[i], text)) {
-                        *ret = p->lists[i];
-                        return 0;
-                }
-        if (p->n == SCHEDULER_PATTERNS_MAX)
-                return -ENOSPC;
-        if (ARRAY_RESERVE(p->lists, p->n + 1) < 0)
-                return -ENOMEM;
-        *ret = p->lists[p->n++] = TAKE_PTR(text);
-        *ret_new = true;
-        return 0;
-}
 
 static PlacementTerm term_of(const LabelMatch *m) {
         static const PlacementOp ops[] = {[LABEL_IN] = PLACEMENT_IN,
@@ -76,7 +37,7 @@ static int add_term(SpecBuilder *b, PlacementTerm term) {
         return 0;
 }
 
-static int add_where(SpecBuilder *b, SchedulerPatterns *patterns, const UnitOptions *o, bool *ret_new) {
+static int add_where(SpecBuilder *b, const UnitOptions *o) {
         static const char *const system[] = {"system", NULL};
         int r = 0;
 
@@ -92,12 +53,9 @@ static int add_where(SpecBuilder *b, SchedulerPatterns *patterns, const UnitOpti
                 r = add_term(b,
                              (PlacementTerm){PLACEMENT_IN, "@manager", system,
                                              "only units that ask for it by Manager= run in this manager"});
-        if (r >= 0 && o->managers) {
-                r = pattern_get(patterns, o->managers, &b->managers[0], ret_new);
-                if (r >= 0)
-                        r = add_term(b, (PlacementTerm){PLACEMENT_IN, "@managers", b->managers,
-                                                        "Manager= names other managers"});
-        }
+        if (r >= 0 && o->managers)
+                r = add_term(b, (PlacementTerm){PLACEMENT_LIKE, "@manager", (const char *const *) o->managers,
+                                                "Manager= names other managers"});
         for (size_t i = 0; i < o->n_labels && r >= 0; i++)
                 r = add_term(b, term_of(&o->labels[i]));
         for (size_t i = 0; i < o->n_wishes && r >= 0; i++) {
@@ -131,31 +89,7 @@ static char *group_of(const char *name) {
         return str_printf("%.*s@%s", (int) len, prefix, suffix);
 }
 
-int scheduler_patterns_mark(const SchedulerPatterns *p, char **managers,
-                            bool used[static SCHEDULER_PATTERNS_MAX]) {
-        _cleanup_free_ char *text = join(managers);
-
-        if (!text)
-                return -ENOMEM;
-        for (size_t i = 0; i < p->n; i++)
-                used[i] |= streq(p->lists[i], text);
-        return 0;
-}
-
-bool scheduler_patterns_sweep(SchedulerPatterns *p, const bool used[static SCHEDULER_PATTERNS_MAX]) {
-        size_t kept = 0, n = p->n;
-
-        for (size_t i = 0; i < n; i++)
-                if (used[i])
-                        p->lists[kept++] = p->lists[i];
-                else
-                        free(p->lists[i]);
-        p->n = kept;
-        return kept < n;
-}
-
-int scheduler_class(Placement *p, SchedulerPatterns *patterns, const char *name, const UnitOptions *o,
-                    uint32_t *ret, bool *ret_new) {
+int scheduler_class(Placement *p, const char *name, const UnitOptions *o, uint32_t *ret, bool *ret_new) {
         _cleanup_free_ char *group = NULL;
         SpecBuilder b = {};
         int r;
@@ -174,22 +108,9 @@ int scheduler_class(Placement *p, SchedulerPatterns *patterns, const char *name,
                 b.spec.spread_soft = o->spread_soft;
                 b.spec.spread_skew = o->spread_skew;
         }
-        r = add_where(&b, patterns, o, ret_new);
+        r = add_where(&b, o);
         r = r < 0 ? r : add_demands(p, &b, o, ret_new);
         return r < 0 ? r : placement_class_get(p, &b.spec, ret);
-}
-
-// "user@7 container@*" -> whether one of them matches.
-static int matches_list(const char *manager, const char *list, bool *ret) {
-        _cleanup_free_ char *copy = strdup(list);
-        char *saved = NULL;
-
-        if (!copy)
-                return -ENOMEM;
-        *ret = false;
-        for (char *w = strtok_r(copy, " ", &saved); w; w = strtok_r(NULL, " ", &saved))
-                *ret |= manager_matches(manager, (char *[]){w, NULL});
-        return 0;
 }
 
 // Never 0.
@@ -202,13 +123,12 @@ static uint64_t hash_labels(const PlacementLabel *labels, size_t n) {
         return hash ? hash : 1;
 }
 
-void scheduler_label_node(Placement *p, const SchedulerPatterns *patterns, const ClusterState *state,
-                          uint32_t node, const Argosy__HostRecord *host, const char *manager,
+void scheduler_label_node(Placement *p, const ClusterState *state, uint32_t node, const Argosy__HostRecord *host, const char *manager,
                           uint64_t *given) {
         size_t n_pools, n = 0;
         Argosy__PoolRecord *const *pools = cluster_state_pools(state, &n_pools);
         _cleanup_free_ PlacementLabel *labels =
-                oom_checked(calloc(host->n_labels + patterns->n + n_pools + 4, sizeof *labels));
+                oom_checked(calloc(host->n_labels + n_pools + 4, sizeof *labels));
         uint64_t hash;
 
         labels[n++] = (PlacementLabel){"@host", host->name};
@@ -220,13 +140,6 @@ void scheduler_label_node(Placement *p, const SchedulerPatterns *patterns, const
         for (size_t i = 0; i < n_pools; i++)
                 if (pool_has_host(pools[i], host))
                         labels[n++] = (PlacementLabel){PLACEMENT_POOL, pools[i]->name};
-        for (size_t i = 0; i < patterns->n; i++) {
-                bool matches = false;
-
-                oom_check(matches_list(manager, patterns->lists[i], &matches));
-                if (matches)
-                        labels[n++] = (PlacementLabel){"@managers", patterns->lists[i]};
-        }
         hash = hash_labels(labels, n);
         if (hash == *given)
                 return;

@@ -2,39 +2,21 @@
 #pragma once
 
 // What options of a unit file and records of hosts are to the Placement (placement.h). Labels that begin
-// with '@' are not people's: @id (machine id), @host (name), @manager, and @managers=PATTERNS for each list
-// of patterns that was asked for and that the manager matches.
+// with '@' are not people's: @id (machine id), @host (name), @manager.
 
 #include "cluster-state.h"
 #include "placement.h"
 #include "unit-file.h"
 
 // Said of a unit that demands more kinds of things than the cluster can count at a time.
-#define SCHEDULER_UNCOUNTABLE                                                                   \
-        "there are as many kinds of resources, patterns of conflicts and lists of managers in " \
-        "this cluster as it can count"
-
-enum { SCHEDULER_PATTERNS_MAX = 256 }; // lists of patterns in Manager= at a time
-
-typedef struct SchedulerPatterns {
-        char **lists; // joined by blanks
-        size_t n;
-} SchedulerPatterns;
-void scheduler_patterns_done(SchedulerPatterns *p);
-// Somebody uses these. 0 or -ENOMEM.
-int scheduler_patterns_mark(const SchedulerPatterns *p, char **managers,
-                            bool used[static SCHEDULER_PATTERNS_MAX]);
-// Forgets the lists that nobody uses. True: there were any.
-bool scheduler_patterns_sweep(SchedulerPatterns *p, const bool used[static SCHEDULER_PATTERNS_MAX]);
+#define SCHEDULER_UNCOUNTABLE "there are as many kinds of resources and patterns of conflicts in this cluster as it can count"
 
 // The class of a unit of this name with these options: a reference, for the caller to give back. *ret_new:
-// there is a new list of patterns or kind of resource, so the nodes' labels and offers must be told again.
+// there is a new kind of resource, so what hosts offer must be told again.
 // -EINVAL: more terms than there may be, -ENOSPC: more kinds of resources or globs than the cluster may
 // have.
-int scheduler_class(Placement *p, SchedulerPatterns *patterns, const char *name, const UnitOptions *options,
-                    uint32_t *ret, bool *ret_new) _warn_unused_;
+int scheduler_class(Placement *p, const char *name, const UnitOptions *options, uint32_t *ret, bool *ret_new) _warn_unused_;
 // *given: what it was given last, 0 for nothing; nothing is done if that is the same.
 // A pool (cluster_state_pools()) that has the host is a label pool=NAME.
-void scheduler_label_node(Placement *p, const SchedulerPatterns *patterns, const ClusterState *state,
-                          uint32_t node, const Argosy__HostRecord *host, const char *manager,
+void scheduler_label_node(Placement *p, const ClusterState *state, uint32_t node, const Argosy__HostRecord *host, const char *manager,
                           uint64_t *given);

@@ -25,27 +25,9 @@ void scheduler_forget_class(SchedulerTables *t) {
         unit_options_unref(TAKE_PTR(t->classed));
 }
 
-// Makes room for another list of patterns. It goes through all units. Whether there is room now, or -ENOMEM.
-static int forget_patterns(Leader *l) {
-        bool used[SCHEDULER_PATTERNS_MAX] = {};
-        int r = 0;
-
-        name_table_foreach(u, &l->units) {
-                const UnitEntry *e = cluster_state_find_unit(l->state, ((const Unit *) u)->name);
-                UnitOptions *options = NULL;
-
-                if (r < 0 || !e || unit_options_of(e, &options) < 0)
-                        continue;
-                if (options->managers)
-                        r = scheduler_patterns_mark(&l->places->patterns, options->managers, used);
-                unit_options_unref(options);
-        }
-        return r < 0 ? r : scheduler_patterns_sweep(&l->places->patterns, used);
-}
-
 // Hundreds of instances of a template come one after the other.
 static void remember_class(SchedulerTables *t, const UnitOptions *options, uint32_t class) {
-        if (t->is_copy || options->spread || options->managers) // the name counts; lists of patterns may be forgotten
+        if (t->is_copy || options->spread) // the name counts
                 return;
         placement_class_ref(t->placement, class);
         t->classed = unit_options_ref(options);
@@ -64,17 +46,9 @@ static int class_of(Leader *l, const char *name, const UnitOptions *options, uin
         }
         if (!t->is_copy)
                 scheduler_forget_class(t);
-        r = scheduler_class(t->placement, &t->patterns, name, options, ret, &new);
-        if (r == -ENOSPC && t->patterns.n == SCHEDULER_PATTERNS_MAX && options->managers) {
-                int room = forget_patterns(l);
-
-                if (room < 0)
-                        return room;
-                if (room)
-                        r = scheduler_class(t->placement, &t->patterns, name, options, ret, &new);
-        }
+        r = scheduler_class(t->placement, name, options, ret, &new);
         if (new)
-                scheduler_refresh_hosts(l);
+                scheduler_sync_all_offers(l);
         if (r >= 0)
                 remember_class(t, options, *ret);
         return r;

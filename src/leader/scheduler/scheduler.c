@@ -85,12 +85,6 @@ void scheduler_leave(Scheduler *p) {
                 return;
         exchange(p);
         assert(!t->is_copy);
-        if (!t->copy_labelled)
-                return;
-        t->copy_labelled = false;
-        scheduler_mark_labels(t);
-        map_foreach (slot, &p->leader->nodes)
-                ((Node *) slot->value)->place_labels = 0;
 }
 
 bool scheduler_is_outdated(const Scheduler *p) {
@@ -395,7 +389,6 @@ SchedulerTables *scheduler_tables_free(SchedulerTables *t) {
         map_done_with(&t->guests, free);
         placement_free(t->placement);
         scheduler_roles_done(t);
-        scheduler_patterns_done(&t->patterns);
         free(t->nodes);
         free(t);
         return NULL;

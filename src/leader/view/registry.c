@@ -364,6 +364,7 @@ static void unit_unplace(Unit *u) {
         list_unlink(&u->placed);
         u->node->n_placed--;
         u->node->n_to_leave -= u->leaves;
+        u->node->n_unfinished -= u->unfinished;
         u->node = NULL;
 }
 
@@ -384,9 +385,9 @@ void unit_free(Leader *l, Unit *u) {
         unit_discard(u);
 }
 
-static bool is_stranded(const Unit *u, const Argosy__UnitRecord *r) {
-        return host_is_lost(u->node->host) &&
-               !(r->target == ARGOSY__TARGET__TARGET_LAUNCHED && record_final_outcome(r, r->node));
+// It has not ended for good where it is, so it would have to move if that were lost.
+static bool is_unfinished(const Argosy__UnitRecord *r) {
+        return r->target != ARGOSY__TARGET__TARGET_LAUNCHED || !record_final_outcome(r, r->node);
 }
 
 bool unit_has_place(const UnitEntry *e) {
@@ -409,13 +410,15 @@ void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
         unit_event(l, u, event_of_record(e, node));
         unit_unplace(u);
         u->leaves = !e->removed && record_has_to_leave(record);
+        u->unfinished = node && is_unfinished(record);
         u->node = node;
         if (u->node) {
                 list_append(&u->node->placed, &u->placed);
                 u->node->n_placed++;
                 u->node->n_to_leave += u->leaves;
+                u->node->n_unfinished += u->unfinished;
                 // Also one that was placed there in the moment in which the host was lost or closed.
-                if (is_stranded(u, record) || unit_has_to_leave(u, e))
+                if ((u->unfinished && host_is_lost(u->node->host)) || unit_has_to_leave(u, e))
                         unit_event(l, u, LIFE_RECONSIDER);
         }
         list_foreach (i, &u->on_nodes) {
@@ -491,6 +494,8 @@ void registry_clear(Leader *l) {
         list_init(&l->sessions_ended);
         list_init(&l->sessions_begun);
         list_init(&l->waited);
+        list_init(&l->waiting);
+        l->wait_round = 1;
         list_init(&l->outcomes);
         list_init(&l->outcomes_flying);
         list_init(&l->excluded);
@@ -502,6 +507,7 @@ void registry_clear(Leader *l) {
         list_init(&l->drain_deadlines);
         list_init(&l->parting);
         list_init(&l->retries);
+        list_init(&l->retries_flying);
         list_init(&l->retries_held);
         list_init(&l->retries_stuck);
         deadline_heap_done(&l->move_deadlines);

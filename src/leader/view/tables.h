@@ -140,6 +140,7 @@ struct Node {
         uint64_t state_since_us; // when tally.state became what it is, or when this leader heard of the node; by leader_wall()
         ListNode placed; // Unit.placed
         size_t n_placed;
+        size_t n_unfinished; // of these: they have not ended there for good
         ListNode units_on_node; // UnitOnNode.by_node
         size_t n_units_on_node;
         // Where the walk for its host's Welcome is: Unit.placed, later UnitOnNode.by_node. NULL: not here.
@@ -246,7 +247,8 @@ typedef struct UnitWork {
                               // decides about it; or in .pending_due, .pending_due_last or .pending_later
         ListNode enqueued;    // in Leader.enqueued or .offered: it waits in the Placement as if it had no node
         ListNode unscheduled; // in Leader.unscheduled: likewise, and no round has looked for a node since it became so
-        ListNode touched, released, refusals_due, unused, waited; // in the lists of Leader of these names
+        ListNode touched, released, refusals_due, unused; // in the lists of Leader of these names
+        ListNode waited; // in Leader.waited while who waits is to be told how the unit is, else in .waiting, as long as anybody waits
         Deadline move_due; // in Leader.move_deadlines while it is delayed, unless it stays for good
         Deadline end_due;  // in Leader.end_deadlines: then it has ended on the first of the nodes that it has left
         ListNode parting;   // in Leader.parting: it has to leave nodes that its record does not name
@@ -255,6 +257,7 @@ typedef struct UnitWork {
         Exclusion *exclusions;
         Retry *retry;           // NULL: it has not failed, or is not started again for it
         Preemption *preemption; // NULL: none
+        uint32_t judged_round;      // Leader.wait_round when `waited` came into .waiting; 0: it is in .waited
         uint32_t pending_since_sec; // while it waits for a node: since when, as far as this leader knows; by leader_wall()
 } UnitWork;
 
@@ -275,6 +278,7 @@ struct Unit {
         bool counted : 1, down : 1, recovering : 1; // in its budget's numbers
         bool recorded : 1;
         bool leaves : 1;        // in its node's n_to_leave
+        bool unfinished : 1;    // in its node's n_unfinished
         bool touched_itself : 1; // for lists: it was, not only where it is on some nodes (Leader.touched_hosts)
         bool rows_due : 1;      // for the stream: whatever nodes say of it is to be looked at, not only what is marked
         EventObject event;

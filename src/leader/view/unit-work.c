@@ -65,6 +65,7 @@ static void rest(Leader *l, UnitWork *w) {
         w->unit = NULL;
         w->held_by = NULL;
         w->pending_since_sec = 0;
+        w->judged_round = 0;
         if (l->n_works_spare >= SPARE_MAX) {
                 free(w);
                 return;

@@ -38,7 +38,7 @@ static unsigned roll(World *w, unsigned n) {
 
 static const char *const zones[] = {"a", "b", "c"}, *const disks[] = {"ssd", "hdd"};
 static const char *const zone_a_or_b[] = {"a", "b", NULL}, *const ssd[] = {"ssd", NULL},
-                         *const c_only[] = {"c", NULL};
+                         *const c_only[] = {"c", NULL}, *const like_hd[] = {"h?d", "?", NULL}, *const like_a_or_c[] = {"[ac]*", NULL};
 static const char *const hates_even[] = {"u?[02468].service", NULL}, *const hates_u1[] = {"u1*.service",
                                                                                           "nobody*", NULL};
 
@@ -53,7 +53,7 @@ static void make_labels(World *w, uint32_t i) {
 }
 
 static PlacementTerm make_term(World *w) {
-        switch (roll(w, 5)) {
+        switch (roll(w, 7)) {
         case 0:
                 return (PlacementTerm){PLACEMENT_IN, "zone", zone_a_or_b};
         case 1:
@@ -62,6 +62,10 @@ static PlacementTerm make_term(World *w) {
                 return (PlacementTerm){PLACEMENT_EXISTS, "disk", NULL};
         case 3:
                 return (PlacementTerm){PLACEMENT_NOT_EXISTS, "disk", NULL};
+        case 4:
+                return (PlacementTerm){PLACEMENT_LIKE, "disk", like_hd};
+        case 5:
+                return (PlacementTerm){PLACEMENT_LIKE, "zone", like_a_or_c};
         default:
                 return (PlacementTerm){PLACEMENT_IN, "disk", ssd};
         }

@@ -67,6 +67,21 @@ static void units_go_to_system_managers_unless_they_ask_for_another(void **state
         assert_int_equal(rig_count_running(&g, "mine.service"), 1);
 }
 
+// None of them costs a label of each node.
+static void units_may_name_as_many_lists_of_managers_as_they_like(void **state) {
+        enum { LISTS = 300 };
+
+        rig_host_set_manager(&g, 2, "user@1000");
+        for (unsigned i = 0; i < LISTS; i++) {
+                char name[32], content[200];
+
+                snprintf(name, sizeof(name), "u%u.service", i);
+                snprintf(content, sizeof(content), SERVICE "[X-Argosy]\nManager=user@%u user@1*\n", 2000 + i);
+                assert_int_equal(rig_change(&g, START, name, content)->status, 0);
+                assert_int_equal(rig_record(&g, name)->node, rig_host(&g, 2)->virtual.manager_node);
+        }
+}
+
 static void a_unit_for_managers_that_do_not_exist_is_refused_per_node(void **state) {
         const Argosy__Response__UnitResult *r = rig_change(&g, START, "mine.service", FOR_USERS);
 
@@ -317,6 +332,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 T(an_attached_manager_becomes_a_node_and_the_host_hears_its_number),
                 T(units_go_to_system_managers_unless_they_ask_for_another),
+                T(units_may_name_as_many_lists_of_managers_as_they_like),
                 T(a_unit_for_managers_that_do_not_exist_is_refused_per_node),
                 T(a_manager_that_is_down_keeps_its_units_and_disturbs_nobody),
                 T(a_host_that_repeats_itself_wakes_nobody),

@@ -295,6 +295,29 @@ static void host_of_thousands_is_lost(void) {
         lose(HOST, 1);
 }
 
+// Every wait is judged again.
+static void host_is_lost_while_all_wait(void) {
+        static Argosy__Request__Wait__Item items[NAMES_MAX], *pointers[NAMES_MAX];
+        Argosy__Request__Wait m = ARGOSY__REQUEST__WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        for (size_t i = 0; i < NAMES_MAX; i++) {
+                pointers[i] = &items[i];
+                argosy__request__wait__item__init(pointers[i]);
+                items[i].name = large.big[i];
+        }
+        m.items = pointers;
+        m.n_items = NAMES_MAX;
+        m.goal = ARGOSY__UNIT_GOAL__GOAL_INACTIVE;
+        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
+        request.wait = &m;
+        for (unsigned i = 0; i < WAIT_ITEMS_MAX / NAMES_MAX; i++) {
+                (void) rig_ask(&large.rig, &request);
+                large_cluster_turns(UINT_MAX);
+        }
+        lose(HOST, 1);
+}
+
 static void many_hosts_are_lost(void) {
         lose(HOST, MANY);
 }
@@ -479,6 +502,7 @@ const TurnCase loss_cases[] = {
         LOSS(host_joins_beside_fleet),
         LOSS(one_host_is_lost),
         LOSS(host_of_thousands_is_lost),
+        LOSS(host_is_lost_while_all_wait),
         LOSS(many_hosts_are_lost),
         LOSS(half_of_the_hosts_are_lost),
         LOSS(hosts_come_back),

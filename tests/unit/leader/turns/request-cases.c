@@ -259,6 +259,22 @@ static void wait_for_many(void) {
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_WAIT, &m);
 }
 
+static void wait_for_one(void) {
+        static Argosy__Request__Wait__Item items[NAMES_MAX], *pointers[NAMES_MAX];
+        Argosy__Request__Wait m = ARGOSY__REQUEST__WAIT__INIT;
+
+        for (size_t i = 0; i < NAMES_MAX; i++) {
+                pointers[i] = &items[i];
+                argosy__request__wait__item__init(pointers[i]);
+                items[i].name = large.big[0];
+        }
+        m.items = pointers;
+        m.n_items = NAMES_MAX;
+        m.goal = ARGOSY__UNIT_GOAL__GOAL_INACTIVE;
+        (void) ask_and_turn(ARGOSY__REQUEST__WHAT_WAIT, &m);
+        change((ChangeOf){ARGOSY__VERB__VERB_STOP, large.big, 1});
+}
+
 static void cat_many(void) {
         Argosy__Request__Cat m = ARGOSY__REQUEST__CAT__INIT;
 
@@ -272,6 +288,15 @@ static void why_many(void) {
 
         m.names = large.big;
         m.n_names = NAMES_MAX;
+        (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_WHY, &m));
+}
+
+static void why_everywhere(void) {
+        Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
+        char *name = (char *) "all.service";
+
+        m.names = &name;
+        m.n_names = 1;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_WHY, &m));
 }
 
@@ -551,6 +576,16 @@ static void list_jobs(void) {
         argosy__request__list_jobs__init(&m);
         m.number = rig_last_job(&large.rig);
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_LIST_JOBS, &m));
+}
+
+static void show_job_everywhere(void) {
+        Argosy__Request__ListJobs m = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        const Argosy__Response *r;
+
+        start_everywhere();
+        m.number = rig_last_job(&large.rig);
+        r = taken(ask_and_turn(ARGOSY__REQUEST__WHAT_LIST_JOBS, &m));
+        assert_string_equal(r->jobs->rows[0]->units[0]->now, "as asked");
 }
 
 static void wait_for_job(void) {
@@ -922,6 +957,7 @@ const TurnCase request_cases[] = {
         CASE(CHANGE, start_everywhere),
         CASE(CHANGE, stop_everywhere),
         CASE(WAIT, wait_for_many),
+        CASE(WAIT, wait_for_one),
         CASE(EVENTS, watch),
         CASE(LIST_UNITS, list_all),
         CASE(LIST_UNITS, list_some),
@@ -933,6 +969,7 @@ const TurnCase request_cases[] = {
         CASE(STATUS, status_of_template),
         CASE(JOURNAL, journal_of_all),
         CASE(WHY, why_many),
+        CASE(WHY, why_everywhere),
         CASE(TOP, top_of_all),
         CASE(TOP, top_and_cancel),
         CASE(VERIFY, verify_everywhere),
@@ -969,6 +1006,7 @@ const TurnCase request_cases[] = {
         CASE(POOL_CHANGE, change_pool),
         CASE(POOL_LIST, list_pools),
         CASE(LIST_JOBS, list_jobs),
+        CASE(LIST_JOBS, show_job_everywhere),
         CASE(JOB_WAIT, wait_for_job),
         CASE(JOB_RELEASE, release_job),
         CASE(JOB_CANCEL, cancel_job),

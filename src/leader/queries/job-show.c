@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See job-show.h. Rows of all units are made at once, and those of units on few nodes say how these are now. The others are looked at one
+// after the other, some nodes in each turn, and each is told as it is when it has been looked at (wait-seen.h). A unit that is gone by
+// then is told as that. Who stops leading in the middle fails the question, as all of them.
+#include "job-show.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "answer-job-units.h"
+#include "answer-jobs.h"
+#include "authorization.h"
+#include "registry.h"
+#include "tickets.h"
+#include "turn.h"
+#include "wait-seen.h"
+
+enum { LOOKS_PER_TURN = 512 }; // at nodes, of all who ask, at some 2 us each
+
+struct JobShow {
+        JobLooks looks;
+        size_t at;      // of these
+        WaitWalk *walk; // through the nodes of that unit; NULL: none was begun
+};
+
+JobShow *job_show_free(JobShow *s) {
+        if (!s)
+                return NULL;
+        wait_walk_free(s->walk);
+        free(s->looks.looks);
+        free(s);
+        return NULL;
+}
+
+bool job_show_is_long(const Leader *l, const Argosy__Request *request) {
+        return request->list_jobs->number > 0 && l->leading && wait_seen_may_be_wide(l);
+}
+
+static void queue(Leader *l, Ticket *t) {
+        list_append(&l->job_shows, &t->turn_due);
+        leader_mark(l);
+}
+
+int job_show_start(Leader *l, Ticket *t) {
+        t->show = calloc(1, sizeof(*t->show));
+        if (!t->show)
+                return -ENOMEM;
+        t->response = answer_jobs_with(l, t->author, t->request, &t->show->looks);
+        if (!t->response)
+                return -ENOMEM;
+        queue(l, t);
+        return 0;
+}
+
+// The unit at hand. 1; 0: not all of its nodes were looked at; or -ENOMEM.
+static int look(Leader *l, JobShow *s, size_t *left) {
+        const JobLook *at = &s->looks.looks[s->at];
+        Unit *u = unit_find(l, at->row->unit);
+        const WaitSeen *seen = NULL;
+        int r;
+
+        if (u) {
+                s->walk = s->walk ?: wait_walk_alone(l, u);
+                seen = wait_walk_look(l, s->walk, left);
+                if (!seen)
+                        return 0;
+        }
+        r = job_unit_judge(l, at, seen);
+        s->walk = wait_walk_free(s->walk);
+        s->at++;
+        return r < 0 ? r : 1;
+}
+
+// As who is told at once hears it.
+static void end(const Leader *l, Ticket *t) {
+        Argosy__Response *r = TAKE_PTR(t->response);
+
+        authorization_filter(l, t->author, r);
+        r->no_leader = !l->leading;
+        ticket_settle(t, r);
+}
+
+static void go_on(Leader *l, Ticket *t, size_t *left) {
+        JobShow *s = t->show;
+        int r = 1;
+
+        while (r > 0 && *left > 0 && s->at < s->looks.n)
+                r = look(l, s, left);
+        if (r < 0)
+                ticket_settle(t, NULL);
+        else if (s->at < s->looks.n)
+                queue(l, t);
+        else
+                end(l, t);
+}
+
+void job_shows_turn(Leader *l) {
+        size_t left = LOOKS_PER_TURN;
+
+        while (left > 0 && !list_is_empty(&l->job_shows)) {
+                Ticket *t = CONTAINER_OF(l->job_shows.next, Ticket, turn_due);
+
+                list_unlink(&t->turn_due);
+                go_on(l, t, &left);
+                left--;
+        }
+}
+
+void job_shows_on_unit_gone(Leader *l, const Unit *u) {
+        list_foreach (i, &l->job_shows) {
+                JobShow *s = CONTAINER_OF(i, Ticket, turn_due)->show;
+
+                if (s->walk && wait_walk_is_of(s->walk, u))
+                        s->walk = wait_walk_free(s->walk);
+        }
+}

@@ -363,6 +363,9 @@ bool cluster_state_last_own_job(const ClusterState *s, Argosy__OwnCause cause, u
 bool cluster_state_host_was_lost(const ClusterState *s, uint32_t host);
 const OwnMove *cluster_state_own_move_of(const ClusterState *s, const char *unit);
 bool cluster_state_job_is_dropped(const ClusterState *s, uint64_t number);
+// The greatest revision that a job has given which is not kept any more: what has changed behind it, a job says that is kept, whenever
+// that one began. 0: all are kept.
+uint64_t cluster_state_jobs_complete_from(const ClusterState *s);
 // The newest that began before the counter of revisions was that. 0: none that is kept.
 uint64_t cluster_state_job_begun_before(const ClusterState *s, uint64_t revision);
 // Of those with a smaller number, so many that have changed something after that revision by a further entry than the one

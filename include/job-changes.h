@@ -52,6 +52,7 @@ typedef struct JobChanges {
         bool cut;             // one of the jobs changed more units than it can name
         size_t bytes;         // about so many are in memory
         bool late_left_out;   // so many were under way at its beginning that what the first of them did is missing
+        bool late_forgotten;  // what others of these did may be missing, since they are not kept any more
         // of the reading
         JobChangesStage stage;
         char *unit;                              // of which alone it is asked; NULL: of everything

@@ -216,7 +216,7 @@ static int load_access(ClusterState *s, Argosy__StateImage *image) {
 
 static int load_jobs(ClusterState *s, const Argosy__StateImage *image) {
         if (image->n_jobs > JOBS_RING || image->last_job < image->n_jobs ||
-            image->last_job > REVISION_MAX || image->keys_forgotten_us > image->counted_us ||
+            image->last_job > REVISION_MAX || image->keys_forgotten_us > image->counted_us || image->jobs_complete_from > image->revision ||
             state_load_time(s, image) < 0)
                 return -EBADMSG;
         for (size_t i = 0; i < image->n_jobs; i++) {
@@ -233,6 +233,7 @@ static int load_jobs(ClusterState *s, const Argosy__StateImage *image) {
                 if (r < 0)
                         return r;
         }
+        s->jobs.complete_from = image->jobs_complete_from;
         s->keys.forgotten_us = image->keys_forgotten_us;
         for (size_t i = 0; i < image->n_keys; i++) {
                 int r = state_load_keys(s, image->keys[i]);

@@ -90,8 +90,10 @@ static void drop_held(ClusterState *s, uint64_t number) {
 void state_unhold_job(ClusterState *s, uint64_t number) {
         const JobEntry *job = held_job_find(s->jobs.held, s->jobs.n_held, number);
 
-        if (job && !job_state_is_open((Argosy__JobState) job->state) && !state_job_is_awaited(s, number))
-                drop_held(s, number);
+        if (!job || job_state_is_open((Argosy__JobState) job->state) || state_job_is_awaited(s, number))
+                return;
+        state_note_forgotten_job(s, job);
+        drop_held(s, number);
 }
 
 void state_held_jobs_done(ClusterState *s) {

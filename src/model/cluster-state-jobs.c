@@ -35,7 +35,8 @@ JobView state_jobs_view(const ClusterState *s) {
                          .gap = s->jobs.gap,
                          .n = s->jobs.n,
                          .held = s->jobs.held,
-                         .n_held = s->jobs.n_held};
+                         .n_held = s->jobs.n_held,
+                         .complete_from = s->jobs.complete_from};
 }
 
 static uint32_t place_of(uint64_t base, uint64_t rank) {
@@ -295,6 +296,16 @@ static void retire(ClusterState *s, JobEntry *job) {
         state_retire(s, job, entry_size(job->len, job->n_spans));
 }
 
+// What the cluster does by itself gives no revision, and what has changed nothing is not missed.
+void state_note_forgotten_job(ClusterState *s, const JobEntry *job) {
+        if (!job->own && job->revision > job->revision_before)
+                s->jobs.complete_from = MAX_OF(s->jobs.complete_from, job->revision);
+}
+
+uint64_t cluster_state_jobs_complete_from(const ClusterState *s) {
+        return s->jobs.complete_from;
+}
+
 static int drop_oldest(ClusterState *s) {
         uint64_t number = cluster_state_first_job(s);
         JobEntry *job = state_find_job(s, number);
@@ -307,6 +318,7 @@ static int drop_oldest(ClusterState *s) {
         s->jobs.n--;
         if (job_state_is_open((Argosy__JobState) job->state) || state_job_is_awaited(s, number))
                 return state_hold_job(s, number, job);
+        state_note_forgotten_job(s, job);
         retire(s, job);
         return 0;
 }

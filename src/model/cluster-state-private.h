@@ -113,6 +113,7 @@ typedef struct JobTable {
         size_t n_held, held_allocated;
         LateJobs late;
         OwnJobs own;
+        uint64_t complete_from; // cluster_state_jobs_complete_from()
         size_t n_dropped; // of what the cluster did by itself, in the ring
         JobNews *news; // what cluster_state_next_job() has to tell
         size_t n_news, n_news_taken, news_allocated;
@@ -135,6 +136,7 @@ typedef struct JobView {
         size_t n;
         HeldJob **held;
         size_t n_held;
+        uint64_t complete_from;
 } JobView;
 
 // What an operation of a batch has changed, for the job that it belongs to.
@@ -543,6 +545,7 @@ int state_note_job(ClusterState *s, JobNews news);
 int state_note_job_state(ClusterState *s, uint64_t number);
 // If it is held, has ended, and nobody waits for it, it goes.
 void state_unhold_job(ClusterState *s, uint64_t number);
+void state_note_forgotten_job(ClusterState *s, const JobEntry *job); // before it goes for good
 
 // cluster-state-stored-requests.c
 // Whether there is room for it, as that of the next job, and it waits for nothing that it cannot wait for.

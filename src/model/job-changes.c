@@ -246,6 +246,7 @@ static int take_late(JobChanges *c, const Argosy__Response__Jobs *jobs) {
         int r = add_jobs(c, jobs);
 
         c->late_left_out = jobs->before > 0;
+        c->late_forgotten = jobs->complete_from > c->since_revision;
         begin_long(c);
         return r;
 }

@@ -44,7 +44,7 @@ static void turn_setting(SettingChange *s) {
 
 int job_difference(JobChanges *c, uint64_t from, uint64_t to, JobDifference *ret) {
         bool backwards = to > 0 && from != c->since;
-        JobDifference d = {.from = from, .to = to, .incomplete = c->cut || c->late_left_out};
+        JobDifference d = {.from = from, .to = to, .incomplete = c->cut || c->late_left_out || c->late_forgotten};
 
         d.units = calloc(c->units.count + 1, sizeof(*d.units));
         d.settings = calloc(c->settings.count + 1, sizeof(*d.settings));

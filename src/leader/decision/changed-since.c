@@ -11,8 +11,8 @@
 //
 // Jobs that had begun before that and have changed something since (what was held back, updates) are among those.
 //
-// Failures: when more jobs are to be looked at than are (CHANGED_SINCE_LOOKS), or one that began since is not remembered, the unit counts
-// as changed.
+// Failures: when more jobs are to be looked at than are (CHANGED_SINCE_LOOKS), or one that has changed something since is not kept any more
+// (cluster_state_jobs_complete_from()), the unit counts as changed.
 
 #include "changed-since.h"
 
@@ -107,14 +107,6 @@ static Search search_late(const ClusterState *state, Ticket *t, uint64_t newest,
         return n < LATE_MAX ? SEARCH_NONE : SEARCH_UNKNOWN;
 }
 
-// Whether all jobs that began behind `newest`, the last one that began before, are remembered. Those before the first in a row may
-// be kept beside it.
-static bool is_complete(const ClusterState *state, uint64_t newest) {
-        uint64_t first = cluster_state_first_job(state);
-
-        return newest >= first || first <= 1;
-}
-
 // The newest of the jobs that have begun since and have changed the unit, or of those that went on.
 static Search search_jobs(const ClusterState *state, Ticket *t, const char *unit, uint64_t *ret_job) {
         uint64_t newest = cluster_state_job_begun_before(state, bound_of(t));
@@ -127,7 +119,7 @@ static Search search_jobs(const ClusterState *state, Ticket *t, const char *unit
                         return found;
         }
         found = search_late(state, t, newest, unit, ret_job);
-        return found == SEARCH_NONE && !is_complete(state, newest) ? SEARCH_UNKNOWN : found;
+        return found == SEARCH_NONE && cluster_state_jobs_complete_from(state) > bound_of(t) ? SEARCH_UNKNOWN : found;
 }
 
 // Another job that has given the unit this revision, behind what was asked against. 0: none has.

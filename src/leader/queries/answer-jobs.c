@@ -591,6 +591,7 @@ Argosy__Response *answer_jobs_with(Leader *l, const Argosy__Author *author, cons
                 r = name_patterns_init(&viewer.names, m->patterns, m->n_patterns);
                 if (r == 0)
                         r = (m->late_after > 0 ? list_late : list)(l, &viewer, m, response->jobs);
+                response->jobs->complete_from = cluster_state_jobs_complete_from(l->state);
                 name_patterns_done(&viewer.names);
                 return r < 0 ? NULL : TAKE_PTR(response);
         }

@@ -464,7 +464,7 @@ static void what_changed_alike_is_printed_once(void **state) {
 }
 
 // Job 3 was held back, and has begun when job 4 was done; job 6, when job 7 was.
-static void reply_late(FakeDaemon *d) {
+static void reply_late(FakeDaemon *d, uint64_t complete_from) {
         static const struct {
                 uint64_t job, revision;
                 const char *unit;
@@ -494,21 +494,38 @@ static void reply_late(FakeDaemon *d) {
         }
         jobs.rows = row_pointers;
         jobs.n_rows = 3;
+        jobs.complete_from = complete_from;
         r.final = true;
         r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
         r.jobs = &jobs;
         fake_reply(d, &r);
 }
 
-static void tells_of_late_jobs(FakeDaemon *d) {
+static void tell_of_late_jobs(FakeDaemon *d, uint64_t complete_from) {
         fake_accept(d);
         tells_the_moment(d, 4, 40);
         tells_the_moment(d, 7, 70);
         read_changes_until(d, 70);
         reply_changes(d, 0, 0, 0);
-        reply_late(d);
+        reply_late(d, complete_from);
         reply_content(d, ONE, "[Unit]\n# 1\n");
         fake_expect_end(d);
+}
+
+static void tells_of_late_jobs(FakeDaemon *d) {
+        tell_of_late_jobs(d, 40);
+}
+
+static void has_forgotten_a_late_job(FakeDaemon *d) {
+        tell_of_late_jobs(d, 41);
+}
+
+static void of_jobs_that_went_on_and_are_not_kept_it_is_said_that_they_are_missing(void **state) {
+        _cleanup_outcome_ Outcome o = run(tells_of_late_jobs, "diff @4 @7"), missing = run(has_forgotten_a_late_job, "diff @4 @7");
+
+        assert_string_equal(o.err, "");
+        assert_string_equal(missing.out, o.out);
+        assert_non_null(strstr(missing.err, "not kept any more"));
 }
 
 static void a_job_that_was_held_back_counts_when_it_began(void **state) {
@@ -736,6 +753,7 @@ int main(void) {
                 cmocka_unit_test(what_changed_alike_is_printed_once),
                 cmocka_unit_test(programs_get_what_differs_with_its_hashes),
                 cmocka_unit_test(a_job_that_was_held_back_counts_when_it_began),
+                cmocka_unit_test(of_jobs_that_went_on_and_are_not_kept_it_is_said_that_they_are_missing),
                 cmocka_unit_test(units_are_listed_as_they_were),
                 cmocka_unit_test(old_files_are_erased_by_their_hashes),
                 cmocka_unit_test(each_unit_is_waited_for_as_what_it_comes_to),

@@ -4,6 +4,7 @@
 // all of them. What is counted are looks for a job by its number.
 #include "cluster-words.h"
 
+#include "cluster-snapshot.h"
 #include "cluster-state-private.h"
 #include "feature-level.h"
 
@@ -62,6 +63,7 @@ static void no_entry_looks_at_all_of_them(void **state) {
 // The one is dropped while the other goes on.
 static void whose_a_revision_was_is_known_while_others_go(void **state) {
         uint64_t old[ENTRIES], kept[2 * ENTRIES], found[4];
+        _cleanup_buf_ Buf image = {};
         ClusterState *s = *state;
         size_t n = 0;
 
@@ -89,6 +91,10 @@ static void whose_a_revision_was_is_known_while_others_go(void **state) {
                 assert_int_equal(found[0], 2);
         }
         assert_in_range(s->jobs.late.n, n, n + n / 4);
+        assert_int_equal(cluster_state_jobs_complete_from(s), old[ENTRIES - 1]);
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
+        assert_int_equal(cluster_state_jobs_complete_from(s), old[ENTRIES - 1]);
 }
 
 int main(void) {

@@ -70,17 +70,47 @@ static void change_long(Argosy__Verb verb) {
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
-// Any of those that are forgotten may have taken it away.
-static void what_a_forgotten_job_may_have_changed_is_changed(void **state) {
+static void keep_little(void) {
         Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        uint64_t job;
-        Ticket t;
 
         m.history_mib = 1;
         request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
         request.queue_change = &m;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+// Its number is from before that, and those that have begun since are all kept.
+static void what_a_forgotten_job_may_have_changed_when_it_went_on_is_changed(void **state) {
+        uint64_t job, newest;
+        Ticket t;
+
+        keep_little();
+        (void) answer((Ask){START, "a.service", SERVICE});
+        job = hold((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service", .hold = true});
+        for (size_t i = 0; i < TIMES / 4; i++)
+                change_long(i % 2 ? STOP : START);
+        newest = last_job();
+        t = asked_now();
+        assert_false(is_changed(t, "a.service"));
+        assert_int_equal(release(job), 0);
+        rig_settle(&g);
+        assert_null(rig_record(&g, "a.service"));
+        for (size_t i = 0; state_of(job) != ARGOSY__JOB_STATE__JOB_UNKNOWN; i++)
+                change_long(i % 2 ? STOP : START);
+        assert_true(cluster_state_first_job(g.state) <= newest);
+        assert_true(is_changed(t, "a.service"));
+        assert_int_equal(changed_since_by(g.leader, &t, "a.service"), 0);
+        t = asked_now();
+        assert_false(is_changed(t, "a.service"));
+}
+
+// Any of those that are forgotten may have taken it away.
+static void what_a_forgotten_job_may_have_changed_is_changed(void **state) {
+        uint64_t job;
+        Ticket t;
+
+        keep_little();
         (void) answer((Ask){START, "a.service", SERVICE});
         t = asked_now();
         (void) answer((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service"});
@@ -97,6 +127,7 @@ int main(void) {
                 RIG_TEST(a_unit_that_was_never_there_is_not_changed),
                 RIG_TEST(a_job_that_was_held_back_meanwhile_is_found),
                 RIG_TEST(what_a_forgotten_job_may_have_changed_is_changed),
+                RIG_TEST(what_a_forgotten_job_may_have_changed_when_it_went_on_is_changed),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,9 +62,7 @@ static Argosy__JobState state_of(const Leader *l, uint64_t number) {
         return end ? end->state : state;
 }
 
-// A job whose end only the leader knows has ended: whoever has waited for its units may ask before the log has it. Like
-// cluster_state_read_job().
-static int read_job(const Leader *l, uint64_t number, Argosy__JobRecord **ret) {
+int job_read(const Leader *l, uint64_t number, Argosy__JobRecord **ret) {
         int r = cluster_state_read_job(l->state, number, ret);
         const Argosy__JobRecord *end = r == 0 && (*ret)->state == ARGOSY__JOB_STATE__JOB_RUNNING ? open_job_end_known(l, number) : NULL;
         Argosy__JobRecord *ended;
@@ -400,7 +398,7 @@ static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__Lis
                     Argosy__Response__Jobs *jobs, size_t *looked) {
         Argosy__Response__JobRow *row;
         Argosy__JobRecord *job;
-        int r = read_job(l, number, &job);
+        int r = job_read(l, number, &job);
 
         if (r < 0)
                 return r == -ENOENT ? 0 : r; // only its number is left
@@ -530,7 +528,7 @@ Argosy__Response *answer_job(Leader *l, const Argosy__Author *author, uint64_t n
         Viewer viewer = {.author = author, .sees_all = authorization_views_all(l, author)};
         Argosy__Response *response;
         Argosy__JobRecord *job;
-        int r = cluster_state_read_job(l->state, number, &job);
+        int r = job_read(l, number, &job);
 
         if (r < 0)
                 return r == -ENOENT ? answer_no_such_job(l, number) : NULL;
@@ -595,7 +593,7 @@ Argosy__Response *answer_jobs_with(Leader *l, const Argosy__Author *author, cons
                 name_patterns_done(&viewer.names);
                 return r < 0 ? NULL : TAKE_PTR(response);
         }
-        r = read_job(l, m->number, &job);
+        r = job_read(l, m->number, &job);
         if (r == -ENOENT)
                 return answer_no_such_job(l, m->number);
         if (r < 0)

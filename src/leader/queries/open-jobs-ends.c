@@ -5,7 +5,7 @@
 // Happy path: a job ends, and rides in the next entry, whatever that is about; at the latest after JOB_END_DELAY_MS it
 // gets one of its own, with all others that have ended by then. At once, if somebody waits for it: who is told that a
 // job has ended finds that in the log, under any leader. So ends make at most one entry a second more than there would
-// be, and none under load. Lists say how a job has ended from the turn on in which its units have (open_job_end_known()): whoever
+// be, and none under load. Lists, the stream of events and figures say how a job has ended from the turn on in which its units have (open_job_end_known()): whoever
 // waits for the units is answered in that turn, and would find a job that is running.
 //
 // An entry that the log did not take, or of which nobody knows whether it did, is put again: the applier skips a job
@@ -19,6 +19,7 @@
 #include "answer-jobs.h"
 #include "clock.h"
 #include "drain-waiters.h"
+#include "event-marks.h"
 #include "held-jobs.h"
 #include "message.h"
 #include "oom.h"
@@ -210,10 +211,21 @@ static void fill_end(Leader *l, OpenJob *job) {
         job->end.cancelled = job->counts.n[ARGOSY__UNIT_END__END_CANCELLED];
 }
 
+// Once, whoever hears of it first.
+static void tally_end(Leader *l, OpenJob *job) {
+        if (job->end_tallied)
+                return;
+        job->end_tallied = true;
+        job_tally_leave(&l->tallies.jobs, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING);
+        job_tally_end(&l->tallies.jobs, job->tally, job->end.state);
+}
+
 void open_job_end(Leader *l, OpenJob *job) {
         author_jobs_drop(l, TAKE_PTR(job->author)); // who has waited for it may ask for the next
         fill_end(l, job);
+        tally_end(l, job);
         into_ended(l, job);
+        event_mark_job(l, job->number);
 }
 
 bool open_job_has_ended(Leader *l, uint64_t number) {
@@ -239,6 +251,10 @@ void open_job_goes_on(Leader *l, uint64_t number) {
         say(job, ARGOSY__JOB_STATE__JOB_UNKNOWN, "%s", "");
         list_unlink(&job->queue);
         list_append(&l->jobs_watched, &job->queue);
+        if (job->end_tallied)
+                job_tally_begin(&l->tallies.jobs, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING);
+        job->end_tallied = false;
+        event_mark_job(l, job->number);
 }
 
 static bool is_due(const Leader *l, const BatchBuilder *b, bool goes_anyhow) {
@@ -289,7 +305,7 @@ static void answer(Leader *l, OpenJob *job) {
 
 // The log says how it ended.
 static void leave(Leader *l, OpenJob *job) {
-        job_tally_end(&l->tallies.jobs, job->tally, job->end.state);
+        tally_end(l, job);
         answer(l, job);
         open_job_free(l, job);
 }

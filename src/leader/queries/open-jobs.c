@@ -143,7 +143,8 @@ static void discard(void *job) {
 
 void open_job_free(Leader *l, OpenJob *job) {
         map_take(&l->open_jobs, &job->number, sizeof(job->number));
-        job_tally_leave(&l->tallies.jobs, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING);
+        if (!job->end_tallied)
+                job_tally_leave(&l->tallies.jobs, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING);
         list_unlink(&job->queue);
         list_unlink(&job->told);
         list_unlink(&job->reverts);

@@ -58,6 +58,7 @@ struct OpenJob {
         Argosy__JobRecord end;    // number and what is known of its end
         char verb[32];            // as its record has it
         size_t tally;             // its row in Leader.tallies.jobs
+        bool end_tallied;         // its end is counted there, and it is none of those that run
         AuthorJobs *author;       // NULL: it has ended, or nobody has said whose it is
         uint32_t limited_by;      // rule of the queue that counts it; 0: none
         uint32_t n_refused;       // units that were, as it came to be; they count as failed
@@ -102,7 +103,7 @@ bool open_job_is_resumed(const Leader *l, uint64_t number);
 // number; whether it has ended and only the log does not say so yet: the next entry does then.
 bool open_job_is_known(const Leader *l, uint64_t number);
 bool open_job_has_ended(Leader *l, uint64_t number);
-// How a job that is running by the log has ended: lists say that at once, and the next entry says it to the log. NULL: it has not, or
+// How a job that is running by the log has ended: all who ask are told that at once, and the next entry says it to the log. NULL: it has not, or
 // the log has it. Borrowed until the next turn.
 const Argosy__JobRecord *open_job_end_known(const Leader *l, uint64_t number);
 // What it still waits for of the unit; VERB_NONE: for nothing, it has ended.

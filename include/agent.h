@@ -173,8 +173,8 @@ typedef void (*AgentReply)(const Argosy__Response *response, void *userdata);
 // or, for .status and .journal, whichever of its nodes holds the unit). 0:
 // replies come, perhaps before return; *ret_cancel is for agent_cancel(), 0 if all is said. -EBUSY: too many
 // calls; -ENXIO: no such node; -EOPNOTSUPP: another request; -E2BIG: too many names or patterns; -EINVAL,
-// -ENOMEM: no reply follows.
-int agent_call(Agent *a, uint32_t node, const Argosy__Request *request, AgentReply reply, void *userdata,
+// -ENOMEM: no reply follows. What is asked with the same `asker` reads one journal at a time; 0: nobody in particular.
+int agent_call(Agent *a, uint64_t asker, uint32_t node, const Argosy__Request *request, AgentReply reply, void *userdata,
                uint64_t *ret_cancel);
 // No reply after this. Numbers of calls that have ended are ignored.
 void agent_cancel(Agent *a, uint64_t cancel);

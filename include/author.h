@@ -40,6 +40,8 @@ Argosy__Author author_of_daemon(uint32_t host, uint32_t uid, const char *user);
 Argosy__Author author_unattested(uint32_t host);
 // Whoever has shown a token of this proof, which is borrowed.
 Argosy__Author author_of_token(const Hash *proof);
+// The same for all that the user of one host, or whoever has one token, asks; as long as this process lives. 0: of nobody.
+uint64_t author_key(const Argosy__Author *author);
 // For people: "alice", "token:ci", or "uid 1234"; in `buf` if need be.
 enum { AUTHOR_TEXT_SIZE = AUTHOR_NAME_MAX + 1 };
 const char *author_text(const Argosy__Author *author, char buf[AUTHOR_TEXT_SIZE]);

@@ -24,6 +24,7 @@ typedef struct JournalSource JournalSource;
 
 typedef struct JournalQuestion {
         uid_t manager;    // or JOURNAL_SYSTEM
+        uint64_t asker;   // who asks: of all that one does, one is read at a time; 0: nobody in particular
         const char *unit; // borrowed while the source is opened
         unsigned n_lines; // the newest so many, oldest of them first
         bool follow;

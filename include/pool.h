@@ -11,7 +11,8 @@
 //      POOL_HOSTS       hosts' names, likewise
 //
 // What finds no thread stands in a line of its sort, and the sorts are served in this order. Work that belongs to an account gives way to that
-// of others in its line while other work of the same account is under way.
+// of others in its line while other work of the same account is under way; and it waits for that, if it takes as long as whoever asks
+// likes (PoolWork.alone): so no account has the whole share.
 
 #include <stdbool.h>
 #include <uv.h>
@@ -41,6 +42,7 @@ struct PoolWork {
         ListNode link; // in its line
         PoolShare share;
         const void *of; // who has it done, an Account perhaps; NULL: nobody in particular
+        bool alone;     // not while other work of the same is under way
         void (*run)(PoolWork *w);  // by a thread: touches nothing but what was handed over
         void (*done)(PoolWork *w); // on the loop; may free it
 };

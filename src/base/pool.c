@@ -28,15 +28,19 @@ static bool is_running_for(const void *of) {
         return false;
 }
 
-// The first whose principal has nothing under way, or the first.
+// The first whose principal has nothing under way, or the first that need not be alone.
 static PoolWork *next_of(const ListNode *line) {
+        PoolWork *second = NULL;
+
         list_foreach (n, line) {
                 PoolWork *w = CONTAINER_OF(n, PoolWork, link);
 
                 if (!w->of || !is_running_for(w->of))
                         return w;
+                if (!second && !w->alone)
+                        second = w;
         }
-        return list_is_empty(line) ? NULL : CONTAINER_OF(line->next, PoolWork, link);
+        return second;
 }
 
 // What may hang has threads of its own.

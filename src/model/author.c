@@ -6,9 +6,12 @@
 #include "author.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
+#include "access-token.h"
 #include "macro.h"
+#include "map.h"
 #include "str.h"
 
 bool author_name_is_valid(const char *name) {
@@ -100,4 +103,11 @@ const char *author_text(const Argosy__Author *author, char buf[AUTHOR_TEXT_SIZE]
                 return "somebody";
         snprintf(buf, AUTHOR_TEXT_SIZE, "uid %u", author->uid);
         return buf;
+}
+
+uint64_t author_key(const Argosy__Author *author) {
+        char text[sizeof("4294967295:4294967295:") + ACCESS_TOKEN_ID_LEN];
+
+        str_fit(text, sizeof(text), "%" PRIu32 ":%" PRIu32 ":%s", author->host, author->uid, author->token);
+        return map_hash(text, strlen(text)) ?: 1;
 }

@@ -81,6 +81,7 @@ static int reader_open(Call *c, const JournalQuestion *q, const JournalOps *ops)
 int call_read_lines(Call *c, const char *unit, unsigned n_lines, bool follow, const JournalOps *ops) {
         const JournalQuestion question = {
                 .manager = c->node->uid,
+                .asker = c->asker,
                 .unit = unit,
                 .n_lines = n_lines,
                 .follow = follow,
@@ -155,7 +156,7 @@ static int refuse_unheld(const char *unit, AgentReply reply, void *userdata, uin
         return 0;
 }
 
-int call_start_journal(Agent *a, AgentNode *node, const Argosy__Request__Journal *q, AgentReply reply,
+int call_start_journal(Agent *a, uint64_t asker, AgentNode *node, const Argosy__Request__Journal *q, AgentReply reply,
                        void *userdata, uint64_t *ret) {
         Call *c;
         int r;
@@ -166,6 +167,7 @@ int call_start_journal(Agent *a, AgentNode *node, const Argosy__Request__Journal
         r = call_new(a, node, (char **) &q->name, 1, reply, userdata, &c);
         if (r < 0)
                 return r;
+        c->asker = asker;
         c->window.size = q->window;
         c->says_read = q->says_read;
         r = call_read_lines(c, q->name, MIN_OF(q->lines, (unsigned) JOURNAL_LINES_LIMIT), q->follow,

@@ -17,6 +17,7 @@ typedef struct Call {
         bool anywhere; // asked of the host: `node` is the one that holds names[at]
         AgentReply reply;
         void *userdata;
+        uint64_t asker;
         char **names;
         size_t n_names, at; // `at`: the name that is being worked on
         unsigned n_lines;
@@ -59,7 +60,7 @@ void call_end(Call *c, int error, const char *message);
 
 // ---- agent-calls-status.c
 
-int call_start_status(Agent *a, AgentNode *node, const Argosy__Request__Status *q, AgentReply reply, void *userdata,
+int call_start_status(Agent *a, uint64_t asker, AgentNode *node, const Argosy__Request__Status *q, AgentReply reply, void *userdata,
                       uint64_t *ret);
 // Forgets what was gathered about one of the names.
 void call_reset_status(Call *c);
@@ -70,7 +71,7 @@ int call_start_verify(Agent *a, AgentNode *node, const Argosy__Request__Verify *
 
 // ---- agent-calls-journal.c
 
-int call_start_journal(Agent *a, AgentNode *node, const Argosy__Request__Journal *q, AgentReply reply,
+int call_start_journal(Agent *a, uint64_t asker, AgentNode *node, const Argosy__Request__Journal *q, AgentReply reply,
                        void *userdata, uint64_t *ret);
 // Its journal is one that we can read from here.
 bool call_node_has_journal(const AgentNode *node);

@@ -264,7 +264,7 @@ static void status_next(Call *c) {
         }
 }
 
-int call_start_status(Agent *a, AgentNode *node, const Argosy__Request__Status *q, AgentReply reply,
+int call_start_status(Agent *a, uint64_t asker, AgentNode *node, const Argosy__Request__Status *q, AgentReply reply,
                       void *userdata, uint64_t *ret) {
         Call *c;
         int r;
@@ -274,6 +274,7 @@ int call_start_status(Agent *a, AgentNode *node, const Argosy__Request__Status *
         r = call_new(a, node, q->names, q->n_names, reply, userdata, &c);
         if (r < 0)
                 return r;
+        c->asker = asker;
         c->n_lines = MIN_OF(q->lines, (unsigned) STATUS_LINES_MAX);
         c->cause_within_us = MIN_OF(q->cause_within_ms, UINT64_MAX / USEC_PER_MSEC) * USEC_PER_MSEC;
         c->anywhere = !node;

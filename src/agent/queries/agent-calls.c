@@ -209,7 +209,7 @@ static AgentNode *node_of_call(Agent *a, uint32_t number) {
         return number == 0 ? a->system : agent_node_find(a, number);
 }
 
-int agent_call(Agent *a, uint32_t node_number, const Argosy__Request *q, AgentReply reply, void *userdata,
+int agent_call(Agent *a, uint64_t asker, uint32_t node_number, const Argosy__Request *q, AgentReply reply, void *userdata,
                uint64_t *ret_cancel) {
         AgentNode *node = node_of_call(a, node_number);
 
@@ -218,9 +218,9 @@ int agent_call(Agent *a, uint32_t node_number, const Argosy__Request *q, AgentRe
                 return -ENXIO;
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_STATUS:
-                return call_start_status(a, node_number ? node : NULL, q->status, reply, userdata, ret_cancel);
+                return call_start_status(a, asker, node_number ? node : NULL, q->status, reply, userdata, ret_cancel);
         case ARGOSY__REQUEST__WHAT_JOURNAL:
-                return call_start_journal(a, node_number ? node : NULL, q->journal, reply, userdata, ret_cancel);
+                return call_start_journal(a, asker, node_number ? node : NULL, q->journal, reply, userdata, ret_cancel);
         case ARGOSY__REQUEST__WHAT_TOP:
                 return agent_usage_start(a, node, q->top, reply, userdata, ret_cancel);
         case ARGOSY__REQUEST__WHAT_VERIFY:

@@ -77,7 +77,7 @@ static void begin(RemoteCall *rc, const Argosy__ToHost__Call *call) {
         rc->counts = call->request->what_case == ARGOSY__REQUEST__WHAT_STATUS;
         a->n_status_calls += rc->counts;
         rc->cancel = a->last_call + 1; // a reply may come before agent_call() returns, and frees `rc`
-        r = agent_call(a, call->node, call->request, on_remote_response, rc, &cancel);
+        r = agent_call(a, call->asker, call->node, call->request, on_remote_response, rc, &cancel);
         if (r >= 0)
                 return;
         remote_free(rc);

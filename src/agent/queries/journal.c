@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A reader is a chain of jobs in the pool: open, read a batch, read a batch, ..., close. Between two of them
-// the loop hands the lines over.
+// the loop hands the lines over. However many readers somebody has, one of them is in the pool at a time.
 
 #include "journal.h"
 
@@ -119,6 +119,8 @@ int journal_reader_new(uv_loop_t *loop, const JournalQuestion *q, const JournalO
         if (!r)
                 return -ENOMEM;
         *r = (JournalReader){.loop = loop, .ops = *ops, .userdata = userdata, .question = *q};
+        r->work.of = (const void *) (uintptr_t) q->asker;
+        r->work.alone = true;
         r->question.unit = strdup(q->unit);
         if (!r->question.unit) {
                 free(r);

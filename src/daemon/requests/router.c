@@ -214,7 +214,7 @@ static void ask_agent(Route *route, AgentReply reply) {
         offer_window(route);
         route->place = ROUTE_LOCAL;
         route->in_call = true;
-        r = agent_call(route->router->daemon->agent, 0, route->request, reply, route, &route->cancel);
+        r = agent_call(route->router->daemon->agent, author_key(route->author), 0, route->request, reply, route, &route->cancel);
         route->in_call = false;
         if (route->done)
                 route_free(route);

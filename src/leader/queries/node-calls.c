@@ -194,6 +194,7 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
         if (question_of(t)->narrow)
                 question_of(t)->narrow(t, c, &request, &room);
         message.request = &request;
+        message.asker = author_key(t->author);
         send_call(l, c, &message);
         return 0;
 }

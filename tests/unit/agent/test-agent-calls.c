@@ -13,6 +13,8 @@ static FakePid1 *pid1;
 
 // ---- the journal
 
+enum { ASKER = 7 };
+
 typedef struct Reader { // stands for a JournalReader
         uv_idle_t handle;
         JournalOps ops;
@@ -33,6 +35,7 @@ int __wrap_journal_reader_new(uv_loop_t *loop, const JournalQuestion *q, const J
         Reader *r = calloc(1, sizeof(*r));
 
         assert_int_equal(q->manager, JOURNAL_SYSTEM);
+        assert_int_equal(q->asker, ASKER); // whose turn it is in the pool
         r->ops = *journal_ops;
         r->userdata = userdata;
         r->n_lines = q->n_lines;
@@ -127,7 +130,7 @@ static int ask_status(uint32_t node, const char *const *names, size_t n, unsigne
         status.lines = lines;
         request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
         request.status = &status;
-        return agent_call(w.agent, node, &request, on_answer, userdata, &cancel);
+        return agent_call(w.agent, ASKER, node, &request, on_answer, userdata, &cancel);
 }
 
 // The status of one unit, without lines. Borrowed until the next.
@@ -149,7 +152,7 @@ static int ask_journal(uint32_t node, const char *name, unsigned lines, bool fol
         journal.follow = follow;
         request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
         request.journal = &journal;
-        return agent_call(w.agent, node, &request, on_answer, NULL, &cancel);
+        return agent_call(w.agent, ASKER, node, &request, on_answer, NULL, &cancel);
 }
 
 static int ask_stop(const char *const *names, size_t n) {
@@ -160,7 +163,7 @@ static int ask_stop(const char *const *names, size_t n) {
         stop.n_names = n;
         request.what_case = ARGOSY__REQUEST__WHAT_LOCAL_STOP;
         request.local_stop = &stop;
-        return agent_call(w.agent, 0, &request, on_answer, NULL, &cancel);
+        return agent_call(w.agent, 0, 0, &request, on_answer, NULL, &cancel);
 }
 
 static const char *const one[] = {"web.service"}, *const two[] = {"web.service", "nobody.service"};
@@ -173,7 +176,7 @@ static void what_cannot_be_asked_is_refused_without_a_reply(void **state) {
 
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
         request.list_units = &list;
-        assert_int_equal(agent_call(w.agent, 0, &request, on_answer, NULL, &cancel), -EOPNOTSUPP);
+        assert_int_equal(agent_call(w.agent, 0, 0, &request, on_answer, NULL, &cancel), -EOPNOTSUPP);
         assert_int_equal(ask_status(NODE + 1, one, 1, 0, NULL), -ENXIO);
         assert_int_equal(ask_status(0, one, 0, 0, NULL), -EINVAL);
         assert_int_equal(ask_stop(one, 0), -EINVAL);

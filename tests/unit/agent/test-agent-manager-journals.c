@@ -104,7 +104,7 @@ static void ask_about_all(void) {
         request.status = &status;
         n_answers = n_with_lines = 0;
         answered_all = false;
-        assert_int_equal(agent_call(w.agent, NODE_BASE, &request, on_answer, NULL, &cancel), 0);
+        assert_int_equal(agent_call(w.agent, 0, NODE_BASE, &request, on_answer, NULL, &cancel), 0);
         loop_until(answered_all);
         assert_int_equal(n_answers, UNITS);
         assert_int_equal(n_with_lines, UNITS);

@@ -182,7 +182,7 @@ static void the_host_answers_for_the_units_of_all_its_managers(void **state) {
         status.n_names = 1;
         request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
         request.status = &status;
-        assert_int_equal(agent_call(w.agent, 0, &request, on_answer, NULL, &cancel), 0);
+        assert_int_equal(agent_call(w.agent, 0, 0, &request, on_answer, NULL, &cancel), 0);
         loop_until(answer && answer->final);
         assert_int_equal(answer->status, 0);
         assert_string_equal(answer->status_reply->row->active, "active");
@@ -190,7 +190,7 @@ static void the_host_answers_for_the_units_of_all_its_managers(void **state) {
         journal.name = (char *) "nobody.service"; // systemd may have one
         request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
         request.journal = &journal;
-        assert_int_equal(agent_call(w.agent, 0, &request, on_answer, NULL, &cancel), 0);
+        assert_int_equal(agent_call(w.agent, 0, 0, &request, on_answer, NULL, &cancel), 0);
         loop_until(answer->final);
         assert_int_equal(answer->status, EHOSTUNREACH);
         assert_string_equal(answer->message, "nobody.service: this host does not hold it");

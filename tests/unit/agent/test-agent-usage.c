@@ -84,7 +84,7 @@ static int query(Received *h, const char *pattern, uint32_t interval_ms, uint64_
         top.interval_ms = interval_ms;
         request.what_case = ARGOSY__REQUEST__WHAT_TOP;
         request.top = &top;
-        return agent_call(w.agent, 0, &request, on_page, h, ret);
+        return agent_call(w.agent, 0, 0, &request, on_page, h, ret);
 }
 
 static void query_once(Received *h, const char *pattern) {
@@ -336,9 +336,9 @@ static void too_many_patterns_are_refused(void **state) {
         top.n_patterns = ELEMENTSOF(patterns);
         request.what_case = ARGOSY__REQUEST__WHAT_TOP;
         request.top = &top;
-        assert_int_equal(agent_call(w.agent, 0, &request, on_page, &h, &cancel), -E2BIG);
+        assert_int_equal(agent_call(w.agent, 0, 0, &request, on_page, &h, &cancel), -E2BIG);
         patterns[64] = (char *) "plain.service";
-        assert_int_equal(agent_call(w.agent, 0, &request, on_page, &h, &cancel), 0);
+        assert_int_equal(agent_call(w.agent, 0, 0, &request, on_page, &h, &cancel), 0);
         loop_until(h.final);
         received_done(&h);
 }
@@ -406,7 +406,7 @@ static void status_has_what_the_unit_uses(void **state) {
         status.n_names = 2;
         request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
         request.status = &status;
-        assert_int_equal(agent_call(w.agent, 0, &request, on_page, &h, &cancel), 0);
+        assert_int_equal(agent_call(w.agent, 0, 0, &request, on_page, &h, &cancel), 0);
         loop_until(h.final);
         assert_int_equal(h.n_pages, 2);
         assert_int_equal(h.pages[0]->status_reply->usage->cpu_us, 777);
@@ -415,7 +415,7 @@ static void status_has_what_the_unit_uses(void **state) {
         received_done(&h);
         // cancelled at any point
         for (unsigned turns = 0; turns < 12; turns++) {
-                assert_int_equal(agent_call(w.agent, 0, &request, on_page, &h, &cancel), 0);
+                assert_int_equal(agent_call(w.agent, 0, 0, &request, on_page, &h, &cancel), 0);
                 for (unsigned i = 0; i < turns; i++)
                         uv_run(&test_loop, UV_RUN_NOWAIT);
                 if (!h.final)

@@ -289,7 +289,7 @@ static void local_units_are_listed_and_stopped_without_a_leader(void **state) {
         stop.n_names = 2;
         request.what_case = ARGOSY__REQUEST__WHAT_LOCAL_STOP;
         request.local_stop = &stop;
-        assert_int_equal(agent_call(w.agent, 0, &request, on_local_answer, NULL, &cancel), 0);
+        assert_int_equal(agent_call(w.agent, 0, 0, &request, on_local_answer, NULL, &cancel), 0);
         loop_until(local_answer);
         assert_int_equal(local_answer->change->units[0]->status, 0);
         assert_int_equal(local_answer->change->units[1]->status, ENOENT);

@@ -136,6 +136,26 @@ static void who_has_something_under_way_waits_for_others(void **state) {
         wait_until_begun(2);
 }
 
+// Thirty readers of journals of one user leave room to the next one.
+static void no_account_has_the_whole_share(void **state) {
+        static const char one, two;
+
+        for (size_t i = 0; i < 6; i++) {
+                pieces[i].pool.alone = true;
+                add(i, POOL_GUESTS, &one);
+        }
+        wait_until_begun(0);
+        pieces[6].pool.alone = true;
+        add(6, POOL_GUESTS, &two);
+        wait_until_begun(6);
+        assert_int_equal(count_begun(0, 6), 1);
+        end(6);
+        assert_int_equal(count_begun(0, 6), 1);
+        end(0);
+        wait_until_begun(1);
+        assert_int_equal(count_begun(0, 6), 2);
+}
+
 static void memory_is_given_back_by_a_thread(void **state) {
         void *what = malloc(100);
 
@@ -149,6 +169,7 @@ int main(void) {
                 CASE(the_log_has_threads_whatever_others_do),
                 CASE(guests_leave_threads_to_the_cluster),
                 CASE(who_has_something_under_way_waits_for_others),
+                CASE(no_account_has_the_whole_share),
                 CASE(memory_is_given_back_by_a_thread),
         };
 

@@ -202,7 +202,7 @@ void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__
         respond(&response, userdata);
 }
 
-int agent_call(Agent *a, uint32_t node, const Argosy__Request *request, AgentReply reply, void *userdata,
+int agent_call(Agent *a, uint64_t asker, uint32_t node, const Argosy__Request *request, AgentReply reply, void *userdata,
                uint64_t *ret_cancel) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
 

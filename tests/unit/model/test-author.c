@@ -139,6 +139,24 @@ static void no_host_says_which_token_it_is(void **state) {
         assert_int_equal(author_admit(&a, 3), 0);
 }
 
+static void all_that_one_asks_has_one_key(void **state) {
+        Argosy__Author a = ARGOSY__AUTHOR__INIT, b = ARGOSY__AUTHOR__INIT;
+
+        a.host = b.host = 1;
+        a.uid = b.uid = 1000;
+        a.user = (char *) "joe";
+        assert_int_equal(author_key(&a), author_key(&b));
+        b.uid = 1001;
+        assert_int_not_equal(author_key(&a), author_key(&b));
+        b = a;
+        b.host = 2;
+        assert_int_not_equal(author_key(&a), author_key(&b));
+        b = a;
+        b.token = (char *) "12345678";
+        assert_int_not_equal(author_key(&a), author_key(&b));
+        assert_int_not_equal(author_key(&a), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_host_speaks_for_its_own_users),
@@ -149,6 +167,7 @@ int main(void) {
                 cmocka_unit_test(a_token_is_shown_instead_of_a_user),
                 cmocka_unit_test(a_proof_has_its_length),
                 cmocka_unit_test(no_host_says_which_token_it_is),
+                cmocka_unit_test(all_that_one_asks_has_one_key),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

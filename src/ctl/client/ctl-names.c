@@ -57,6 +57,9 @@ void ctl_tell_taken(Ctl *ctl, const UnitArgs *a) {
         char here[PATH_MAX];
         size_t n = 0;
 
+        if (a->n_alone > 0)
+                ctl_warn(ctl, "%s%s: drop-ins here are handed in with their unit file, which is not here: they are left out", a->alone,
+                         a->n_alone > 1 ? " and others" : "");
         if (!ctl->term.err_tty || ctl->opt.given & OPT_QUIET || !getcwd(here, sizeof(here)))
                 return;
         for (size_t i = 0; i < a->n_files; i++) {

@@ -122,7 +122,7 @@ enum { NAMES_NO_TEMPLATES = 1 }; // globs match no templates
 int ctl_names(Ctl *ctl, char **args, size_t n_args, unsigned flags, char ***ret, size_t *ret_n);
 // Patterns for the list verbs: globs stay as they are.
 int ctl_patterns(Ctl *ctl, char **args, size_t n_args, char ***ret, size_t *ret_n);
-// On a terminal: which files were taken from the current directory since a bare name was typed.
+// On a terminal: which files were taken from the current directory since a bare name was typed. Anywhere: that drop-ins were not.
 typedef struct UnitArgs UnitArgs;
 void ctl_tell_taken(Ctl *ctl, const UnitArgs *a);
 void strv_free(char **v);

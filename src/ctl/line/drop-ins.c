@@ -176,6 +176,28 @@ static int open_directory(const Place *p, const char *path, DIR **ret, Buf *why)
         return 0;
 }
 
+bool drop_ins_are_there(int dirfd, const char *name) {
+        _cleanup_free_ char *path = str_printf("%s.d", name);
+        const struct dirent *entry;
+        bool found = false;
+        struct stat st;
+        DIR *dir;
+        int fd;
+
+        if (!path || fstatat(dirfd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+                return false;
+        fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        dir = fd < 0 ? NULL : fdopendir(fd);
+        if (!dir) {
+                closep(&fd);
+                return false;
+        }
+        while (!found && (entry = readdir(dir)))
+                found = *entry->d_name != '.' && str_has_suffix(entry->d_name, ".conf");
+        closedir(dir);
+        return found;
+}
+
 static int add_directory(DropIns *d, const DropInFolder *folder, const char *name, Buf *why) {
         _cleanup_free_ char *directory = str_printf("%s.d", name), *path = str_printf("%s%s.d", folder->dir, name);
         Place p = {folder, directory};

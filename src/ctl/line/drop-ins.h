@@ -32,5 +32,7 @@ void drop_ins_done(DropIns *d);
 // Those of the unit or template `name`. *ret is to be zeroed, and is to be ended also after an error. 0; a negative errno with a sentence
 // appended to `why`; or -ENOMEM.
 int drop_ins_read(const DropInFolder *folder, const char *name, DropIns *ret, Buf *why);
+// Whether there is any for that name; what cannot be looked at is not.
+bool drop_ins_are_there(int dirfd, const char *name);
 // Makes the unit's content of its unit file, which is in *content. Results as above.
 int drop_ins_add_to(const DropIns *d, const char *shown, Buf *content, Buf *why);

@@ -46,6 +46,7 @@ void unit_args_done(UnitArgs *a) {
         map_done(&a->files_by_unit);
         map_done(&a->besides);
         buf_done(&a->here);
+        free(a->alone);
         *a = (UnitArgs){};
 }
 
@@ -282,6 +283,14 @@ static int note_source(UnitArgs *a, const char *name, UnitArgsFile *f, Buf *why)
         return -EINVAL;
 }
 
+// A bare name has no file here: drop-ins that are here all the same change nothing, and whoever has typed the name hears of it.
+static int note_drop_ins_alone(UnitArgs *a, int dirfd, const char *name) {
+        if (!drop_ins_are_there(dirfd, name) || a->n_alone++ > 0)
+                return 0;
+        a->alone = str_printf("%s.d", name);
+        return a->alone ? 0 : -ENOMEM;
+}
+
 // A unit's own file, then its template's. `name` is one of a->names, of which `base` was typed.
 static int find_files(UnitArgs *a, const char *dir, const char *base, const char *name, int dirfd, Buf *why) {
         _cleanup_free_ char *template = NULL;
@@ -297,7 +306,9 @@ static int find_files(UnitArgs *a, const char *dir, const char *base, const char
         }
         if (r > 0)
                 return note_source(a, name, f, why);
-        if (r < 0 || !*dir)
+        if (r == 0 && !*dir)
+                return note_drop_ins_alone(a, dirfd, name) ?: template ? note_drop_ins_alone(a, dirfd, template) : 0;
+        if (r < 0)
                 return r;
         r = no_unit_missing(dir, base, name, template, dirfd, why);
         return r < 0 ? r : -ENOENT;

@@ -43,6 +43,8 @@ typedef struct UnitArgs {
         Map files_by_unit; // the file that was found for a name: its own or its template's
         bool here_is_checked, here_is_own; // the directory where bare names are looked for (own-file.h)
         Buf here;                          // if it is not: a clause
+        char *alone;       // "web.service.d": the first folder of drop-ins that is here without a unit file
+        size_t n_alone;    // so many were found
         Map besides;       // likewise: that of the unit which it starts or needs, from the same folder
 } UnitArgs;
 

@@ -83,6 +83,32 @@ static void a_bare_name_needs_no_file(void **state) {
         assert_int_equal(n_found(&a), 0);
 }
 
+// They would be left out in silence.
+static void drop_ins_without_their_file_are_noticed(void **state) {
+        _cleanup_unit_args_ UnitArgs none = {}, own = {}, templates = {}, known = {};
+        Fixture *f = *state;
+
+        assert_int_equal(mkdirat(f->fd, "alone.service.d", 0700), 0);
+        assert_int_equal(file_replace(f->fd, "alone.service.d/README", "x", 1, 0600, 0), 0);
+        take(f, &none, "alone");
+        assert_int_equal(none.n_alone, 0);
+        assert_int_equal(file_replace(f->fd, "alone.service.d/10.conf", "x", 1, 0600, 0), 0);
+        take(f, &own, "unheard-of");
+        take(f, &own, "alone");
+        assert_int_equal(own.n_alone, 1);
+        assert_string_equal(own.alone, "alone.service.d");
+        assert_int_equal(n_found(&own), 0);
+        assert_int_equal(mkdirat(f->fd, "some@.service.d", 0700), 0);
+        assert_int_equal(file_replace(f->fd, "some@.service.d/10.conf", "x", 1, 0600, 0), 0);
+        take(f, &templates, "some@1");
+        assert_int_equal(templates.n_alone, 1);
+        assert_string_equal(templates.alone, "some@.service.d");
+        assert_int_equal(mkdirat(f->fd, "db.service.d", 0700), 0);
+        assert_int_equal(file_replace(f->fd, "db.service.d/10.conf", "x", 1, 0600, 0), 0);
+        take(f, &known, "db");
+        assert_int_equal(known.n_alone, 0);
+}
+
 static void a_bare_name_takes_the_file_beside_it(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
@@ -518,6 +544,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(who_calls_sudo_has_files_of_his_own, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_stands_beside_is_looked_at_in_the_same_way, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_bare_name_needs_no_file, setup, teardown),
+                cmocka_unit_test_setup_teardown(drop_ins_without_their_file_are_noticed, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_bare_name_takes_the_file_beside_it, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_path_is_a_file_and_its_last_part_the_name, setup,
                                                 teardown),

@@ -423,7 +423,8 @@ static int fill_pending_record(Argosy__HostRecord *pending_record, const Argosy_
                 return -ENOMEM;
         if (a->port)
                 pending_record->port = a->port;
-        return pending_record_labels(pending_record, a) < 0 || pending_record_managers(pending_record, a) < 0
+        return pending_record_labels(pending_record, a) < 0 || pending_record_managers(pending_record, a) < 0 ||
+                               host_record_set_fleet(pending_record, a->fleet_units) < 0
                        ? -ENOMEM
                        : 0;
 }
@@ -464,6 +465,18 @@ static void note_pending_record(Leader *l, Host *h, const Argosy__ToVoter__Attac
                 return;
         }
         host_set_pending_record(l, h, pending_record);
+}
+
+static void note_fleet(Leader *l, Host *h, const Argosy__FleetUnits *said) {
+        const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);
+        Argosy__HostRecord *pending_record = message_copy(h->pending_record ?: r);
+
+        if (!pending_record || host_record_set_fleet(pending_record, said) < 0 || (!h->pending_record && records_equal(pending_record, r))) {
+                message_free(pending_record);
+                return;
+        }
+        host_set_pending_record(l, h, pending_record);
+        leader_mark(l);
 }
 
 // It may mend what was wrong by saying something else.
@@ -700,8 +713,10 @@ void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *repo
 }
 
 void session_on_fleet_units(Leader *l, Host *h, const Argosy__FleetUnits *said) {
-        if (h->recorded && h->attached)
-                fleet_units_set(l, h, said);
+        if (!h->recorded || !h->attached)
+                return;
+        fleet_units_set(l, h, said);
+        note_fleet(l, h, said);
 }
 
 static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {

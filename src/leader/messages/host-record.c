@@ -183,3 +183,25 @@ const char *node_mode_to_string(Argosy__NodeMode mode) {
 
         return (size_t) mode < ELEMENTSOF(words) ? words[mode] : "closed"; // of a newer version
 }
+
+static size_t name_bytes(const Argosy__FleetUnits *said) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < said->n_units; i++)
+                n += strlen(said->units[i]) + 3;
+        return n;
+}
+
+int host_record_set_fleet(Argosy__HostRecord *r, const Argosy__FleetUnits *said) {
+        bool unknown = said && !*said->directory, none = !said || (said->n_units == 0 && !unknown);
+        Argosy__FleetUnits much = ARGOSY__FLEET_UNITS__INIT;
+
+        if (unknown && r->fleet)
+                return 0;
+        message_free(r->fleet);
+        r->fleet = NULL;
+        if (none)
+                return 0;
+        r->fleet = message_copy(name_bytes(said) > HOST_FLEET_BYTES_MAX ? &much : said);
+        return r->fleet ? 0 : -ENOMEM;
+}

@@ -18,6 +18,7 @@ enum {
         HOST_OWN_LABELS_MAX = 64, // of its configuration
         HOST_NAME_LEN_MAX = 64,
         HOST_ADDRESS_LEN_MAX = 63,
+        HOST_FLEET_BYTES_MAX = 64 * 1024, // names of fleet's units
 };
 
 // A host's own name: what a host name may consist of.
@@ -42,6 +43,9 @@ int host_record_keep(Argosy__HostRecord *pending_record, const Argosy__HostRecor
 // stays, rather than be replaced by nothing. `name` NULL: names are not understood by everybody yet. 0 or
 // -ENOMEM.
 int host_record_set_address(Argosy__HostRecord *r, const char *address, const char *name, bool configured);
+
+// What it says of fleet's units; NULL or none: it runs none. While it does not know, what it said before stays. 0 or -ENOMEM.
+int host_record_set_fleet(Argosy__HostRecord *r, const Argosy__FleetUnits *said);
 
 // For people: its name, if it was configured with one, or its address; empty: not known.
 const char *host_record_place(const Argosy__HostRecord *r);

@@ -6,7 +6,7 @@
 // takes it over as it runs, or its start is refused.
 //
 // What a host has named is kept while it is not heard, since it may go on running there, until the host says otherwise or has no record
-// any more. A new leader hears of them with the Attaches. Units that run on all nodes are judged by each node alone.
+// any more. A new leader has it from the host's record (HostRecord.fleet) until it hears the host. Units that run on all nodes are judged by each node alone.
 
 #include "tables.h"
 

@@ -194,6 +194,8 @@ static void sync_record(Leader *l, Host *h, const Argosy__HostRecord *record) {
         }
         for (size_t k = 0; k < record->n_nodes; k++)
                 (void) oom_check(node_sync(l, h, record, record->nodes[k]));
+        if (!h->ever_attached) // it has said nothing to this leader
+                fleet_units_set(l, h, record->fleet);
         h->labels_due = true;
         host_mark_globals(l, h);
         host_touch(l, h);

@@ -189,6 +189,51 @@ static void a_new_leader_hears_of_them_anew(void **state) {
         assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0); // its Attach said none
 }
 
+// It may run there all the time.
+static void a_new_leader_knows_what_a_host_runs_that_it_does_not_hear(void **state) {
+        says(2, false, false, "web.service", "db.service");
+        says(2, false, false, "web.service", NULL);
+        rig_host_off(&g, 2);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_refused(rig_change(&g, START, "web.service", SERVICE), "is not heard");
+        assert_int_equal(rig_change(&g, START, "db.service", SERVICE)->status, 0);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        assert_refused(rig_change(&g, START, "web.service", SERVICE), "is not heard");
+        rig_host_on(&g, 2, false);
+        rig_settle(&g); // and has none of them any more
+        assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0);
+        assert_null(cluster_state_find_host(g.state, 2)->fleet);
+}
+
+// They are too many for its record, so of each name it may be one.
+static void of_more_than_a_record_takes_only_that_is_known(void **state) {
+        enum { MANY = 1000 };
+        Argosy__FleetUnits m = ARGOSY__FLEET_UNITS__INIT;
+        static char names[MANY][128];
+        char *pointers[MANY];
+
+        for (unsigned i = 0; i < MANY; i++) {
+                snprintf(names[i], sizeof(names[i]), "%0100u.service", i);
+                pointers[i] = names[i];
+        }
+        m.directory = (char *) "/run/fleet/units";
+        m.units = pointers;
+        m.n_units = MANY;
+        session_on_fleet_units(g.leader, host_find(g.leader, 2), &m);
+        rig_settle(&g);
+        assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0);
+        assert_int_equal(cluster_state_find_host(g.state, 2)->fleet->n_units, 0);
+        rig_host_off(&g, 2);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_int_equal(rig_change(&g, START, "db.service", SERVICE)->status, EEXIST);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        assert_int_equal(rig_change(&g, START, "db.service", SERVICE)->status, 0);
+}
+
 // Only its own names are looked at, and none that others have named, however many these are.
 static void a_new_host_costs_nobody_a_look(void **state) {
         _cleanup_(batch_done) Batch b = {};
@@ -248,6 +293,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_new_host_costs_nobody_a_look, setup, teardown),
                 cmocka_unit_test_setup_teardown(only_what_has_changed_is_looked_at, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_new_leader_hears_of_them_anew, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_new_leader_knows_what_a_host_runs_that_it_does_not_hear, setup, teardown),
+                cmocka_unit_test_setup_teardown(of_more_than_a_record_takes_only_that_is_known, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,12 +13,14 @@
 #include "message.h"
 #include "node-state.h"
 #include "nodes.h"
+#include "open-jobs.h"
 #include "placed-node.h"
 #include "recovering.h"
 #include "scheduler-private.h"
 #include "scheduler.h"
 #include "unit-event.h"
 #include "test.h"
+#include "unit-record.h"
 #include "unit-state.h"
 #include "unit-wanted.h"
 #include "unit-on-node-work.h"
@@ -350,7 +352,7 @@ static void assert_equal_counts(const size_t *counted, const size_t *found, unsi
 // What figures say is what a walk finds.
 static void assert_tallies(const Leader *l) {
         Tallies found = {};
-        size_t held = 0, running = 0, n_held = 0;
+        size_t held = 0, running = 0, n_held = 0, n_open = 0;
 
         name_table_foreach(unit, &l->units) {
                 const Unit *u = unit;
@@ -383,7 +385,26 @@ static void assert_tallies(const Leader *l) {
         assert_equal_counts(l->tallies.nodes, found.nodes, NODE_STATES, "nodes");
         assert_equal_counts(l->tallies.modes, found.modes, NODE_MODES, "nodes by mode");
         assert_int_equal(held, n_held);
-        assert_int_equal(running, l->open_jobs.count);
+        map_foreach (slot, &l->open_jobs)
+                n_open += !((const OpenJob *) slot->value)->end_tallied;
+        assert_int_equal(running, n_open);
+}
+
+// Whose node would have to be left if it were lost.
+static void assert_unfinished(const Leader *l) {
+        map_foreach (slot, &l->nodes) {
+                const Node *n = slot->value;
+                size_t unfinished = 0;
+
+                list_foreach (i, &n->placed) {
+                        const Unit *u = CONTAINER_OF(i, Unit, placed);
+                        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+                        unfinished += e && (e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED ||
+                                            !record_final_outcome(e->record, n->number));
+                }
+                assert_int_equal(n->n_unfinished, unfinished);
+        }
 }
 
 static void assert_recovering(Leader *l) {
@@ -408,6 +429,7 @@ static void assert_counts(const Rig *g) {
         size_t pending = 0;
 
         assert_tallies(g->leader);
+        assert_unfinished(g->leader);
         assert_recovering(g->leader);
 
         name_table_foreach(unit, &g->leader->units) {

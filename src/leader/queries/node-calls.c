@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "answer.h"
+#include "author.h"
 #include "authorization.h"
 #include "flow-window.h"
 #include "host-link.h"

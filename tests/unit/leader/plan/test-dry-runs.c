@@ -295,7 +295,7 @@ static void one_that_would_never_end_is_planned_in_one_turn(void **state) {
         assert_in_range(n_turns, 1, BEGUN_MAX + 1);
 }
 
-// What labels are looked for is told to the hosts of the copy: the Placement itself has to hear of it, too.
+// What hosts offer of it is told to the copy: the Placement itself has to hear of it, too.
 static void what_only_a_plan_has_asked_for_is_found_when_it_is_started(void **state) {
 #define FOR_USERS UNIT("Manager=user@*\nReserveResource=gpu\n")
         const Argosy__Response__Change *c;

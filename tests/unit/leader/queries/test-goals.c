@@ -115,12 +115,29 @@ static void the_next_leader_is_asked_again(void **state) {
         assert_ended(a, 0);
 }
 
+// Nothing is seen of the unit itself.
+static void who_waits_hears_of_a_host_that_is_lost(void **state) {
+        RigAnswer *a, *b;
+
+        rig_host_off(&g, 3);
+        rig_depose(&g);
+        rig_elect(&g);
+        a = wait_for(GOAL(GONE), "never.service"); // that host may have it
+        assert_waits(a);
+        b = wait_for(GOAL(GONE), "never.service");
+        assert_waits(b);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        assert_ended(a, 0);
+        assert_ended(b, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(each_state_of_a_unit_s_life_is_waited_for, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_unit_that_fails_is_seen_to_have_failed, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_unit_that_is_destroyed_ends_the_wait, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_next_leader_is_asked_again, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_waits_hears_of_a_host_that_is_lost, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

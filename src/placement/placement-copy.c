@@ -65,8 +65,10 @@ static void labels_own(Placement *c) {
                 c->keys[i].domains = duplicate(c->keys[i].domains, c->masks_allocated, sizeof(uint32_t));
         }
         c->pairs = duplicate_used(c->pairs, c->n_pairs, sizeof *c->pairs, &c->pairs_allocated);
-        for (uint32_t i = 0; i < c->pairs_allocated; i++)
+        for (uint32_t i = 0; i < c->pairs_allocated; i++) {
                 c->pairs[i].text = duplicate_text(c->pairs[i].text);
+                numbers_own(&c->pairs[i].nodes);
+        }
 }
 
 static void selectors_own(Placement *c) {

@@ -8,6 +8,8 @@
 #include "placement-private.h"
 #include "str.h"
 
+enum { PAIR_NODES_MAX = 64 }; // that are known of a label; what more nodes have is looked for on all
+
 void label_key(Placement *p, const char *key, uint32_t *ret) {
         uint32_t number = number_of(&p->keys_by_name, key);
         Key *k;
@@ -77,6 +79,26 @@ void key_need_domains(Placement *p, uint32_t key) {
                         k->domains[n] = find_domain(p, n, key);
 }
 
+static void pair_add_node(Pair *pair, uint32_t node) {
+        if (pair->nodes.n == PAIR_NODES_MAX) {
+                numbers_done(&pair->nodes);
+                pair->many = true;
+        }
+        if (!pair->many)
+                numbers_add(&pair->nodes, node);
+}
+
+void node_forget_labels(Placement *p, uint32_t node) {
+        PlacedNode *n = &p->nodes[node];
+
+        for (uint32_t i = 0; i < n->n_labels; i++)
+                if (!p->pairs[n->labels[i]].many)
+                        numbers_drop(&p->pairs[n->labels[i]].nodes, node);
+        free(n->labels);
+        n->labels = NULL;
+        n->n_labels = 0;
+}
+
 void node_set_labels(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n) {
         PlacedNode *to = &p->nodes[node];
         uint32_t *pairs = oom_checked(calloc(n + 1, sizeof *pairs));
@@ -85,7 +107,9 @@ void node_set_labels(Placement *p, uint32_t node, const PlacementLabel *labels, 
                 label_pair(p, labels[i].key, labels[i].value, &pairs[i]);
         if (n > 0)
                 qsort(pairs, n, sizeof *pairs, number_compare);
-        free(to->labels);
+        node_forget_labels(p, node);
+        for (size_t i = 0; i < n; i++)
+                pair_add_node(&p->pairs[pairs[i]], node);
         to->labels = pairs;
         to->n_labels = (uint32_t) n;
         for (uint32_t k = 0; k < p->n_keys; k++)
@@ -229,6 +253,31 @@ static void numbers_copy(const Numbers *from, Numbers *ret) {
                 numbers_add(ret, from->of[i]);
 }
 
+// A term that few nodes meet, since few have any of its values. NULL: none is known to be one.
+static const Term *narrow_term(const Placement *p, const Selector *s) {
+        for (uint32_t i = 0; i < s->n_terms; i++) {
+                bool many = s->terms[i].op != PLACEMENT_IN;
+
+                for (uint32_t v = 0; v < s->terms[i].n_values; v++)
+                        many |= p->pairs[s->terms[i].values[v]].many;
+                if (!many)
+                        return &s->terms[i];
+        }
+        return NULL;
+}
+
+// Units that each name a host of their own come by the hundred.
+static void selector_find_nodes(Placement *p, uint32_t selector) {
+        const Term *narrow = narrow_term(p, &p->selectors[selector]);
+
+        for (uint32_t v = 0; narrow && v < narrow->n_values; v++)
+                for (uint32_t i = 0; i < p->pairs[narrow->values[v]].nodes.n; i++)
+                        selector_refresh(p, selector, p->pairs[narrow->values[v]].nodes.of[i]);
+        for (uint32_t n = 0; !narrow && n < p->node_slots.n; n++)
+                if (p->node_slots.used[n])
+                        selector_refresh(p, selector, n);
+}
+
 static void selector_fill(Placement *p, uint32_t selector, const Term *const *terms, uint32_t n_terms,
                           const Numbers *hates, const Numbers *matches) {
         Selector *s = &p->selectors[selector];
@@ -249,9 +298,7 @@ static void selector_fill(Placement *p, uint32_t selector, const Term *const *te
                 selector_get(p, terms, n_terms, NULL, NULL, &base);
                 p->selectors[selector].base = base;
         }
-        for (uint32_t n = 0; n < p->node_slots.n; n++)
-                if (p->node_slots.used[n])
-                        selector_set(p, selector, n, selector_suits(p, selector, n));
+        selector_find_nodes(p, selector);
 }
 
 void selector_get(Placement *p, const Term *const *terms, uint32_t n_terms, const Numbers *hates,

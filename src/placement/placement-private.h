@@ -102,6 +102,8 @@ typedef struct Key { // of labels
 typedef struct Pair {
         char *text;          // "key=value"
         uint32_t key, index; // of the value among its key's
+        Numbers nodes;       // that have it, as long as they are few
+        bool many;           // they are not
 } Pair;
 
 typedef struct Group {
@@ -249,6 +251,7 @@ void label_pair(Placement *p, const char *key, const char *value, uint32_t *ret)
 const char *pair_value(const Placement *p, uint32_t pair);
 void label_key(Placement *p, const char *key, uint32_t *ret);
 void node_set_labels(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n);
+void node_forget_labels(Placement *p, uint32_t node); // it goes
 void term_make(Placement *p, const PlacementTerm *from, Term *ret);
 void term_done(Term *t);
 bool term_matches(const Placement *p, const Term *t, uint32_t node);

@@ -175,7 +175,7 @@ void placement_node_remove(Placement *p, uint32_t node) {
         *at = p->nodes[node].next_of_host;
         host_count(p, host);
         node_readmit_all(p, node);
-        free(p->nodes[node].labels);
+        node_forget_labels(p, node);
         p->nodes[node] = (PlacedNode){.freed = p->nodes[node].freed};
         slots_give(&p->node_slots, node);
 }
@@ -308,8 +308,10 @@ static void free_labels(Placement *p) {
                 free(p->keys[i].name);
                 free(p->keys[i].domains);
         }
-        for (uint32_t i = 0; i < p->n_pairs; i++)
+        for (uint32_t i = 0; i < p->n_pairs; i++) {
                 free(p->pairs[i].text);
+                numbers_done(&p->pairs[i].nodes);
+        }
         for (uint32_t i = 0; i < p->nodes_allocated; i++)
                 free(p->nodes[i].labels);
         for (uint32_t i = 0; i < p->selectors_allocated; i++)

@@ -99,7 +99,7 @@ int raft_store_errno(int raft_error) {
 void raft_store_set_compaction(RaftStore *s) {
         raft_set_snapshot_threshold(&s->raft,
                                     compaction_is_due(&s->compaction) ? 1 : STORE_SNAPSHOT_ENTRIES);
-        raft_set_snapshot_trailing(&s->raft, compaction_trailing(&s->compaction));
+        raft_set_snapshot_trailing(&s->raft, trailing_log_entries(&s->trailing));
 }
 
 // Fatal at run time, an error of store_open() before.
@@ -131,6 +131,7 @@ static int on_apply(struct raft_fsm *fsm, const struct raft_buffer *buf, void **
                 return fail(s, r, "a committed batch could not be applied");
         raft_store_note_applied(s, id);
         compaction_add(&s->compaction, buf->len);
+        trailing_log_add(&s->trailing, (uint32_t) buf->len);
         raft_store_set_compaction(s);
         return 0;
 }

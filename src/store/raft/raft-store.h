@@ -134,6 +134,7 @@ typedef struct RaftStore {
 
         // Disk
         Compaction compaction;
+        TrailingLog trailing;
         Taking *taking;
         uint64_t retry_snapshot_ms; // none is taken before
         TimeHistogram snapshots;    // those that were written

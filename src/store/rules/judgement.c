@@ -47,21 +47,32 @@ uint32_t plan_handover(const StoreStats *stats, uint32_t self, uint64_t stored) 
 
 void compaction_add(Compaction *c, uint64_t bytes) {
         c->bytes += bytes;
-        c->entries++;
 }
 
 bool compaction_is_due(const Compaction *c) {
         return c->bytes >= MAX_OF((uint64_t) STORE_SNAPSHOT_BYTES, c->snapshot_bytes);
 }
 
-unsigned compaction_trailing(const Compaction *c) {
-        uint64_t half = c->entries / 2;
-
-        return MIN_OF(MAX_OF(half, (uint64_t) STORE_TRAILING_MIN), (uint64_t) STORE_TRAILING_MAX);
-}
-
 void compaction_done(Compaction *c, const Compaction *at, uint64_t snapshot_bytes) {
         c->bytes -= at->bytes;
-        c->entries -= at->entries;
         c->snapshot_bytes = snapshot_bytes;
+}
+
+static void drop_oldest(TrailingLog *t) {
+        t->bytes -= t->sizes[t->first];
+        t->first = (t->first + 1) % STORE_TRAILING_MAX;
+        t->n--;
+}
+
+void trailing_log_add(TrailingLog *t, uint32_t bytes) {
+        if (t->n == STORE_TRAILING_MAX)
+                drop_oldest(t);
+        t->sizes[(t->first + t->n++) % STORE_TRAILING_MAX] = bytes;
+        t->bytes += bytes;
+        while (t->bytes > STORE_TRAILING_BYTES && t->n > 1)
+                drop_oldest(t);
+}
+
+unsigned trailing_log_entries(const TrailingLog *t) {
+        return MAX_OF(t->n, 1U);
 }

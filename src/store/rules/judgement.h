@@ -16,8 +16,9 @@ enum {
         STORE_STUCK_STEP_MS =
                 1000, // at most so much is counted per look: a suspended machine is not a stuck disk
         STORE_SNAPSHOT_ENTRIES = 16384, // a snapshot is taken after so many entries, however small
-        STORE_TRAILING_MIN = 16, // entries kept behind a snapshot, for followers that are a little late
-        STORE_TRAILING_MAX = 4096,
+        // Of the log that is kept behind a snapshot, for followers that are a little late. It is in memory as well as on the disk.
+        STORE_TRAILING_BYTES = STORE_SNAPSHOT_BYTES / 2,
+        STORE_TRAILING_MAX = 4096, // entries
 };
 
 // ---- Role
@@ -51,7 +52,7 @@ uint32_t plan_handover(const StoreStats *stats, uint32_t self, uint64_t stored);
 // ---- Compaction
 
 typedef struct Compaction {
-        uint64_t bytes, entries; // of log since the last snapshot
+        uint64_t bytes; // of log since the last snapshot
         uint64_t snapshot_bytes; // size of the last snapshot
 } Compaction;
 
@@ -59,7 +60,19 @@ void compaction_add(Compaction *c, uint64_t bytes);
 // By bytes, since libraft counts entries only; a big state is written less often, so that the log costs at
 // least as much.
 bool compaction_is_due(const Compaction *c);
-// How many entries to keep behind the snapshot: about half of what was written since the last one.
-unsigned compaction_trailing(const Compaction *c);
 // A snapshot was written that was taken when it was `*at`; what came later counts for the next.
 void compaction_done(Compaction *c, const Compaction *at, uint64_t snapshot_bytes);
+
+// ---- What is kept behind a snapshot
+
+// The last entries, as far back as they are to be kept.
+typedef struct TrailingLog { // zero-initialised: none
+        uint32_t sizes[STORE_TRAILING_MAX]; // a ring
+        unsigned first, n;
+        uint64_t bytes; // of these
+} TrailingLog;
+
+void trailing_log_add(TrailingLog *t, uint32_t bytes);
+// How many entries libraft, which counts nothing else, is to keep: those that have STORE_TRAILING_BYTES together. Never none, which would
+// tell its disk code that a snapshot was installed.
+unsigned trailing_log_entries(const TrailingLog *t);

@@ -47,31 +47,54 @@ static void snapshots_are_due_by_bytes(void **state) {
         assert_false(compaction_is_due(&c));
         compaction_add(&c, 1024 * 1024);
         assert_true(compaction_is_due(&c));
-        compaction_done(&c, &(Compaction){.bytes = c.bytes, .entries = c.entries}, 100);
+        compaction_done(&c, &(Compaction){.bytes = c.bytes}, 100);
         assert_false(compaction_is_due(&c));
 }
 
 static void a_big_state_is_written_after_as_much_log(void **state) {
         Compaction c = {};
 
-        compaction_done(&c, &(Compaction){.bytes = c.bytes, .entries = c.entries}, 20 * 1024 * 1024);
+        compaction_done(&c, &(Compaction){.bytes = c.bytes}, 20 * 1024 * 1024);
         compaction_add(&c, 19 * 1024 * 1024);
         assert_false(compaction_is_due(&c));
         compaction_add(&c, 1024 * 1024);
         assert_true(compaction_is_due(&c));
 }
 
+static void add(TrailingLog *t, unsigned n, uint32_t bytes) {
+        for (unsigned i = 0; i < n; i++)
+                trailing_log_add(t, bytes);
+}
+
 // None at all would tell libraft's disk code that a snapshot was installed.
 static void some_entries_are_always_kept(void **state) {
-        Compaction c = {};
+        TrailingLog t = {};
 
-        assert_int_equal(compaction_trailing(&c), STORE_TRAILING_MIN);
-        for (int i = 0; i < 1000; i++)
-                compaction_add(&c, 1);
-        assert_int_equal(compaction_trailing(&c), 500);
-        for (int i = 0; i < 1000000; i++)
-                compaction_add(&c, 1);
-        assert_int_equal(compaction_trailing(&c), STORE_TRAILING_MAX);
+        assert_int_equal(trailing_log_entries(&t), 1);
+        add(&t, 1, STORE_TRAILING_BYTES + 1);
+        assert_int_equal(trailing_log_entries(&t), 1);
+}
+
+static void small_entries_are_kept_by_their_number(void **state) {
+        TrailingLog t = {};
+
+        add(&t, 1000, 8);
+        assert_int_equal(trailing_log_entries(&t), 1000);
+        add(&t, 2 * STORE_TRAILING_MAX, 8);
+        assert_int_equal(trailing_log_entries(&t), STORE_TRAILING_MAX);
+        assert_int_equal(t.bytes, 8 * STORE_TRAILING_MAX);
+}
+
+// Half of the entries can be almost all of the bytes.
+static void of_large_entries_no_more_are_kept_than_have_so_many_bytes(void **state) {
+        TrailingLog t = {};
+
+        add(&t, 2000, 8);
+        add(&t, 8, 1024 * 1024);
+        assert_int_equal(trailing_log_entries(&t), STORE_TRAILING_BYTES / (1024 * 1024));
+        add(&t, 3, 8);
+        assert_int_equal(trailing_log_entries(&t), STORE_TRAILING_BYTES / (1024 * 1024) - 1 + 3);
+        assert_true(t.bytes <= STORE_TRAILING_BYTES);
 }
 
 static void a_leader_with_a_full_disk_leaves_to_who_has_written_most(void **state) {
@@ -118,6 +141,8 @@ int main(void) {
                 cmocka_unit_test(a_big_state_is_written_after_as_much_log),
                 cmocka_unit_test(what_came_while_a_snapshot_was_taken_counts_for_the_next),
                 cmocka_unit_test(some_entries_are_always_kept),
+                cmocka_unit_test(small_entries_are_kept_by_their_number),
+                cmocka_unit_test(of_large_entries_no_more_are_kept_than_have_so_many_bytes),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2886,7 +2886,7 @@ FAULTS = [
           "return o->seq;",
           "leader/watchers-random: who_dies_in_the_middle_of_a_unit_is_told_all_of_it"),
     Fault("event-of-the-log-told-again", "src/leader/events/watchers-follow.c",
-          "if (w->cursor.index > 0 && event_object_index(o) <= w->cursor.index)",
+          "if (w->cursor.index > 0 && event_object_index(l, o) <= w->cursor.index)",
           "if (false)",
           "leader/event-resume: who_follows_jobs_is_told_of_those_that_have_come_since_and_of_no_other"),
     Fault("event-table-goes-on-that-was-changed", "src/leader/events/event-stream-log.c",

@@ -30,12 +30,13 @@
         LIMIT(TOMBSTONES, CLUSTER_TOMBSTONES_MAX, "units that may still run on silent hosts (remove those that are gone for good)") \
         LIMIT(QUEUE_RULES, CLUSTER_QUEUE_RULES_MAX, "rules of the queue")                               \
         LIMIT(QUEUE_BYTES, CLUSTER_QUEUE_BYTES_MAX, "bytes of rules of the queue")                      \
+        LIMIT(FILES_BYTES, CLUSTER_FILES_BYTES_MAX, "bytes of files that come with units")                   \
         LIMIT(STORED_REQUESTS, CLUSTER_STORED_REQUESTS_MAX, "jobs that are held back")                  \
         LIMIT(STORED_BYTES, CLUSTER_STORED_BYTES_MAX, "bytes of requests of jobs that are held back")
 
 #define CLUSTER_CONTRADICTIONS(WHY)                                                         \
         WHY(LENGTH, "a name or another word of it has a length that none can have")         \
-        WHY(CONTENT, "its content is not in the log, or is another one than its hash says") \
+        WHY(CONTENT, "its content, or a file of it, is not in the log, or is another one than its hash says") \
         WHY(HOST, "a number, a key or a node of it is none that its host can have")         \
         WHY(TWICE, "there is one of that id")                                               \
         WHY(EMPTY, "it says nothing, or two things at once")

@@ -62,6 +62,7 @@ enum {
         // Contents that no unit has any more are kept as long as a job names them, up to cluster_state_history_bytes(): their
         // own bytes, and so many more for each.
         CLUSTER_FORMER_SPEC_EXTRA = 256,
+        CLUSTER_FILES_BYTES_MAX = 64 * 1024 * 1024, // of files that come with units which are in the cluster now
 };
 
 typedef struct ClusterState ClusterState;
@@ -70,12 +71,16 @@ typedef struct SpecEntry {
         Hash hash;
         uint8_t *content;
         size_t len;
-        size_t users;        // unit records that refer to it; without any, and no job, it is gone at the end of the batch
+        size_t users;        // unit records and contents that refer to it; without any, and no job, it is gone at the end of the batch
+        struct SpecFiles *files; // private: the contents of the files that its manifest names (carried-files.h); NULL: none
         uint64_t job;        // private: the newest that names it; 0: none
         uint64_t former;     // private: its place among those without users that are kept; 0: it is none
         UnitFile *lazy_file; // private: NULL until asked for, see spec_entry_file()
         ListNode idle;       // private
         uint32_t number;     // private
+        uint32_t former_users : 29; // private: how many of `users` are contents that no unit has any more
+        bool is_linked : 1;         // private: `files` are known
+        bool is_file : 1;           // a content names it as one of its files
 } SpecEntry;
 
 typedef struct HostEntry {
@@ -243,6 +248,11 @@ uint64_t cluster_state_spec_revision(const ClusterState *s, const SpecEntry *spe
 static inline bool spec_entry_is_former(const SpecEntry *spec) {
         return spec->users == 0;
 }
+// Whether all files that its manifest names are there.
+bool cluster_state_has_files_of(const ClusterState *s, const SpecEntry *spec);
+// Bytes of all files that contents name which are in use, and how many more it would be if this one were, too.
+size_t cluster_state_files_bytes(const ClusterState *s);
+size_t cluster_state_files_bytes_to_come(const ClusterState *s, const SpecEntry *spec);
 // What those take that only jobs name.
 size_t cluster_state_former_specs_bytes(const ClusterState *s);
 // The content as unit_file_parse() understands it, parsed at the first call. -EINVAL: this program does not

@@ -45,6 +45,8 @@
 //                                      (drains, rollouts); 1 and more
 //      After=, Before=, Requires=, BindsTo=, Wants=, PartOf=UNIT ...
 //                                      order and need among units on any nodes; not in [X-Fleet]
+//      File=SOURCE[:DESTINATION] ...   files, folders and patterns that come with the unit: carried-files.h; not in
+//                                      [X-Fleet]
 //      X-Condition{MachineID,MachineMetadata,MachineOf}=, X-Conflicts=   [X-Fleet] only, old names
 //
 // An empty assignment undoes the ones before it. Specifiers in all of them but Global=: %n (name), %N
@@ -100,6 +102,8 @@ typedef struct UnitFile {
         char *default_instance; // [Install] DefaultInstance= as written, NULL if none; unit-install.h judges it
         unsigned default_instance_line;
         FailingOptions failing; // what happens when things go wrong
+        struct FileSource *file_sources; // File=, see carried-files.h
+        size_t n_file_sources;
         char *description;      // [Unit] Description= as written, "" if none; see unit_file_describe()
 
         // Private: options as written, and their meaning if it is the same for all names.

@@ -136,7 +136,7 @@ static int load_units(ClusterState *s, Argosy__StateImage *image) {
                         return r == -EEXIST ? -EBADMSG : r;
                 image->units[i] = NULL;
         }
-        return list_is_empty(&s->idle) ? 0 : -EBADMSG; // a spec that nobody uses
+        return 0;
 }
 
 static int load_tokens(ClusterState *s, Argosy__StateImage *image) {
@@ -292,6 +292,8 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
                 r = load_access(s, image);
         if (r == 0)
                 r = load_former_specs(s, image);
+        if (r == 0 && !list_is_empty(&s->idle)) // a content that nobody uses
+                r = -EBADMSG;
         return r;
 }
 

@@ -42,16 +42,44 @@ static bool is_name(const char *name) {
         return len > 0 && len <= UNIT_NAME_MANAGED_MAX;
 }
 
+// What an entry brings has its files before it, in that entry or in the state.
 static bool has_content(const ClusterState *s, const ClusterHeld *held, const ProtobufCBinaryData *field) {
+        const SpecEntry *spec;
         Hash hash;
 
-        return hash_from_bytes(field->data, field->len, &hash) &&
-               (cluster_state_find_spec(s, &hash) ||
-                (held->has_spec && held->has_spec(&hash, held->userdata)));
+        if (!hash_from_bytes(field->data, field->len, &hash))
+                return false;
+        if (held->has_spec && held->has_spec(&hash, held->userdata))
+                return true;
+        spec = cluster_state_find_spec(s, &hash);
+        return spec && cluster_state_has_files_of(s, spec);
+}
+
+static size_t file_bytes(const ClusterState *s, const Argosy__LogOp *op) {
+        Hash hash;
+
+        return op->spec->file && hash_from_bytes(op->spec->hash.data, op->spec->hash.len, &hash) && !cluster_state_find_spec(s, &hash)
+                       ? op->spec->content.len
+                       : 0;
 }
 
 static ClusterRefusal judge_spec(const ClusterState *s, const ClusterHeld *held, const Argosy__LogOp *op) {
-        return op->spec->hash.len == HASH_SIZE ? REFUSAL_NONE : REFUSAL_CONTENT;
+        if (op->spec->hash.len != HASH_SIZE)
+                return REFUSAL_CONTENT;
+        return room(s, held, REFUSAL_FILES_BYTES, cluster_state_files_bytes(s), file_bytes(s, op));
+}
+
+static void count_spec(const ClusterState *s, const Argosy__LogOp *op, int64_t more[CLUSTER_REFUSALS]) {
+        more[REFUSAL_FILES_BYTES] += (int64_t) file_bytes(s, op);
+}
+
+// Of a content of before, which is to be a unit's again.
+static size_t former_file_bytes(const ClusterState *s, const ProtobufCBinaryData *field) {
+        const SpecEntry *spec;
+        Hash hash;
+
+        spec = hash_from_bytes(field->data, field->len, &hash) ? cluster_state_find_spec(s, &hash) : NULL;
+        return spec ? cluster_state_files_bytes_to_come(s, spec) : 0;
 }
 
 // What is about one that was there is skipped without it.
@@ -62,6 +90,7 @@ static bool is_new_unit(const ClusterState *s, const Argosy__LogOp *op) {
 static ClusterRefusal judge_unit(const ClusterState *s, const ClusterHeld *held, const Argosy__LogOp *op) {
         const Argosy__UnitRecord *record = op->unit->unit;
         ClusterRefusal full;
+        size_t bytes;
 
         if (!record)
                 return REFUSAL_EMPTY;
@@ -69,6 +98,9 @@ static ClusterRefusal judge_unit(const ClusterState *s, const ClusterHeld *held,
                 return REFUSAL_LENGTH;
         if (!has_content(s, held, &record->spec))
                 return REFUSAL_CONTENT;
+        bytes = former_file_bytes(s, &record->spec);
+        if (bytes > 0 && room(s, held, REFUSAL_FILES_BYTES, cluster_state_files_bytes(s), bytes) != REFUSAL_NONE)
+                return REFUSAL_FILES_BYTES;
         full = room(s, held, REFUSAL_UNITS, s->units.count, 1);
         return full != REFUSAL_NONE && is_new_unit(s, op) ? full : REFUSAL_NONE; // mostly there is room, whoever it is
 }
@@ -330,7 +362,7 @@ static void count_job(const ClusterState *s, const Argosy__LogOp *op, int64_t mo
 
 static const Row rows[] = {
         [ARGOSY__LOG_OP__OP_CLUSTER] = {taken},
-        [ARGOSY__LOG_OP__OP_SPEC] = {judge_spec},
+        [ARGOSY__LOG_OP__OP_SPEC] = {judge_spec, count_spec},
         [ARGOSY__LOG_OP__OP_UNIT] = {judge_unit, count_unit},
         [ARGOSY__LOG_OP__OP_UNIT_REMOVE] = {judge_unit_remove, count_unit_remove},
         [ARGOSY__LOG_OP__OP_HOST] = {judge_host, count_host},

@@ -270,6 +270,7 @@ struct ClusterState {
         ListNode former_specs; // in the order of SpecEntry.former
         uint64_t last_former_spec;
         size_t former_specs_bytes;
+        size_t files_bytes; // cluster_state_files_bytes()
 
         Argosy__TokenRecord **tokens; // by id
         size_t n_tokens;
@@ -353,7 +354,8 @@ const StateView *cluster_snapshot_view(const struct ClusterSnapshot *snapshot);
 int state_add_spec(ClusterState *s, const Hash *hash, uint8_t *content, size_t len);
 // At the end of a batch, behind state_drop_old_jobs(): those without users are former ones from now on, or go.
 int state_settle_specs(ClusterState *s);
-// One more, or one less, that keeps the spec from being dropped.
+// One more unit or rollout, or one less, that keeps the spec from being dropped, with the files that it names. -EBADMSG: one of those is
+// not there.
 int state_use_spec(ClusterState *s, SpecEntry *spec);
 void state_unuse_spec(ClusterState *s, SpecEntry *spec);
 // A job names it; it need not be there.

@@ -12,16 +12,28 @@
 // dropped, and as many as are beyond cluster_state_history_bytes(). One whose newest job is younger than its place
 // says holds up those behind it until then. What goes so is missing in jobs that name it, and no more than that.
 //
+// A content may name others, the files that come with it (carried-files.h). It is linked to them when the first unit gets it, and holds them
+// until it is dropped itself: so a former content has all its files, and a job can be undone whole or not at all. A file that only former
+// contents hold counts as former, too.
+//
 // A snapshot sees SpecVersion; of a SpecEntry only what does not change. -ENOMEM: the state is not used any more.
 
 #include "cluster-state-private.h"
 
 #include <errno.h>
 
+#include "carried-files.h"
+
+typedef struct SpecFiles {
+        size_t n;
+        SpecEntry *list[];
+} SpecFiles;
+
 static void spec_entry_free(void *p) {
         SpecEntry *spec = p;
 
         unit_file_free(spec->lazy_file);
+        free(spec->files);
         free(spec->content);
         free(spec);
 }
@@ -86,13 +98,40 @@ static size_t bytes_of(const SpecEntry *spec) {
         return spec->len + CLUSTER_FORMER_SPEC_EXTRA;
 }
 
+static bool is_former_file(const SpecEntry *spec) {
+        return spec->former_users > 0 && spec->users == spec->former_users;
+}
+
+// What counts of it in the sums, from now on or no longer.
+static void count(ClusterState *s, const SpecEntry *spec, bool more) {
+        size_t sign = more ? 1 : SIZE_MAX;
+
+        if (is_former_file(spec))
+                s->former_specs_bytes += sign * bytes_of(spec);
+        else if (spec->is_file && spec->users > 0)
+                s->files_bytes += sign * spec->len;
+}
+
+static void change_users(ClusterState *s, SpecEntry *spec, int users, int former_users) {
+        count(s, spec, false);
+        spec->users += (size_t) users;
+        spec->former_users += (uint32_t) former_users;
+        count(s, spec, true);
+}
+
+static void change_former_users(ClusterState *s, const SpecEntry *spec, int by) {
+        for (size_t i = 0; spec->files && i < spec->files->n; i++)
+                change_users(s, spec->files->list[i], 0, by);
+}
+
 static void leave_former(ClusterState *s, SpecEntry *spec) {
         s->former_specs_bytes -= bytes_of(spec);
         spec->former = 0;
+        change_former_users(s, spec, -1);
 }
 
-int state_use_spec(ClusterState *s, SpecEntry *spec) {
-        spec->users++;
+static int hold(ClusterState *s, SpecEntry *spec) {
+        change_users(s, spec, 1, 0);
         list_unlink(&spec->idle);
         if (spec->former == 0)
                 return 0;
@@ -100,10 +139,79 @@ int state_use_spec(ClusterState *s, SpecEntry *spec) {
         return put_version(s, spec);
 }
 
-void state_unuse_spec(ClusterState *s, SpecEntry *spec) {
+static void let_go(ClusterState *s, SpecEntry *spec) {
         assert(spec->users > 0);
-        if (--spec->users == 0)
+        change_users(s, spec, -1, 0);
+        if (spec->users == 0)
                 list_append(&s->idle, &spec->idle);
+}
+
+// ------------------------------------------------------------------------------------------------ files
+
+static int hold_file(ClusterState *s, SpecFiles *files, const Hash *hash) {
+        SpecEntry *file = cluster_state_find_spec(s, hash);
+        int r = file ? hold(s, file) : -EBADMSG;
+
+        if (r < 0)
+                return r;
+        count(s, file, false);
+        file->is_file = true;
+        count(s, file, true);
+        files->list[files->n++] = file;
+        return 0;
+}
+
+static int link_files(ClusterState *s, SpecEntry *spec) {
+        _cleanup_carried_files_ CarriedFiles named = {};
+        int r = carried_files_read(spec->content, spec->len, &named);
+
+        if (r == 0 && named.n > 0) {
+                spec->files = calloc(1, sizeof(*spec->files) + named.n * sizeof(*spec->files->list));
+                r = spec->files ? 0 : -ENOMEM;
+        }
+        for (size_t i = 0; r == 0 && i < named.n; i++)
+                r = hold_file(s, spec->files, &named.list[i].hash);
+        spec->is_linked = r == 0;
+        return r;
+}
+
+static void unlink_files(ClusterState *s, SpecEntry *spec) {
+        for (size_t i = 0; spec->files && i < spec->files->n; i++)
+                let_go(s, spec->files->list[i]);
+        if (spec->files)
+                spec->files->n = 0;
+        spec->is_linked = false;
+}
+
+bool cluster_state_has_files_of(const ClusterState *s, const SpecEntry *spec) {
+        _cleanup_carried_files_ CarriedFiles named = {};
+        bool all = spec->is_linked || carried_files_read(spec->content, spec->len, &named) == 0;
+
+        for (size_t i = 0; all && i < named.n; i++)
+                all = cluster_state_find_spec(s, &named.list[i].hash);
+        return all;
+}
+
+size_t cluster_state_files_bytes(const ClusterState *s) {
+        return s->files_bytes;
+}
+
+size_t cluster_state_files_bytes_to_come(const ClusterState *s, const SpecEntry *spec) {
+        size_t bytes = 0;
+
+        for (size_t i = 0; spec->files && spec->users == 0 && i < spec->files->n; i++)
+                bytes += is_former_file(spec->files->list[i]) ? spec->files->list[i]->len : 0;
+        return bytes;
+}
+
+int state_use_spec(ClusterState *s, SpecEntry *spec) {
+        int r = spec->is_linked ? 0 : link_files(s, spec);
+
+        return r < 0 ? r : hold(s, spec);
+}
+
+void state_unuse_spec(ClusterState *s, SpecEntry *spec) {
+        let_go(s, spec);
 }
 
 // ------------------------------------------------------------------------------------------------ former
@@ -123,6 +231,7 @@ static int drop(ClusterState *s, SpecEntry *spec) {
 
         if (r < 0)
                 return r;
+        unlink_files(s, spec);
         map_take(&s->specs, &spec->hash, sizeof spec->hash);
         retire(s, spec);
         return 0;
@@ -132,6 +241,7 @@ static int keep(ClusterState *s, SpecEntry *spec) {
         spec->former = ++s->last_former_spec;
         list_append(&s->former_specs, &spec->idle);
         s->former_specs_bytes += bytes_of(spec);
+        change_former_users(s, spec, 1);
         return put_version(s, spec);
 }
 
@@ -155,28 +265,35 @@ static int drop_former(ClusterState *s, size_t n_idle) {
         return r;
 }
 
-int state_settle_specs(ClusterState *s) {
-        size_t n_idle = 0;
+// Also the files of those that are dropped.
+static int settle_idle(ClusterState *s, size_t *ret_n) {
+        int r = 0;
 
-        list_foreach_safe (i, &s->idle) {
-                SpecEntry *spec = CONTAINER_OF(i, SpecEntry, idle);
-                int r;
+        for (*ret_n = 0; r == 0 && !list_is_empty(&s->idle); ++*ret_n) {
+                SpecEntry *spec = CONTAINER_OF(s->idle.next, SpecEntry, idle);
 
-                list_unlink(i);
+                list_unlink(&spec->idle);
                 r = is_named(s, spec) ? keep(s, spec) : drop(s, spec);
-                if (r < 0)
-                        return r;
-                n_idle++;
         }
-        return drop_former(s, n_idle);
+        return r;
+}
+
+int state_settle_specs(ClusterState *s) {
+        size_t n_idle, n_files;
+        int r = settle_idle(s, &n_idle);
+
+        if (r == 0)
+                r = drop_former(s, n_idle);
+        return r < 0 ? r : settle_idle(s, &n_files);
 }
 
 int state_load_former_spec(ClusterState *s, const Hash *hash, uint64_t job) {
         SpecEntry *spec = cluster_state_find_spec(s, hash);
+        int r = link_files(s, spec);
 
         list_unlink(&spec->idle);
         spec->job = job;
-        return keep(s, spec);
+        return r < 0 ? r : keep(s, spec);
 }
 
 // The end of the batch drops it, unless somebody has it again by then.

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "array.h"
+#include "carried-files.h"
 #include "failing-parser.h"
 #include "ini-reader.h"
 #include "specifier.h"
@@ -213,6 +214,17 @@ static int parse_rebalance(Parser *p, bool fleet) {
         return 0;
 }
 
+static int parse_files(Parser *p, bool fleet) {
+        UnitFile *f = p->file;
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        if (!*p->line->value)
+                file_sources_drop(f->file_sources, &f->n_file_sources);
+        r = file_sources_parse(p->line->value, p->line->line, &f->file_sources, &f->n_file_sources, &why);
+        return r == -EINVAL ? option_refuse(p->ret_why, p->path, p->line->line, "File=: %s", why ?: "") : r;
+}
+
 static int parse_boot_id(Parser *p, bool fleet) {
         return option_refuse(p->ret_why, p->path, p->line->line,
                              "%s= is not supported, a boot id ends with the boot; use MachineID=", p->line->key);
@@ -234,6 +246,7 @@ static const struct {
         {"Manager", NULL, RAW_MANAGER, false, false},
         {"MaxUnavailable", parse_max_unavailable, 0, false, true},
         {"Rebalance", parse_rebalance, 0, false, true},
+        {"File", parse_files, 0, false, true},
         {"Host", NULL, RAW_HOST, false, true},
         {"RequireLabel", NULL, RAW_REQUIRE_LABEL, false, true},
         {"Pool", NULL, RAW_POOL, false, true},
@@ -639,6 +652,8 @@ UnitFile *unit_file_free(UnitFile *f) {
         free(f->asserts);
         free(f->exec_conditions);
         free(f->default_instance);
+        file_sources_drop(f->file_sources, &f->n_file_sources);
+        free(f->file_sources);
         free(f->description);
         unit_options_unref(f->common);
         free(f);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The files that come with a unit: what [X-Argosy] File= names. Pure.
+//
+// They are no part of the unit's text. The text has a manifest of them, which is its last drop-in, so that the SHA-256 of the text is also that
+// of all that comes with it, and so that systemd finds the settings wherever it finds the unit file, whichever revision of a template that is:
+//
+//      # web.service.d/~argosy.conf
+//      [Service]
+//      Environment=ARGOSY_FILES=/run/argosy/units/%n
+//      BindReadOnlyPaths=/run/argosy/units/%n/web.conf:/etc/web/web.conf
+//
+//      # mode, bytes, SHA-256 and name of each file
+//      # 0444 1234 (64 hex digits) web.conf
+//
+// Nobody writes that by hand: carried_files_compose() does, and what comes in is refused if it is anything else than what that would make of the
+// rest of the text and of the list. A name is the file's path beneath the folder of the unit file, and beneath the unit's folder on a node.
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "buf.h"
+#include "hash.h"
+#include "unit-file.h"
+
+enum {
+        CARRIED_FILE_MAX = 512 * 1024,  // bytes of one
+        CARRIED_UNIT_MAX = 768 * 1024,  // of all of a unit with its text, since an entry of the log has 1 MiB
+        CARRIED_FILES_MAX = 256,        // of one unit
+        CARRIED_NAME_MAX = 255,         // bytes of a name, and of a DESTINATION
+};
+
+#define CARRIED_FILES_DROP_IN "~argosy.conf" // sorts behind what people name theirs
+#define CARRIED_FILES_UNITS "/run/argosy/units" // in which each unit has its folder
+
+typedef struct CarriedFile {
+        char *name; // "web.d/web.conf"
+        bool executable; // 0555; else 0444
+        size_t size;
+        Hash hash; // of its content
+} CarriedFile;
+
+typedef struct CarriedFiles {
+        CarriedFile *list; // sorted by name
+        size_t n, allocated;
+} CarriedFiles;
+
+void carried_files_done(CarriedFiles *c);
+#define _cleanup_carried_files_ _cleanup_(carried_files_done)
+
+// Whether a file may be called so: a path without "." and "..", of letters, digits and ._@+=,~- alone.
+bool carried_file_name_is_valid(const char *name);
+// Behind the others; sorted by carried_files_compose(). 0 or -ENOMEM.
+int carried_files_add(CarriedFiles *c, const char *name, bool executable, size_t size, const Hash *hash) _warn_unused_;
+const CarriedFile *carried_files_find(const CarriedFiles *c, const char *name); // of a sorted one
+// Bytes of all of them.
+size_t carried_files_bytes(const CarriedFiles *c);
+
+// The list in a content; none: an empty one. *ret is to be zeroed, and to be ended also after an error. 0, -EBADMSG or -ENOMEM.
+int carried_files_read(const void *content, size_t len, CarriedFiles *ret) _warn_unused_;
+// The bytes of the content without the manifest: all of them, if it has none.
+size_t carried_files_text_len(const void *content, size_t len);
+// Appends the manifest of these files to the text of the unit or template `name`, of which `file` was parsed. 0; -EINVAL and *ret_why, where
+// a manifest cannot be last; -ENOMEM.
+int carried_files_compose(const char *name, const UnitFile *file, CarriedFiles *c, Buf *text, char **ret_why) _warn_unused_;
+// Whether a content that comes in has the manifest that it is to have, and what File= demands can be. 0; -EINVAL and *ret_why = "PATH:LINE:
+// reason", as unit_file_parse() has it, for the content from which `file` was parsed; -ENOMEM.
+int carried_files_check(const char *path, const void *content, size_t len, const UnitFile *file, char **ret_why) _warn_unused_;
+// The same of what depends on the name: only services have files. `ret_why` is a clause.
+int carried_files_check_name(const UnitFile *file, const char *name, char **ret_why) _warn_unused_;
+
+// One File=.
+typedef struct FileSource {
+        char *source, *destination; // NULL: it is only in the unit's folder
+        unsigned line;
+} FileSource;
+
+bool file_source_is_pattern(const FileSource *s);
+// Whether it brings the file of that name.
+bool file_source_covers(const FileSource *s, const char *name);
+// Parses the value of a line and appends what it names. 0; -EINVAL and a clause in *ret_why; -ENOMEM.
+int file_sources_parse(const char *value, unsigned line, FileSource **list, size_t *n, char **ret_why) _warn_unused_;
+void file_sources_drop(FileSource *list, size_t *n);
+// For the unit of that name: a new string; NULL: out of memory.
+char *file_source_destination(const FileSource *s, const char *name);

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The manifest of the files that come with a unit: read, made, and compared with what it is to be.
+//
+// There is one way to write it. So what comes in is judged by making it once more, from the text before it and the list in it: whoever changes
+// a setting in it, leaves a file out or adds one that no File= names is refused, and nothing else needs to be looked for.
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "carried-files.h"
+#include "ini-reader.h"
+#include "str.h"
+#include "unit-options-private.h"
+#include "unit-parts.h"
+
+#define LIST_HEAD "# mode, bytes, SHA-256 and name of each file\n"
+
+void carried_files_done(CarriedFiles *c) {
+        for (size_t i = 0; i < c->n; i++)
+                free(c->list[i].name);
+        free(c->list);
+        *c = (CarriedFiles){};
+}
+
+int carried_files_add(CarriedFiles *c, const char *name, bool executable, size_t size, const Hash *hash) {
+        char *copy = strdup(name);
+
+        if (!copy || ARRAY_GROW(c->list, c->allocated, c->n + 1) < 0) {
+                free(copy);
+                return -ENOMEM;
+        }
+        c->list[c->n++] = (CarriedFile){.name = copy, .executable = executable, .size = size, .hash = *hash};
+        return 0;
+}
+
+static int compare(const void *a, const void *b) {
+        const CarriedFile *x = a, *y = b;
+
+        return strcmp(x->name, y->name);
+}
+
+const CarriedFile *carried_files_find(const CarriedFiles *c, const char *name) {
+        CarriedFile key = {.name = (char *) name};
+
+        return c->n > 0 ? bsearch(&key, c->list, c->n, sizeof(key), compare) : NULL;
+}
+
+size_t carried_files_bytes(const CarriedFiles *c) {
+        size_t bytes = 0;
+
+        for (size_t i = 0; i < c->n; i++)
+                bytes += c->list[i].size;
+        return bytes;
+}
+
+// ------------------------------------------------------------------------------------------------ read
+
+static bool is_manifest(const UnitPart *part) {
+        size_t len = strlen("/" CARRIED_FILES_DROP_IN);
+
+        return part->path && part->path_len > len && memcmp(part->path + part->path_len - len, "/" CARRIED_FILES_DROP_IN, len) == 0;
+}
+
+// The last part, if that is one. Most contents do not even have its name in them.
+static bool find_manifest(const void *content, size_t len, UnitPart *ret) {
+        UnitParts p;
+
+        if (len == 0 || !memmem(content, len, "/" CARRIED_FILES_DROP_IN "\n", strlen("/" CARRIED_FILES_DROP_IN "\n")))
+                return false;
+        unit_parts_begin(&p, content, len);
+        while (unit_parts_next(&p, ret))
+                ;
+        return is_manifest(ret);
+}
+
+size_t carried_files_text_len(const void *content, size_t len) {
+        UnitPart part;
+
+        return find_manifest(content, len, &part) ? (size_t) (part.path - (const char *) content) - strlen("\n# ") : len;
+}
+
+// "MODE BYTES HASH NAME", changed by this.
+static int read_line(CarriedFiles *c, char *line) {
+        char *rest = line, *mode = strsep(&rest, " "), *size = strsep(&rest, " "), *hex = strsep(&rest, " ");
+        bool executable = mode && streq(mode, "0555");
+        uint64_t bytes;
+        Hash hash;
+
+        if (!rest || (!executable && !streq(mode, "0444")) || !parse_u64(size, CARRIED_FILE_MAX, &bytes) ||
+            !hex_decode(hex, hash.bytes, HASH_SIZE) || !carried_file_name_is_valid(rest) || c->n == CARRIED_FILES_MAX)
+                return -EBADMSG;
+        if (c->n > 0 && strcmp(c->list[c->n - 1].name, rest) >= 0)
+                return -EBADMSG;
+        return carried_files_add(c, rest, executable, (size_t) bytes, &hash);
+}
+
+static int read_lines(CarriedFiles *c, const char *at, const char *end) {
+        int r = 0;
+
+        while (r == 0 && at < end) {
+                const char *line_end = memchr(at, '\n', (size_t) (end - at)) ?: end;
+
+                if (line_end - at < 2 || at[0] != '#' || at[1] != ' ')
+                        return -EBADMSG;
+                _cleanup_free_ char *line = strndup(at + 2, (size_t) (line_end - at - 2));
+
+                r = line ? read_line(c, line) : -ENOMEM;
+                at = line_end + 1;
+        }
+        return r;
+}
+
+int carried_files_read(const void *content, size_t len, CarriedFiles *ret) {
+        UnitPart part;
+        const char *head;
+
+        if (!find_manifest(content, len, &part))
+                return 0;
+        head = memmem(part.content, part.len, LIST_HEAD, strlen(LIST_HEAD));
+        if (!head)
+                return -EBADMSG;
+        return read_lines(ret, head + strlen(LIST_HEAD), part.content + part.len);
+}
+
+// ------------------------------------------------------------------------------------------------ compose
+
+// What of the unit's folder is bound: the file, the folder, or the one in which the pattern is. Its length.
+static size_t bound_len(const FileSource *s) {
+        const char *slash = strrchr(s->source, '/');
+
+        if (!file_source_is_pattern(s))
+                return strlen(s->source);
+        return slash ? (size_t) (slash - s->source) : 0;
+}
+
+static int append_manifest(const UnitFile *file, const CarriedFiles *c, Buf *ret) {
+        int r = buf_printf(ret, "[Service]\nEnvironment=ARGOSY_FILES=" CARRIED_FILES_UNITS "/%%n\n");
+
+        for (size_t i = 0; r == 0 && i < file->n_file_sources; i++) {
+                const FileSource *s = &file->file_sources[i];
+                size_t len = bound_len(s);
+
+                if (s->destination)
+                        r = buf_printf(ret, "BindReadOnlyPaths=" CARRIED_FILES_UNITS "/%%n%s%.*s:%s\n", len > 0 ? "/" : "", (int) len, s->source,
+                                       s->destination);
+        }
+        if (r == 0)
+                r = buf_printf(ret, "\n" LIST_HEAD);
+        for (size_t i = 0; r == 0 && i < c->n; i++) {
+                char hex[HASH_HEX_SIZE];
+
+                hash_hex(&c->list[i].hash, HASH_SIZE, hex);
+                r = buf_printf(ret, "# %s %zu %s %s\n", c->list[i].executable ? "0555" : "0444", c->list[i].size, hex, c->list[i].name);
+        }
+        return r;
+}
+
+int carried_files_compose(const char *name, const UnitFile *file, CarriedFiles *c, Buf *text, char **ret_why) {
+        UnitPart part = {};
+        size_t head;
+        int r = 0;
+
+        if (c->n > 1)
+                qsort(c->list, c->n, sizeof(*c->list), compare);
+        if (text->len > 0 && text->data[text->len - 1] != '\n')
+                r = buf_append(text, "\n", 1);
+        head = text->len + strlen("\n# ");
+        if (r == 0)
+                r = buf_printf(text, "\n# %s.d/" CARRIED_FILES_DROP_IN "\n", name);
+        if (r == 0)
+                r = append_manifest(file, c, text);
+        if (r < 0)
+                return r;
+        if (!find_manifest(text->data, text->len, &part) || part.path != (const char *) text->data + head)
+                return str_refuse(ret_why, "no drop-in of a unit with files may sort behind " CARRIED_FILES_DROP_IN ", nor may it have %d drop-ins",
+                                  UNIT_DROP_INS_MAX);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ check
+
+typedef struct Check {
+        const char *path;
+        const UnitFile *file;
+        const CarriedFiles *files;
+        char **ret_why;
+} Check;
+
+static int check_covered(const Check *c) {
+        const UnitFile *f = c->file;
+        size_t n_covered = 0;
+
+        for (size_t k = 0; k < f->n_file_sources; k++) {
+                bool any = false;
+
+                for (size_t i = 0; !any && i < c->files->n; i++)
+                        any = file_source_covers(&f->file_sources[k], c->files->list[i].name);
+                if (!any)
+                        return option_refuse(c->ret_why, c->path, f->file_sources[k].line, "File=%s did not come with the unit file",
+                                             f->file_sources[k].source);
+        }
+        for (size_t i = 0; i < c->files->n; i++)
+                for (size_t k = 0; k < f->n_file_sources; k++)
+                        if (file_source_covers(&f->file_sources[k], c->files->list[i].name)) {
+                                n_covered++;
+                                break;
+                        }
+        return n_covered == c->files->n ? 0 : option_refuse(c->ret_why, c->path, 1, "a file came with it that no File= names");
+}
+
+// A file cannot be a folder, too.
+static int check_folders(const Check *c) {
+        for (size_t i = 0; i < c->files->n; i++) {
+                char folder[CARRIED_NAME_MAX + 1];
+
+                str_fit(folder, sizeof(folder), "%s", c->files->list[i].name);
+                for (char *slash; (slash = strrchr(folder, '/'));) {
+                        *slash = 0;
+                        if (carried_files_find(c->files, folder))
+                                return option_refuse(c->ret_why, c->path, 1, "%s came as a file and as a folder", folder);
+                }
+        }
+        return 0;
+}
+
+static bool is_beneath(const char *path, const char *dir) {
+        size_t len = strlen(dir);
+
+        return str_has_prefix(path, dir) && (!path[len] || path[len] == '/');
+}
+
+// Beneath a bound folder there would be no place for another one.
+static int check_destinations(const Check *c) {
+        const UnitFile *f = c->file;
+
+        for (size_t i = 0; i < f->n_file_sources; i++)
+                for (size_t k = 0; k < i; k++) {
+                        const char *a = f->file_sources[i].destination, *b = f->file_sources[k].destination;
+
+                        if (a && b && (is_beneath(a, b) || is_beneath(b, a)))
+                                return option_refuse(c->ret_why, c->path, f->file_sources[i].line,
+                                                     "%s and %s cannot both be bound: one lies in the other's place", b, a);
+                }
+        return 0;
+}
+
+static int check_sizes(const Check *c, size_t text_len) {
+        size_t bytes = text_len + carried_files_bytes(c->files);
+        unsigned line = c->file->n_file_sources > 0 ? c->file->file_sources[0].line : 1;
+
+        if (bytes <= CARRIED_UNIT_MAX)
+                return 0;
+        return option_refuse(c->ret_why, c->path, line, "the unit has %zu KiB with its files, and may have %d: larger things are images or packages",
+                             (bytes + 1023) / 1024, CARRIED_UNIT_MAX / 1024);
+}
+
+// The path in the value of a setting that PID 1 itself reads, which sees nothing of what is bound in the unit's namespace. NULL: it is none.
+static const char *path_of_setting(const IniLine *line) {
+        const char *value = line->value;
+
+        if (streq(line->key, "EnvironmentFile"))
+                return value + strspn(value, "-");
+        if (str_has_prefix(line->key, "LoadCredential"))
+                return strchr(value, ':') ? strchr(value, ':') + 1 : NULL;
+        if (str_has_prefix(line->key, "Condition") || str_has_prefix(line->key, "Assert"))
+                return value + strspn(value, "|!");
+        return NULL;
+}
+
+static int check_setting(const Check *c, const IniLine *line) {
+        const char *path = line->kind == INI_ASSIGNMENT ? path_of_setting(line) : NULL;
+
+        if (!path || *path != '/')
+                return 0;
+        for (size_t i = 0; i < c->file->n_file_sources; i++) {
+                const FileSource *s = &c->file->file_sources[i];
+                size_t bound = bound_len(s), at;
+
+                if (!s->destination || !is_beneath(path, s->destination))
+                        continue;
+                at = strlen(s->destination);
+                return option_refuse(c->ret_why, c->path, line->line,
+                                     "systemd reads %s=%s before the unit's files are in their place: say " CARRIED_FILES_UNITS "/%%n%s%.*s%s", line->key,
+                                     path, bound > 0 ? "/" : "", (int) bound, s->source, path + at);
+        }
+        return 0;
+}
+
+static int check_settings(const Check *c, const void *content, size_t len) {
+        _cleanup_(ini_reader_done) IniReader reader = {};
+        IniLine line = {};
+        int r = ini_reader_init(&reader, content, len);
+
+        if (r < 0)
+                return r;
+        while ((r = ini_reader_next(&reader, &line)) > 0) {
+                r = check_setting(c, &line);
+                if (r < 0)
+                        return r;
+        }
+        return r == -EBADMSG ? 0 : r; // refused elsewhere
+}
+
+// Whether it is what carried_files_compose() would make.
+static int check_manifest(const Check *c, const UnitPart *part) {
+        _cleanup_buf_ Buf expected = {};
+        int r = append_manifest(c->file, c->files, &expected);
+
+        if (r < 0)
+                return r;
+        if (expected.len == part->len && memcmp(expected.data, part->content, part->len) == 0)
+                return 0;
+        return option_refuse(c->ret_why, c->path, 1, CARRIED_FILES_DROP_IN " is argosy's own: it is made of what File= names");
+}
+
+static int check_parts(const Check *c, const void *content, size_t len, const UnitPart *manifest) {
+        UnitParts p;
+        UnitPart part;
+
+        unit_parts_begin(&p, content, len);
+        while (unit_parts_next(&p, &part))
+                if (is_manifest(&part) && (!manifest || part.path != manifest->path))
+                        return option_refuse(c->ret_why, c->path, 1, "no drop-in may be called " CARRIED_FILES_DROP_IN ": that is argosy's own");
+        return 0;
+}
+
+static int check(const Check *c, const void *content, size_t len) {
+        UnitPart manifest;
+        bool has_manifest = find_manifest(content, len, &manifest);
+        int r = check_parts(c, content, len, has_manifest ? &manifest : NULL);
+
+        if (r == 0 && has_manifest && c->file->n_file_sources == 0)
+                return option_refuse(c->ret_why, c->path, 1, CARRIED_FILES_DROP_IN " is argosy's own, and no File= names a file");
+        if (r < 0 || c->file->n_file_sources == 0)
+                return r;
+        r = check_destinations(c) ?: check_settings(c, content, len) ?: check_covered(c) ?: check_folders(c) ?: check_sizes(c, len);
+        return r < 0 || !has_manifest ? r : check_manifest(c, &manifest);
+}
+
+int carried_files_check(const char *path, const void *content, size_t len, const UnitFile *file, char **ret_why) {
+        _cleanup_carried_files_ CarriedFiles files = {};
+        Check c = {.path = path, .file = file, .files = &files, .ret_why = ret_why};
+        int r = carried_files_read(content, len, &files);
+
+        if (r == -EBADMSG)
+                r = option_refuse(ret_why, path, 1, CARRIED_FILES_DROP_IN " is argosy's own: the list in it cannot be read");
+        if (r == 0)
+                r = check(&c, content, len);
+        return r == -EINVAL && ret_why && unit_parts_place(path, content, len, ret_why) < 0 ? -ENOMEM : r;
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The words of [X-Argosy] File=: SOURCE[:DESTINATION].
+//
+// SOURCE is a path beneath the folder of the unit file: a file, a folder, or a pattern in its last component. DESTINATION is where the unit sees
+// it, in its own mount namespace. What could reach beyond either is refused here, by its text alone.
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "carried-files.h"
+#include "specifier.h"
+#include "str.h"
+
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@+=,~-/"
+#define PATTERN_CHARACTERS "*?[]!"
+
+// Where a unit would change what systemd or argosy itself reads, or cannot be looked at beforehand: argosyd has a /tmp and a /home of its own.
+static const char *const others[] = {"/usr",          "/bin",           "/sbin",           "/lib",           "/lib32",           "/lib64",
+                                     "/proc",         "/sys",           "/dev",            "/run/argosy",    "/etc/argosy",      "/var/lib/argosy",
+                                     "/etc/systemd",  "/run/systemd",   "/var/lib/systemd", "/etc/credstore", "/run/credstore",
+                                     "/run/credentials", "/etc/credstore.encrypted", "/run/credstore.encrypted", "/tmp", "/var/tmp", "/home",
+                                     "/root",         "/run/user"};
+
+static bool components_are_plain(const char *path) {
+        for (const char *at = path;; at++) {
+                size_t len = strcspn(at, "/");
+
+                if (len == 0 || (len == 1 && *at == '.') || (len == 2 && at[0] == '.' && at[1] == '.'))
+                        return false;
+                at += len;
+                if (!*at)
+                        return true;
+        }
+}
+
+static bool is_of(const char *path, const char *characters) {
+        size_t len = strlen(path);
+
+        return len > 0 && len <= CARRIED_NAME_MAX && strspn(path, characters) == len;
+}
+
+bool carried_file_name_is_valid(const char *name) {
+        return is_of(name, NAME_CHARACTERS) && components_are_plain(name);
+}
+
+bool file_source_is_pattern(const FileSource *s) {
+        return strpbrk(s->source, PATTERN_CHARACTERS);
+}
+
+bool file_source_covers(const FileSource *s, const char *name) {
+        const char *slash = strrchr(s->source, '/'), *name_slash = strrchr(name, '/');
+        size_t len = strlen(s->source), dir = slash ? (size_t) (slash + 1 - s->source) : 0;
+
+        if (!file_source_is_pattern(s))
+                return str_has_prefix(name, s->source) && (!name[len] || name[len] == '/');
+        if ((name_slash ? (size_t) (name_slash + 1 - name) : 0) != dir || memcmp(name, s->source, dir) != 0)
+                return false;
+        return fnmatch(s->source + dir, name + dir, FNM_PERIOD) == 0;
+}
+
+static bool is_beneath(const char *path, const char *dir) {
+        size_t len = strlen(dir);
+
+        return str_has_prefix(path, dir) && (!path[len] || path[len] == '/');
+}
+
+static int check_source(const char *source, char **ret_why) {
+        const char *slash = strrchr(source, '/'), *special = strpbrk(source, PATTERN_CHARACTERS);
+
+        if (*source == '/')
+                return str_refuse(ret_why, "%s is not beneath the folder of the unit file", source);
+        if (!is_of(source, NAME_CHARACTERS PATTERN_CHARACTERS))
+                return str_refuse(ret_why, "\"%.64s\" has other characters than letters, digits and ._@+=,~-/ and those of a pattern", source);
+        if (!components_are_plain(source))
+                return str_refuse(ret_why, "%s is not a path beneath the folder of the unit file as it is to be written: without ., .., "
+                                           "// and a / at its end", source);
+        if (special && slash && special < slash)
+                return str_refuse(ret_why, "%s: only the last part of a path may be a pattern", source);
+        return 0;
+}
+
+// What is one only for some instance is looked at there.
+static int check_destination(const char *destination, char **ret_why) {
+        const char *bad = destination;
+
+        while ((bad = strchr(bad, '%')) && bad[1] == 'i')
+                bad += 2;
+        if (bad)
+                return str_refuse(ret_why, "a destination has no specifier but %%i");
+        if (*destination != '/' || !is_of(destination, NAME_CHARACTERS "%") || !components_are_plain(destination + 1))
+                return str_refuse(ret_why, "%s is not a path as a destination has it: from / on, without ., .., // and a / at its end, of "
+                                           "letters, digits and ._@+=,~- alone", destination);
+        for (size_t i = 0; i < ELEMENTSOF(others); i++)
+                if (is_beneath(destination, others[i]) || is_beneath(others[i], destination))
+                        return str_refuse(ret_why, "nothing is bound at %s: %s is not a unit's to change", destination, others[i]);
+        return 0;
+}
+
+static int add(const char *word, size_t len, unsigned line, FileSource **list, size_t *n, char **ret_why) {
+        _cleanup_free_ char *source = strndup(word, len), *destination = NULL;
+        char *colon = source ? strchr(source, ':') : NULL;
+        int r = source ? 0 : -ENOMEM;
+
+        if (colon) {
+                *colon = 0;
+                destination = strdup(colon + 1);
+                r = destination ? check_destination(destination, ret_why) : -ENOMEM;
+        }
+        if (r == 0)
+                r = check_source(source, ret_why);
+        if (r == 0 && *n == CARRIED_FILES_MAX)
+                r = str_refuse(ret_why, "a unit names %d files at most; name a folder", CARRIED_FILES_MAX);
+        if (r == 0)
+                r = ARRAY_RESERVE(*list, *n + 1);
+        if (r == 0)
+                (*list)[(*n)++] = (FileSource){.source = TAKE_PTR(source), .destination = TAKE_PTR(destination), .line = line};
+        return r;
+}
+
+int file_sources_parse(const char *value, unsigned line, FileSource **list, size_t *n, char **ret_why) {
+        int r = 0;
+
+        for (const char *at = value; r == 0 && *(at += strspn(at, " \t\n\r"));) {
+                size_t len = strcspn(at, " \t\n\r");
+
+                r = add(at, len, line, list, n, ret_why);
+                at += len;
+        }
+        return r;
+}
+
+void file_sources_drop(FileSource *list, size_t *n) {
+        while (*n > 0) {
+                --*n;
+                free(list[*n].source);
+                free(list[*n].destination);
+        }
+}
+
+char *file_source_destination(const FileSource *s, const char *name) {
+        return specifier_expand(s->destination, name);
+}
+
+int carried_files_check_name(const UnitFile *file, const char *name, char **ret_why) {
+        if (file->n_file_sources > 0 && !str_has_suffix(name, ".service"))
+                return str_refuse(ret_why, "File= is for services");
+        for (size_t i = 0; i < file->n_file_sources; i++) {
+                const FileSource *s = &file->file_sources[i];
+                _cleanup_free_ char *destination = NULL;
+                int r;
+
+                if (!s->destination || !strchr(s->destination, '%') || unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
+                        continue;
+                destination = file_source_destination(s, name);
+                if (!destination)
+                        return -ENOMEM;
+                r = check_destination(destination, ret_why);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}

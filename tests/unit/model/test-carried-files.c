@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Which files may come with a unit, and that a content has the manifest of just these. In the log: they are there as long as a content names
+// them which is there, whole or not at all.
+#include "cluster-words.h"
+
+#include <errno.h>
+
+#include "carried-files.h"
+#include "cluster-state-limits.h"
+#include "feature-level.h"
+#include "str.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/web\n"
+#define FILE_OF(value) SERVICE "[X-Argosy]\nFile=" value "\n"
+
+// ------------------------------------------------------------------------------------------------ words
+
+static UnitFile *parse(const char *text) {
+        _cleanup_free_ char *why = NULL;
+        UnitFile *file = NULL;
+
+        if (unit_file_parse("web.service", text, strlen(text), &file, &why) < 0)
+                fail_msg("%s", why);
+        return file;
+}
+
+static void assert_no_value(const char *value, const char *expected) {
+        _cleanup_free_ char *text = str_printf(FILE_OF("%s"), value), *why = NULL;
+        UnitFile *file = NULL;
+
+        assert_int_equal(unit_file_parse("web.service", text, strlen(text), &file, &why), -EINVAL);
+        if (!strstr(why, expected) || !str_has_prefix(why, "web.service:4: File=: "))
+                fail_msg("\"%s\" does not say \"%s\"", why, expected);
+}
+
+static void a_source_lies_beneath_the_folder_of_the_unit_file(void **state) {
+        assert_no_value("/etc/shadow", "not beneath");
+        assert_no_value("../web.conf", "as it is to be written");
+        assert_no_value("a/../b", "as it is to be written");
+        assert_no_value("./a", "as it is to be written");
+        assert_no_value("a//b", "as it is to be written");
+        assert_no_value("a/", "as it is to be written");
+        assert_no_value("a%n", "other characters");
+        assert_no_value("a\\x2fb", "other characters");
+        assert_no_value("*/web.conf", "only the last part");
+        assert_no_value(":/etc/web", "other characters");
+}
+
+static void a_destination_is_a_plain_path_that_is_a_units_to_change(void **state) {
+        assert_no_value("a:etc/web", "not a path as a destination has it");
+        assert_no_value("a:/etc//web", "not a path as a destination has it");
+        assert_no_value("a:/etc/web/", "not a path as a destination has it");
+        assert_no_value("a:/etc/../web", "not a path as a destination has it");
+        assert_no_value("a:/etc/a:b", "not a path as a destination has it");
+        assert_no_value("a:/", "not a path as a destination has it");
+        assert_no_value("a:/etc/%H", "no specifier but %i");
+        assert_no_value("a:/etc/%", "no specifier but %i");
+        assert_no_value("a:/usr/lib/web", "/usr is not a unit's to change");
+        assert_no_value("a:/proc/1", "/proc is not");
+        assert_no_value("a:/run/argosy/units", "/run/argosy is not");
+        assert_no_value("a:/etc", "is not a unit's to change"); // in which systemd's own is
+        assert_no_value("a:/etc/systemd/system/x", "/etc/systemd is not");
+        assert_no_value("a:/tmp/x", "/tmp is not"); // argosyd sees another one
+}
+
+static void a_source_is_a_file_a_folder_or_a_pattern(void **state) {
+        FileSource file = {.source = (char *) "web.d"}, pattern = {.source = (char *) "web.d/*.conf"};
+
+        assert_true(file_source_covers(&file, "web.d"));
+        assert_true(file_source_covers(&file, "web.d/a/b"));
+        assert_false(file_source_covers(&file, "web.db"));
+        assert_true(file_source_covers(&pattern, "web.d/a.conf"));
+        assert_false(file_source_covers(&pattern, "web.d/.a.conf"));
+        assert_false(file_source_covers(&pattern, "web.d/a/b.conf"));
+        assert_false(file_source_covers(&pattern, "a.conf"));
+}
+
+static void an_empty_line_takes_back_those_before(void **state) {
+        UnitFile *file = parse(FILE_OF("a b:/etc/b\nFile=\nFile=c"));
+
+        assert_int_equal(file->n_file_sources, 1);
+        assert_string_equal(file->file_sources[0].source, "c");
+        unit_file_free(file);
+}
+
+static void only_services_have_files(void **state) {
+        UnitFile *file = parse(FILE_OF("a:/etc/web/%i"));
+        char *why = NULL;
+
+        assert_int_equal(carried_files_check_name(file, "web@1.service", &why), 0);
+        assert_int_equal(carried_files_check_name(file, "web@.service", &why), 0);
+        assert_int_equal(carried_files_check_name(file, "web@1.timer", &why), -EINVAL);
+        free(why);
+        assert_int_equal(carried_files_check_name(file, "web@...service", &why), -EINVAL); // whose %i is ..
+        free(why);
+        unit_file_free(file);
+}
+
+// ------------------------------------------------------------------------------------------------ the manifest
+
+static void add_file(CarriedFiles *c, const char *name, const char *bytes) {
+        Hash hash = hash_of(bytes, strlen(bytes));
+
+        assert_int_equal(carried_files_add(c, name, str_has_suffix(name, ".sh"), strlen(bytes), &hash), 0);
+}
+
+// The content of that text, with these files of the one word each.
+static char *compose(const char *text, const char *const *names) {
+        _cleanup_carried_files_ CarriedFiles c = {};
+        _cleanup_buf_ Buf content = {};
+        UnitFile *file = parse(text);
+        char *why = NULL;
+
+        for (; *names; names++)
+                add_file(&c, *names, *names);
+        assert_int_equal(buf_append(&content, text, strlen(text)), 0);
+        assert_int_equal(carried_files_compose("web.service", file, &c, &content, &why), 0);
+        unit_file_free(file);
+        return buf_take_string(&content);
+}
+#define COMPOSE(text, ...) compose(text, (const char *const[]){__VA_ARGS__, NULL})
+
+static char *check(const char *content) {
+        UnitFile *file = parse(content);
+        char *why = NULL;
+        int r = carried_files_check("web.service", content, strlen(content), file, &why);
+
+        assert_int_equal(r, why ? -EINVAL : 0);
+        unit_file_free(file);
+        return why;
+}
+
+static void assert_checked(const char *content, const char *expected) {
+        _cleanup_free_ char *why = check(content);
+
+        if (!expected != !why || (why && !strstr(why, expected)))
+                fail_msg("\"%s\", not \"%s\", is said of\n%s", why ?: "nothing", expected ?: "nothing", content);
+}
+
+static char *replaced(const char *text, const char *from, const char *to) {
+        const char *at = strstr(text, from);
+
+        assert_non_null(at);
+        return str_printf("%.*s%s%s", (int) (at - text), text, to, at + strlen(from));
+}
+
+static void a_manifest_has_what_systemd_is_to_do_and_the_list(void **state) {
+        _cleanup_free_ char *content = COMPOSE(FILE_OF("conf:/etc/web x.sh"), "x.sh", "conf/b", "conf/a");
+        _cleanup_carried_files_ CarriedFiles c = {};
+        Hash b = hash_of("conf/b", 6);
+
+        assert_non_null(strstr(content, "\n# web.service.d/~argosy.conf\n[Service]\nEnvironment=ARGOSY_FILES=/run/argosy/units/%n\n"
+                                        "BindReadOnlyPaths=/run/argosy/units/%n/conf:/etc/web\n\n# "));
+        assert_int_equal(carried_files_text_len(content, strlen(content)), strlen(FILE_OF("conf:/etc/web x.sh")));
+        assert_int_equal(carried_files_read(content, strlen(content), &c), 0);
+        assert_int_equal(c.n, 3);
+        assert_string_equal(c.list[0].name, "conf/a");
+        assert_true(hash_equal(&carried_files_find(&c, "conf/b")->hash, &b));
+        assert_true(carried_files_find(&c, "x.sh")->executable);
+        assert_int_equal(carried_files_bytes(&c), 16);
+        assert_checked(content, NULL);
+}
+
+static void a_content_without_files_is_its_text(void **state) {
+        _cleanup_carried_files_ CarriedFiles c = {};
+
+        assert_int_equal(carried_files_read(SERVICE, strlen(SERVICE), &c), 0);
+        assert_int_equal(c.n, 0);
+        assert_int_equal(carried_files_text_len(SERVICE, strlen(SERVICE)), strlen(SERVICE));
+        assert_checked(SERVICE, NULL);
+}
+
+static void nothing_of_a_manifest_is_written_by_hand(void **state) {
+        _cleanup_free_ char *content = COMPOSE(FILE_OF("a:/etc/a"), "a"), *other = replaced(content, "/etc/a\n\n#", "/etc/shadow\n\n#"),
+                            *more = replaced(content, "[Service]\nEnv", "[Service]\nUser=root\nEnv"), *size = replaced(content, "0444 1 ", "0444 01 "),
+                            *bare = replaced(content, "File=a:/etc/a\n", "");
+
+        assert_checked(other, "argosy's own");
+        assert_checked(more, "argosy's own");
+        assert_checked(size, "argosy's own");
+        assert_checked(bare, "no File= names");
+        assert_checked(SERVICE "\n# web.service.d/~argosy.conf\n[Service]\n", "argosy's own");
+        assert_checked(SERVICE "\n# web.service.d/~argosy.conf\n[Service]\n\n# web.service.d/~b.conf\n[Service]\n", "argosy's own");
+}
+
+static void each_file_is_named_and_each_name_has_its_file(void **state) {
+        _cleanup_free_ char *one = COMPOSE(FILE_OF("a b"), "a"), *two = COMPOSE(FILE_OF("a"), "a", "b"), *both = COMPOSE(FILE_OF("a"), "a", "a/b");
+
+        assert_checked(FILE_OF("a"), "File=a did not come");
+        assert_checked(one, "File=b did not come");
+        assert_checked(two, "no File= names");
+        assert_checked(both, "a file and as a folder");
+}
+
+static void no_two_are_bound_at_one_place(void **state) {
+        _cleanup_free_ char *same = COMPOSE(FILE_OF("a:/etc/x b:/etc/x"), "a", "b"), *within = COMPOSE(FILE_OF("a:/etc/x b:/etc/x/y"), "a", "b"),
+                            *beside = COMPOSE(FILE_OF("a:/etc/x b:/etc/xy"), "a", "b");
+
+        assert_checked(same, "cannot both be bound");
+        assert_checked(within, "cannot both be bound");
+        assert_checked(beside, NULL);
+}
+
+static void what_systemd_itself_reads_is_named_where_it_sees_it(void **state) {
+        static const char *const lines[] = {"EnvironmentFile=-/etc/web/env", "LoadCredential=x:/etc/web/key", "LoadCredential=x:/etc/web"};
+
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
+                _cleanup_free_ char *text = str_printf("[Service]\n%s\n[X-Argosy]\nFile=conf:/etc/web\n", lines[i]), *content = COMPOSE(text, "conf/env");
+
+                assert_checked(content, "/run/argosy/units/%n/conf");
+        }
+        _cleanup_free_ char *condition = COMPOSE("[Unit]\nConditionPathExists=|!/etc/web/on\n" FILE_OF("conf:/etc/web"), "conf/on"),
+                            *beside = COMPOSE("[Service]\nEnvironmentFile=/etc/website\n[X-Argosy]\nFile=conf:/etc/web\n", "conf/a");
+
+        assert_checked(condition, "/run/argosy/units/%n/conf/on");
+        assert_checked(beside, NULL);
+}
+
+static void a_drop_in_that_would_be_last_is_refused(void **state) {
+        const char *text = FILE_OF("a") "\n# web.service.d/~b.conf\n[Service]\nNice=1\n";
+        _cleanup_carried_files_ CarriedFiles c = {};
+        _cleanup_free_ char *why = NULL;
+        _cleanup_buf_ Buf content = {};
+        UnitFile *file = parse(text);
+
+        add_file(&c, "a", "a");
+        assert_int_equal(buf_append(&content, text, strlen(text)), 0);
+        assert_int_equal(carried_files_compose("web.service", file, &c, &content, &why), -EINVAL);
+        assert_non_null(strstr(why, "sort behind"));
+        unit_file_free(file);
+}
+
+static void larger_things_are_images_or_packages(void **state) {
+        _cleanup_carried_files_ CarriedFiles c = {};
+        _cleanup_buf_ Buf content = {};
+        UnitFile *file = parse(FILE_OF("a b"));
+        Hash hash = hash_of("a", 1);
+
+        assert_int_equal(carried_files_add(&c, "a", false, CARRIED_FILE_MAX, &hash), 0);
+        assert_int_equal(carried_files_add(&c, "b", false, CARRIED_FILE_MAX / 2, &hash), 0); // the text is more than that
+        assert_int_equal(buf_append(&content, FILE_OF("a b"), strlen(FILE_OF("a b"))), 0);
+        assert_int_equal(carried_files_compose("web.service", file, &c, &content, NULL), 0);
+        assert_int_equal(buf_append(&content, "", 1), 0);
+        assert_checked((const char *) content.data, "images or packages");
+        unit_file_free(file);
+}
+
+// ------------------------------------------------------------------------------------------------ the log
+
+static void put_bytes(Batch *b, const char *bytes) {
+        batch_spec(b, bytes);
+        b->log.ops[b->log.n_ops - 1]->spec->file = true;
+}
+
+// A unit that gets this content, in a job.
+static void put(ClusterState *s, const char *name, const char *content) {
+        Batch b = {};
+
+        batch_unit(&b, name, content, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = 2});
+        batch_set_time(&b, s, 1);
+        apply(s, &b);
+}
+
+static void send(ClusterState *s, const char *bytes, const char *name, const char *content) {
+        Batch b = {};
+
+        put_bytes(&b, bytes);
+        batch_unit(&b, name, content, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = 3});
+        batch_set_time(&b, s, 1);
+        apply(s, &b);
+}
+
+static void begin(ClusterState *s) {
+        Batch b = {};
+
+        batch_cluster(&b, 1);
+        b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
+        batch_set_time(&b, s, 1);
+        apply(s, &b);
+}
+
+static bool is_there(ClusterState *s, const char *bytes) {
+        Hash hash = hash_of(bytes, strlen(bytes));
+
+        return cluster_state_find_spec(s, &hash);
+}
+
+static void pass_through_image(ClusterState *s) {
+        _cleanup_buf_ Buf image = {}, again = {};
+
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
+        assert_int_equal(cluster_state_encode(s, &again), 0);
+        assert_int_equal(again.len, image.len);
+        assert_memory_equal(again.data, image.data, image.len);
+}
+
+static void a_file_is_there_as_long_as_a_content_names_it(void **state) {
+        _cleanup_free_ char *content = COMPOSE(FILE_OF("a"), "a");
+        ClusterState *s = *state;
+        Batch b = {};
+
+        begin(s);
+        send(s, "a", "web.service", content);
+        assert_true(is_there(s, "a"));
+        assert_int_equal(cluster_state_files_bytes(s), 1);
+        pass_through_image(s);
+        assert_int_equal(cluster_state_files_bytes(s), 1);
+        put(s, "web.service", WEB); // and a job keeps what was before
+        assert_true(is_there(s, content) && is_there(s, "a"));
+        assert_int_equal(cluster_state_files_bytes(s), 0);
+        assert_int_equal(cluster_state_former_specs_bytes(s), strlen(content) + 1 + 2 * CLUSTER_FORMER_SPEC_EXTRA);
+        pass_through_image(s);
+        assert_int_equal(cluster_state_former_specs_bytes(s), strlen(content) + 1 + 2 * CLUSTER_FORMER_SPEC_EXTRA);
+        put(s, "web.service", content); // it has its file again
+        assert_int_equal(cluster_state_files_bytes(s), 1);
+        put(s, "web.service", WEB);
+        batch_spec_forget(&b, content);
+        apply(s, &b);
+        assert_false(is_there(s, content) || is_there(s, "a"));
+        assert_int_equal(cluster_state_former_specs_bytes(s), 0);
+        pass_through_image(s);
+}
+
+static void a_file_of_two_contents_stays_for_the_other(void **state) {
+        _cleanup_free_ char *one = COMPOSE(FILE_OF("a"), "a"), *two = COMPOSE(FILE_OF("a") "# two\n", "a");
+        ClusterState *s = *state;
+        Batch b = {};
+
+        begin(s);
+        send(s, "a", "web.service", one);
+        put(s, "db.service", two);
+        put(s, "web.service", WEB);
+        assert_int_equal(cluster_state_files_bytes(s), 1);
+        assert_int_equal(cluster_state_former_specs_bytes(s), strlen(one) + CLUSTER_FORMER_SPEC_EXTRA);
+        batch_unit_remove(&b, "db.service");
+        apply(s, &b);
+        assert_int_equal(cluster_state_files_bytes(s), 0);
+        assert_true(is_there(s, "a"));
+        pass_through_image(s);
+}
+
+static void what_nobody_names_is_dropped_with_the_entry(void **state) {
+        ClusterState *s = *state;
+        Batch b = {};
+
+        begin(s);
+        put_bytes(&b, "a");
+        apply(s, &b);
+        assert_false(is_there(s, "a"));
+}
+
+static void a_content_without_its_file_is_no_units(void **state) {
+        _cleanup_free_ char *content = COMPOSE(FILE_OF("a"), "a");
+        ClusterState *s = *state;
+        const ClusterRefused *refused;
+
+        begin(s);
+        put(s, "web.service", content);
+        assert_null(cluster_state_find_unit(s, "web.service"));
+        refused = cluster_state_next_refused(s);
+        assert_int_equal(refused->refusal, REFUSAL_CONTENT);
+}
+
+static void a_file_that_looks_like_a_content_names_nothing(void **state) {
+        _cleanup_free_ char *inner = COMPOSE(FILE_OF("a"), "a");
+        const char *names[] = {"x", NULL};
+        _cleanup_carried_files_ CarriedFiles c = {};
+        _cleanup_buf_ Buf content = {};
+        UnitFile *file = parse(FILE_OF("x"));
+        ClusterState *s = *state;
+
+        add_file(&c, *names, inner);
+        assert_int_equal(buf_append(&content, FILE_OF("x"), strlen(FILE_OF("x"))), 0);
+        assert_int_equal(carried_files_compose("web.service", file, &c, &content, NULL), 0);
+        assert_int_equal(buf_append(&content, "", 1), 0);
+        unit_file_free(file);
+        begin(s);
+        send(s, inner, "web.service", (const char *) content.data);
+        assert_non_null(cluster_state_find_unit(s, "web.service"));
+        pass_through_image(s);
+        send(s, "a", "db.service", inner); // now it is a content, too, and has its file
+        assert_non_null(cluster_state_find_unit(s, "db.service"));
+        pass_through_image(s);
+}
+
+static void there_are_only_so_many_bytes_of_files(void **state) {
+        _cleanup_free_ char *one = COMPOSE(FILE_OF("a"), "a"), *two = COMPOSE(FILE_OF("b"), "b");
+        ClusterState *s = *state;
+
+        begin(s);
+        cluster_state_set_limit(s, REFUSAL_FILES_BYTES, 1);
+        send(s, "a", "web.service", one);
+        send(s, "b", "db.service", two);
+        assert_null(cluster_state_find_unit(s, "db.service"));
+        assert_int_equal(cluster_state_next_refused(s)->refusal, REFUSAL_FILES_BYTES);
+        put(s, "web.service", WEB);
+        send(s, "b", "db.service", two); // there is room again
+        assert_non_null(cluster_state_find_unit(s, "db.service"));
+        put(s, "web.service", one); // of before: as much as if it were sent
+        assert_int_equal(cluster_state_files_bytes(s), 1);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_source_lies_beneath_the_folder_of_the_unit_file),
+                TEST(a_destination_is_a_plain_path_that_is_a_units_to_change),
+                TEST(a_source_is_a_file_a_folder_or_a_pattern),
+                TEST(an_empty_line_takes_back_those_before),
+                TEST(only_services_have_files),
+                TEST(a_manifest_has_what_systemd_is_to_do_and_the_list),
+                TEST(a_content_without_files_is_its_text),
+                TEST(nothing_of_a_manifest_is_written_by_hand),
+                TEST(each_file_is_named_and_each_name_has_its_file),
+                TEST(no_two_are_bound_at_one_place),
+                TEST(what_systemd_itself_reads_is_named_where_it_sees_it),
+                TEST(a_drop_in_that_would_be_last_is_refused),
+                TEST(larger_things_are_images_or_packages),
+                TEST(a_file_is_there_as_long_as_a_content_names_it),
+                TEST(a_file_of_two_contents_stays_for_the_other),
+                TEST(what_nobody_names_is_dropped_with_the_entry),
+                TEST(a_content_without_its_file_is_no_units),
+                TEST(a_file_that_looks_like_a_content_names_nothing),
+                TEST(there_are_only_so_many_bytes_of_files),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

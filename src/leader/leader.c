@@ -19,6 +19,7 @@
 #include "error-response.h"
 #include "feature-level.h"
 #include "followers.h"
+#include "file-pieces.h"
 #include "forwards.h"
 #include "handlers.h"
 #include "host-clocks.h"
@@ -388,6 +389,9 @@ void leader_on_message(Leader *l, uint32_t host, Argosy__ToVoter *m) {
                 break;
         case ARGOSY__TO_VOTER__MSG_FLEET_UNITS:
                 session_on_fleet_units(l, h, m->fleet_units);
+                break;
+        case ARGOSY__TO_VOTER__MSG_FILE_ASK:
+                file_pieces_on_ask(l, h, m->file_ask);
                 break;
         case ARGOSY__TO_VOTER__MSG_FORWARD:
                 forwards_on_request(l, h, m->forward);

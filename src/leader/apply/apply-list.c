@@ -11,6 +11,7 @@
 // started once more, however it ended. Once a part of it is in the log, what somebody has changed since it was asked for stays
 // as it is (changed-since.h), and so does what the job has brought there before and somebody has changed again.
 
+#include "batch-content.h"
 #include "apply-list.h"
 
 #include <errno.h>
@@ -233,7 +234,7 @@ static void aim(const ApplyList *list, ApplyItem *item) {
         if (!item->to.aim.spec && wanted->file > 0 && hash_from_bytes(wanted->spec.data, wanted->spec.len, &sent) &&
             hash_equal(&sent, &u->spec)) {
                 item->to.aim.file = wanted->file;
-                item->to.bytes = list->m->files[wanted->file - 1]->content.len;
+                item->to.bytes = sent_file_bytes(list->m->files[wanted->file - 1]);
         }
         item->lost = !item->to.aim.spec && item->to.aim.file == 0;
         item->to.aimed = !item->lost;

@@ -155,17 +155,17 @@ static int phrase_rolling(ApplyList *list, Buf *b) {
 }
 
 // Of what came along, or of what the cluster has. False: neither.
-static bool find_content(const ApplyList *list, ProtobufCBinaryData *ret) {
+static bool find_content(const ApplyList *list, Argosy__NamedFile *ret) {
         const SpecEntry *spec = cluster_state_find_spec(list->leader->state, &list->rolls.spec);
 
         if (spec)
-                *ret = (ProtobufCBinaryData){spec->len, spec->content};
+                ret->content = (ProtobufCBinaryData){spec->len, spec->content};
         for (size_t i = 0; !spec && i < list->aims.n; i++) {
                 const ApplyItem *item = &list->items[i];
 
                 if (!item->to.aimed || !item->wanted || item->wanted->file == 0)
                         continue;
-                *ret = list->m->files[item->wanted->file - 1]->content;
+                *ret = *list->m->files[item->wanted->file - 1];
                 return true;
         }
         return spec;
@@ -506,7 +506,7 @@ static int decide_rolling(Decision *d, Ticket *t, const ApplyList *list) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
 
-        if (!find_content(list, &file.content))
+        if (!find_content(list, &file))
                 return settle(
                         t,
                         response_error(
@@ -514,6 +514,7 @@ static int decide_rolling(Decision *d, Ticket *t, const ApplyList *list) {
                                 "the cluster does not have the file of %s any more; apply the folder again",
                                 list->rolls.name));
         file.name = list->rolls.name;
+        file.path = (char *) "";
         m.name = list->rolls.name;
         m.file = &file;
         m.max_unavailable = list->m->max_unavailable;

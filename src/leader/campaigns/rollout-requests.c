@@ -6,6 +6,9 @@
 
 #include "affinity.h"
 #include "batch-builder.h"
+#include "batch-content.h"
+#include "carried-files.h"
+#include "cluster-state-limits.h"
 #include "disruption-budget.h"
 #include "ordering.h"
 #include "registry.h"
@@ -259,8 +262,16 @@ static int find_content(Ticket *t, Plan *p, UnitFile **ret_parsed) {
         if (r >= 0)
                 r = unit_file_check_sections(*f->path ? f->path : f->name, f->content.data, f->content.len,
                                              &why);
+        if (r >= 0)
+                r = carried_files_check(*f->path ? f->path : f->name, f->content.data, f->content.len, *ret_parsed, &why);
         if (r == -EINVAL) {
                 refuse(t, EINVAL, "%s", why ?: "the file is not valid");
+                return CHECK_REFUSED;
+        }
+        if (r >= 0)
+                r = carried_files_check_name(*ret_parsed, p->name, &why);
+        if (r == -EINVAL) {
+                refuse(t, EINVAL, "%s: %s", p->name, why ?: "its files cannot be");
                 return CHECK_REFUSED;
         }
         p->file = *ret_parsed;
@@ -282,19 +293,35 @@ static int check_global(Ticket *t, const Plan *p) {
 }
 
 // With nothing to change it is over at once, however its units are: none of them has anything to prove.
-static int put_update(Leader *l, BatchBuilder *b, const Plan *p, Argosy__RolloutRecord *r) {
-        const Argosy__NamedFile *f = p->request->file;
+static int put_content(Leader *l, Ticket *t, BatchBuilder *b, const Plan *p) {
+        Argosy__NamedFile *f = p->request->file;
+        const SentFiles sent = {&f, 1};
+        _cleanup_free_ char *missing = NULL;
+        char why[CLUSTER_REFUSAL_SIZE];
+        int r = f ? batch_put_content(b, l->state, &sent, &p->hash, f->content.data, f->content.len, &missing) : 0;
+
+        if (r == -ENODATA) {
+                refuse(t, EINVAL, "%s: its file %s did not come along, and the cluster does not have it", p->name, missing);
+                return CHECK_REFUSED;
+        }
+        if (r == -EDQUOT) {
+                refuse(t, ENOSPC, "%s: %s", p->name, cluster_refusal_words(l->state, b->refusal, why));
+                return CHECK_REFUSED;
+        }
+        return r;
+}
+
+static int put_update(Leader *l, Ticket *t, BatchBuilder *b, const Plan *p, Argosy__RolloutRecord *r) {
         ProtobufCBinaryData spec = hash_field(&p->hash);
-        int k = 0;
+        int k;
 
         if (p->n_different > 0) {
                 r->spec = spec;
                 r->spec_before = hash_field(&p->before->hash);
         } else
                 r->phase = ARGOSY__ROLLOUT_PHASE__ROLLOUT_DONE;
-        if (f && !cluster_state_find_spec(l->state, &p->hash))
-                k = batch_builder_put_spec(b, &p->hash, f->content.data, f->content.len);
-        return k < 0 ? k : rollout_put_template(l, b, p->name, &spec);
+        k = put_content(l, t, b, p);
+        return k != 0 ? k : rollout_put_template(l, b, p->name, &spec);
 }
 
 // Who gives a unit the file that it has wants it to run with that.
@@ -312,6 +339,7 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
         const Argosy__Request__Rollout *m = p->request;
         Argosy__RolloutRecord next = ARGOSY__ROLLOUT_RECORD__INIT;
         _cleanup_(unit_file_freep) UnitFile *parsed = NULL;
+        BatchBuilderMark mark;
         bool update = m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         int r = update ? find_content(t, p, &parsed) : 0;
 
@@ -325,13 +353,18 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
                 r = check_global(t, p) ?: check_unit(t, p, p->name);
         if (r != 0)
                 return r == CHECK_REFUSED ? 0 : r;
+        mark = batch_builder_mark(b);
         next.name = (char *) p->name;
         next.kind = m->kind;
         next.max_unavailable = m->max_unavailable;
         next.percent = m->percent;
         next.health_us = m->health_us;
         next.request = m->id;
-        r = update ? put_update(l, b, p, &next) : 0;
+        r = update ? put_update(l, t, b, p, &next) : 0;
+        if (r == CHECK_REFUSED) {
+                batch_builder_rollback(b, mark);
+                return 0;
+        }
         if (r >= 0)
                 r = batch_builder_put_rollout(b, &next);
         if (r >= 0)

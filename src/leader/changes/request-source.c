@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "carried-files.h"
 #include "request-private.h"
 #include "response.h"
 #include "unit-name.h"
@@ -38,6 +39,8 @@ static int parse_sent(Planner *p, int i, const UnitFile **ret, char **ret_why) {
                 r = unit_file_parse(path, f->content.data, f->content.len, &file, ret_why);
                 if (r >= 0)
                         r = unit_file_check_sections(path, f->content.data, f->content.len, ret_why);
+                if (r >= 0)
+                        r = carried_files_check(path, f->content.data, f->content.len, file, ret_why);
                 if (r < 0)
                         return r;
                 p->parsed[i] = TAKE_PTR(file);

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "batch-content.h"
+#include "carried-files.h"
 #include "placement.h"
 #include "request-private.h"
 #include "request-turns.h"
@@ -248,6 +250,33 @@ static int judged(const Planner *p, int r, Argosy__Response__UnitResult *result)
         return r < 0 ? r : UNIT_REFUSED;
 }
 
+// UNIT_REFUSED.
+static int put_content(Planner *p, const Source *source, Argosy__Response__UnitResult *result) {
+        const SentFiles sent = {p->change->files, p->change->n_files};
+        _cleanup_free_ char *missing = NULL;
+        int r;
+
+        if (!source->content)
+                return 0;
+        r = batch_put_content(p->batch, p->state, &sent, &source->hash, source->content, source->len, &missing);
+        if (r != -ENODATA)
+                return judged(p, r, result);
+        result->status = EINVAL;
+        r = field_printf(&result->message, "its file %s did not come along, and the cluster does not have it", missing);
+        return r < 0 ? r : UNIT_REFUSED;
+}
+
+// What of its files depends on the name. UNIT_REFUSED.
+static int refuse_files(const Source *source, const char *name, Argosy__Response__UnitResult *result) {
+        _cleanup_free_ char *why = NULL;
+        int r = carried_files_check_name(source->file, name, &why);
+
+        if (r != -EINVAL)
+                return r;
+        r = request_fail(result, EINVAL, why ?: "its files cannot be");
+        return r < 0 ? r : UNIT_REFUSED;
+}
+
 // The record that the unit is to have. UNIT_REFUSED.
 static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source *source,
                        const Wanted *wanted, Argosy__Response__UnitResult *result) {
@@ -300,14 +329,12 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         if (r != 0)
                 return r;
 
-        r = refuse_during_rollout(p, u, source, result);
+        r = refuse_during_rollout(p, u, source, result) ?: refuse_files(source, name, result);
         if (r != 0)
                 return r;
-        if (source->content && !cluster_state_find_spec(p->state, &source->hash)) {
-                r = batch_builder_put_spec(p->batch, &source->hash, source->content, source->len);
-                if (r < 0)
-                        return r;
-        }
+        r = put_content(p, source, result);
+        if (r != 0)
+                return r;
         if (ignored && !*result->message) {
                 for (char *end = ignored; (end = strchr(end, '\n')); end++)
                         *end = ' '; // one sentence

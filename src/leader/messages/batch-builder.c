@@ -319,14 +319,27 @@ static bool has_name(const BatchBuilder *b, KeyKind kind, const char *name) {
         return touched(b, kind, name, strlen(name));
 }
 
-int batch_builder_put_spec(BatchBuilder *b, const Hash *hash, const void *content, size_t len) {
+bool batch_builder_has_spec(const BatchBuilder *b, const Hash *hash) {
+        return touched(b, KEY_SPEC, hash->bytes, HASH_SIZE);
+}
+
+static int put_spec(BatchBuilder *b, const Hash *hash, const void *content, size_t len, bool file) {
         Argosy__Spec spec = ARGOSY__SPEC__INIT;
 
-        if (touched(b, KEY_SPEC, hash->bytes, HASH_SIZE))
+        if (batch_builder_has_spec(b, hash))
                 return 0;
+        spec.file = file;
         spec.hash = (ProtobufCBinaryData){.data = (uint8_t *) hash->bytes, .len = HASH_SIZE};
         spec.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = len};
         return append_record(b, KEY_SPEC, hash->bytes, HASH_SIZE, &spec);
+}
+
+int batch_builder_put_spec(BatchBuilder *b, const Hash *hash, const void *content, size_t len) {
+        return put_spec(b, hash, content, len, false);
+}
+
+int batch_builder_put_file(BatchBuilder *b, const Hash *hash, const void *content, size_t len) {
+        return put_spec(b, hash, content, len, true);
 }
 
 int batch_builder_put_host(BatchBuilder *b, Argosy__HostRecord *record) {

@@ -95,6 +95,8 @@ int batch_builder_put_tombstone(BatchBuilder *b, const char *name, uint32_t *nod
 int batch_builder_clear_tombstones(BatchBuilder *b, uint32_t host, uint64_t revision, uint64_t fence_us);
 int batch_builder_put_spec(BatchBuilder *b, const Hash *hash, const void *content,
                            size_t len); // only once for each hash
+int batch_builder_put_file(BatchBuilder *b, const Hash *hash, const void *content, size_t len); // that the next content names
+bool batch_builder_has_spec(const BatchBuilder *b, const Hash *hash);
 int batch_builder_put_host(BatchBuilder *b, Argosy__HostRecord *record);
 int batch_builder_remove_host(BatchBuilder *b, uint32_t host);
 int batch_builder_put_token(BatchBuilder *b, Argosy__TokenRecord *record);

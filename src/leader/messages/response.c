@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "carried-files.h"
 #include "response.h"
 
 #include "array.h"
@@ -186,7 +187,7 @@ int status_set_drop_ins(Argosy__Response__Status *s, const void *content, size_t
         UnitPart part;
         UnitParts p;
 
-        unit_parts_begin(&p, content, len);
+        unit_parts_begin(&p, content, carried_files_text_len(content, len));
         (void) unit_parts_next(&p, &part);
         while (unit_parts_next(&p, &part)) {
                 char *path = strndup(part.path, part.path_len);
@@ -196,6 +197,21 @@ int status_set_drop_ins(Argosy__Response__Status *s, const void *content, size_t
                         return -ENOMEM;
                 }
                 s->drop_ins[s->n_drop_ins++] = path;
+        }
+        return 0;
+}
+
+int status_set_files(Argosy__Response__Status *s, const void *content, size_t len) {
+        _cleanup_carried_files_ CarriedFiles files = {};
+
+        if (carried_files_read(content, len, &files) < 0 || files.n == 0)
+                return 0;
+        s->files = calloc(files.n, sizeof(*s->files));
+        if (!s->files)
+                return -ENOMEM;
+        while (s->n_files < files.n) {
+                s->files[s->n_files] = TAKE_PTR(files.list[s->n_files].name);
+                s->n_files++;
         }
         return 0;
 }

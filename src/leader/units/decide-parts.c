@@ -17,6 +17,7 @@
 // however many others have asked for something since. What was begun in parts is gone on with in parts.
 //
 // Whoever fails in the middle is told how many units were changed by then (Ticket.n_kept).
+#include "batch-content.h"
 #include "decide-parts.h"
 
 #include <errno.h>
@@ -37,6 +38,7 @@ enum {
         TIES_CHECK_LOOKS = 2048, // in one turn, at about 1 us each
         FILE_WORK = 4,           // of a part: a unit that has a file of its own, as so many that share one
         PART_FILE_BYTES = 256 * 1024,
+        PART_BYTES = STORE_BATCH_MAX / 2, // and no more than that, unless it is one unit with its files
 };
 
 struct ChangeParts {
@@ -98,9 +100,12 @@ static size_t part_size(const Leader *l, const Ticket *t, size_t at) {
 
         for (; at + n < end && n < most && work < most && bytes < PART_FILE_BYTES; n++) {
                 const Argosy__NamedFile *file = request_ties_file(&t->parts->ties, change->names[at + n]);
+                size_t more = file ? sent_file_bytes(file) : 0;
 
+                if (n > 0 && bytes + more > PART_BYTES)
+                        break;
                 work += file ? FILE_WORK : 1;
-                bytes += file ? file->content.len : 0;
+                bytes += more;
         }
         return n;
 }

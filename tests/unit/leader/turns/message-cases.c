@@ -204,6 +204,15 @@ static void fleet_units(void) {
         }
 }
 
+static void file_ask(void) {
+        Hash hash = hash_of(BIG, strlen(BIG));
+        Argosy__ToVoter__FileAsk m = ARGOSY__TO_VOTER__FILE_ASK__INIT;
+
+        m.hash = (ProtobufCBinaryData){HASH_SIZE, hash.bytes};
+        for (unsigned i = 0; i < MANY; i++)
+                send_message(HOST + i, ARGOSY__TO_VOTER__MSG_FILE_ASK, &m);
+}
+
 // ---- requests of another host
 
 static void forward(void) {
@@ -494,6 +503,7 @@ const TurnCase message_cases[] = {
         MESSAGE(NODE_REPORTS, node_is_down),
         MESSAGE(FORWARD_TAKEN, forward_taken),
         MESSAGE(FLEET_UNITS, fleet_units),
+        MESSAGE(FILE_ASK, file_ask),
 };
 const size_t n_message_cases = ELEMENTSOF(message_cases);
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A content that the cluster has is put nowhere, and neither is a file of it: units share them by their hashes. What came is found by its size
+// first, so that of hundreds of files only those are hashed that may be meant. A file that is missing ends it, and the caller takes back what
+// was put.
+
+#include "batch-content.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "carried-files.h"
+
+static bool is_meant(const ProtobufCBinaryData *bytes, const CarriedFile *file) {
+        Hash hash;
+
+        if (bytes->len != file->size)
+                return false;
+        hash = hash_of(bytes->data, bytes->len);
+        return hash_equal(&hash, &file->hash);
+}
+
+static const ProtobufCBinaryData *find_sent(const SentFiles *sent, const CarriedFile *file) {
+        for (size_t i = 0; i < sent->n; i++)
+                for (size_t k = 0; k < sent->list[i]->n_files; k++)
+                        if (is_meant(&sent->list[i]->files[k], file))
+                                return &sent->list[i]->files[k];
+        return NULL;
+}
+
+static int put_file(BatchBuilder *b, const SentFiles *sent, const CarriedFile *file, char **ret_missing) {
+        const ProtobufCBinaryData *bytes = find_sent(sent, file);
+
+        if (bytes)
+                return batch_builder_put_file(b, &file->hash, bytes->data, bytes->len);
+        *ret_missing = strdup(file->name);
+        return *ret_missing ? -ENODATA : -ENOMEM;
+}
+
+int batch_put_content(BatchBuilder *b, const ClusterState *state, const SentFiles *sent, const Hash *hash, const void *content, size_t len,
+                      char **ret_missing) {
+        const SpecEntry *there = cluster_state_find_spec(state, hash);
+        _cleanup_carried_files_ CarriedFiles files = {};
+        int r;
+
+        if (batch_builder_has_spec(b, hash) || (there && cluster_state_has_files_of(state, there)))
+                return 0;
+        r = carried_files_read(content, len, &files);
+        for (size_t i = 0; r == 0 && i < files.n; i++)
+                if (!batch_builder_has_spec(b, &files.list[i].hash) && !cluster_state_find_spec(state, &files.list[i].hash))
+                        r = put_file(b, sent, &files.list[i], ret_missing);
+        return r < 0 ? r : batch_builder_put_spec(b, hash, content, len);
+}
+
+size_t sent_file_bytes(const Argosy__NamedFile *file) {
+        size_t bytes = file->content.len;
+
+        for (size_t i = 0; i < file->n_files; i++)
+                bytes += file->files[i].len;
+        return bytes;
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Files that come with units, to the hosts that ask for them.
+
+#include "leader-core.h"
+
+enum { FILE_PIECE_BYTES = 64 * 1024 }; // of one message, so that beats are not held up long
+
+void file_pieces_on_ask(Leader *l, Host *h, const Argosy__ToVoter__FileAsk *ask);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "agent-carried.h"
 #include "agent-calls.h"
 #include "agent-companions.h"
 #include "agent-core.h"
@@ -150,6 +151,7 @@ static void agent_drain(void *userdata) {
         obey_some(a);
         agent_fence_drain(a);
         plan_nodes(a);
+        agent_carried_turn(a);
         agent_foreach_node (node, a)
                 agent_search_drain(node);
         agent_foreach_node (node, a)
@@ -184,6 +186,9 @@ void agent_on_message(Agent *a, const Argosy__ToHost *m) {
         case ARGOSY__TO_HOST__MSG_ORDERS:
                 agent_on_orders(a, m);
                 return;
+        case ARGOSY__TO_HOST__MSG_FILE_PIECE:
+                agent_carried_on_piece(a, m->file_piece);
+                return;
         case ARGOSY__TO_HOST__MSG_BEAT_ACK:
                 agent_on_beat_ack(a, m->beat_ack);
                 return;
@@ -211,6 +216,7 @@ void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata) {
         agent_fence_drop(a);
         agent_remote_calls_drop(a);
         agent_names_drop(a);
+        agent_carried_drop(a);
         agent_companions_clear(a);
         agent_foreach_node (node, a)
                 agent_foreach_unit(u, node) agent_unit_unwant(u);
@@ -362,6 +368,8 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
                 return agent_complain(-ENOMEM, ret_why, "out of memory");
         *a = (Agent){.loop = config->loop, .ops = *ops, .userdata = userdata, .ended = agent_free};
         list_init(&a->report);
+        list_init(&a->carried_fetches);
+        list_init(&a->carried_waiting);
         list_init(&a->paced);
         list_init(&a->held_due);
         list_init(&a->probations);

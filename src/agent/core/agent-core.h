@@ -149,6 +149,7 @@ typedef struct Agent {
         AgentNode *system;  // NULL while the agent begins or ends
         size_t n_nodes;
         Map specs;
+        ListNode carried_fetches, carried_waiting; // CarriedFetch, AgentUnitWork.files_wanted: agent-carried.c alone
         size_t n_cut_off_specs; // of these, with AgentSpec.cut_off_stop
         Slab slab; // of AgentUnits
         void (*asked)(void *userdata); // NULL: nobody waits for what is asked before the Goodbye

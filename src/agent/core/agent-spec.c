@@ -8,6 +8,7 @@
 
 #include "agent-core.h"
 #include "agent-spec.h"
+#include "carried-store.h"
 #include "str.h"
 #include "unit-file.h"
 
@@ -16,13 +17,42 @@ static char *condition_phrase(const char *conditions, bool several) {
         return conditions ? str_printf("%s%s", several ? "one of " : "", conditions) : NULL;
 }
 
-static void spec_inspect(AgentSpec *s, const char *name) {
+static AgentCarried *carried_free(AgentCarried *c) {
+        if (!c)
+                return NULL;
+        carried_files_done(&c->files);
+        file_sources_drop(c->sources, &c->n_sources);
+        free(c->sources);
+        free(c);
+        return NULL;
+}
+
+// The leader refuses a list that cannot be read.
+static int take_carried(AgentSpec *s, UnitFile *file) {
+        if (file->n_file_sources == 0)
+                return 0;
+        s->carried = calloc(1, sizeof(*s->carried));
+        if (!s->carried)
+                return -ENOMEM;
+        s->carried->sources = TAKE_PTR(file->file_sources);
+        s->carried->n_sources = file->n_file_sources;
+        file->n_file_sources = 0;
+        return carried_files_read(s->content, s->len, &s->carried->files);
+}
+
+// The kernel knows who else has them.
+static void drop_carried(const Agent *a, const AgentSpec *s) {
+        for (size_t i = 0; s->carried && i < s->carried->files.n; i++)
+                carried_store_drop(a->runtime_dir, &s->carried->files.list[i].hash, s->carried->files.list[i].executable);
+}
+
+static int spec_inspect(AgentSpec *s, const char *name) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
 
         // The leader refuses what cannot be parsed; should one slip through, systemd has the last word on
         // it.
         if (unit_file_parse(name, s->content, s->len, &file, NULL) < 0)
-                return;
+                return 0;
         s->oneshot = file->oneshot && !file->remain;
         s->simple = file->simple;
         s->spreadable = !file->has_slice && !file->has_weights;
@@ -37,6 +67,7 @@ static void spec_inspect(AgentSpec *s, const char *name) {
         s->condition = condition_phrase(file->conditions, file->several_conditions);
         s->assertion = condition_phrase(file->asserts, file->several_asserts);
         s->exec_condition = condition_phrase(file->exec_conditions, file->several_exec_conditions);
+        return take_carried(s, file);
 }
 
 AgentSpec *agent_spec_find(Agent *a, const Hash *hash) {
@@ -56,6 +87,8 @@ void agent_spec_unref(Agent *a, AgentSpec *s) {
                 return;
         map_take(&a->specs, s->hash.bytes, HASH_SIZE);
         a->n_cut_off_specs -= s->cut_off_stop;
+        drop_carried(a, s);
+        carried_free(s->carried);
         free(s->content);
         free(s->bound_to);
         free(s->conflicts);
@@ -86,6 +119,7 @@ int agent_spec_get(Agent *a, const Hash *hash, const void *content, size_t len, 
                    AgentSpec **ret) {
         AgentSpec *s = agent_spec_find(a, hash);
         Hash actual;
+        int r;
 
         if (s) {
                 *ret = agent_spec_ref(s);
@@ -105,8 +139,12 @@ int agent_spec_get(Agent *a, const Hash *hash, const void *content, size_t len, 
         memcpy(s->content, content, len);
         s->len = len;
         s->known = true;
-        spec_inspect(s, name);
+        r = spec_inspect(s, name);
         a->n_cut_off_specs += s->cut_off_stop;
+        if (r < 0) { // as if it had not come
+                agent_spec_unref(a, s);
+                return r;
+        }
         *ret = s;
         return 0;
 }

@@ -17,6 +17,7 @@
 // An order that has been carried out is not kept: it is what is held (agent_unit_wanted() says it again).
 // Nor is content kept for a unit: it is the AgentSpec's, which all units with the same content share.
 
+#include "carried-files.h"
 #include "list.h"
 #include "plan.h"
 #include "probation.h"
@@ -27,6 +28,13 @@ typedef struct Agent Agent;
 typedef struct AgentNode AgentNode;
 
 // One for each content, while a unit wants or holds it.
+// Files that come with a unit.
+typedef struct AgentCarried {
+        CarriedFiles files;
+        FileSource *sources;
+        size_t n_sources;
+} AgentCarried;
+
 typedef struct AgentSpec {
         Hash hash;
         unsigned n_refs;
@@ -44,6 +52,7 @@ typedef struct AgentSpec {
         bool refuses_start;   // RefuseManualStart=
         char *condition, *exec_condition; // what it is skipped for, in words; NULL: its file has none
         char *assertion;      // likewise, what its start fails for
+        AgentCarried *carried; // NULL: it has none
         size_t len;
         uint8_t *content;
 } AgentSpec;
@@ -92,6 +101,8 @@ typedef struct AgentUnitWork {
         uint64_t stale_since_us, links_stale_since_us;
         uint64_t cut_off_until_us; // boot time until which it may turn out that a guard stopped it
 
+        bool files_ready; // the files of the wanted content were looked at, and are here
+        ListNode files_wanted; // in Agent.carried_waiting, while they come
         bool surveyed;  // what its next stop takes along is recorded
         char *not_back; // of that, what did not start again, and why; NULL: nothing so far
 

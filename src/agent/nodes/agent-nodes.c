@@ -14,6 +14,7 @@
 #include "agent-companions.h"
 #include "agent-adopt.h"
 #include "agent-calls.h"
+#include "agent-carried.h"
 #include "agent-cgroups.h"
 #include "agent-core.h"
 #include "agent-files.h"
@@ -168,6 +169,7 @@ int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why) 
                         ledger_path);
         if (r < 0)
                 return agent_complain(r, ret_why, "cannot read %s: %s", ledger_path, strerror(-r));
+        agent_carried_sweep(node);
         return 0;
 }
 

@@ -280,6 +280,14 @@ static bool plan_file(const PlanInput *in, Phase phase, PlanResult *res) {
         return true;
 }
 
+static bool plan_fetch(const PlanInput *in, PlanResult *res) {
+        if (!in->lacks_files)
+                return false;
+        res->step = PLAN_FETCH;
+        res->file_stale = in->held && in->runtime && in->runtime->loaded;
+        return true;
+}
+
 bool plan_enables(const PlanWanted *wanted, const LedgerRecord *held) {
         return wanted->target == ARGOSY__TARGET__TARGET_LAUNCHED && !is_over(wanted) &&
                !(held && (held->done || held->failed || held->unknown) &&
@@ -451,7 +459,7 @@ PlanResult plan_unit(const PlanInput *in) {
                 res.step = PLAN_STOP;
                 return res;
         }
-        if (judge_unseen(in, phase, &res) || plan_file(in, phase, &res))
+        if (judge_unseen(in, phase, &res) || plan_fetch(in, &res) || plan_file(in, phase, &res))
                 return res;
         if (in->wanted->target == ARGOSY__TARGET__TARGET_LAUNCHED)
                 plan_launched(in, phase, &res);
@@ -477,6 +485,7 @@ const char *plan_step_to_string(PlanStep step) {
                 [PLAN_PIN] = "pin",             [PLAN_UNPIN] = "unpin",
                 [PLAN_LOOK] = "look",           [PLAN_VERIFY] = "verify",
                 [PLAN_REMOVE] = "remove",       [PLAN_FORGET] = "forget",
+                [PLAN_FETCH] = "fetch",
         };
 
         assert((size_t) step < ELEMENTSOF(names));

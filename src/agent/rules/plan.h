@@ -48,6 +48,8 @@
 //   refused      before a unit that is up is stopped for new content, this host's systemd is asked what it would say of that
 //                (PLAN_VERIFY). What systemd would refuse stops nothing: the unit runs on with the content that it has, until
 //                there is another request. A restart that was asked for has failed with that, and is not made up for. An answer that does not come in time refuses nothing.
+//   files        what comes with a new content is here, and may be where it is to be, before anything is stopped, recorded or written for
+//                that content (PLAN_FETCH): what runs goes on meanwhile, and also if that fails.
 //   failed       a failed start is reported, not repeated; restarting is systemd's Restart=. A failed unit
 //                starts again with a new start, or with new content unless it is a one-shot.
 //   removal      stop, remove the files, forget. What stays in systemd's memory could be started from there,
@@ -76,6 +78,7 @@ typedef enum PlanStep {
         PLAN_WAIT,    // until wait_until_us, or until something changes
         PLAN_LOOK,    // see whether it is active and left behind by somebody else; nothing is recorded
         PLAN_VERIFY,  // ask what systemd would say of the wanted content; nothing is recorded
+        PLAN_FETCH,   // see that its files are here and may be where they are to be; nothing is recorded
         PLAN_WRITE,   // record and write the wanted content
         PLAN_LINK,    // make the links under units of the system's, or take them away
         PLAN_LOAD,    // let systemd parse it
@@ -129,6 +132,7 @@ typedef struct PlanInput {
         bool may_take;                 // what others have left behind becomes ours as it runs
         bool left_behind;              // a PLAN_LOOK that has just ended says that this is such a one
         PlanVerdict verdict;
+        bool lacks_files;              // those that come with the wanted content were not looked at yet (PLAN_FETCH)
         bool stopping;                 // the manager is shutting down
         bool cut_off;                  // systemd has stopped it by CutOff=stop, or would at once
         bool was_cut_off;              // that was so a moment ago: news of its end may still be on the way

@@ -22,6 +22,7 @@
 #include "agent-unit.h"
 #include "agent-writer.h"
 #include "buf.h"
+#include "carried-store.h"
 #include "clock.h"
 #include "files-pace.h"
 #include "pool.h"
@@ -138,6 +139,15 @@ static UnitDirItem item_of(const FileItem *it) {
         };
 }
 
+// A content's files are in their place before the unit file is.
+static int put_folder(const FileBatch *b, const FileItem *it) {
+        return it->job == AGENT_FILE_WRITE && it->spec->carried ? carried_folder_put(b->node->agent->runtime_dir, it->name, &it->spec->carried->files) : 0;
+}
+
+static bool leaves_no_folder(const FileItem *it) {
+        return it->job == AGENT_FILE_REMOVE || (it->job == AGENT_FILE_WRITE && !it->spec->carried);
+}
+
 static int apply(FileBatch *b) {
         UnitDirItem *list = calloc(b->n, sizeof(*list));
         size_t *origin = calloc(b->n, sizeof(*origin)), n = 0;
@@ -148,9 +158,12 @@ static int apply(FileBatch *b) {
                 goto finish;
         }
         for (size_t i = 0; i < b->n; i++) {
-                const FileItem *it = b->items[i];
+                FileItem *it = b->items[i];
 
                 if (it->foreign || it->error < 0 || it->job == AGENT_FILE_LOOK)
+                        continue;
+                it->error = put_folder(b, it);
+                if (it->error < 0)
                         continue;
                 if (it->check_again)
                         (void) unit_dir_check(b->node->dir, it->name);
@@ -159,8 +172,12 @@ static int apply(FileBatch *b) {
         }
         unit_dir_apply(b->node->dir, list, n);
         for (size_t k = 0; k < n; k++) {
-                b->items[origin[k]]->error = list[k].error;
-                b->items[origin[k]]->touched = list[k].touched;
+                FileItem *it = b->items[origin[k]];
+
+                it->error = list[k].error;
+                it->touched = list[k].touched;
+                if (it->error == 0 && leaves_no_folder(it))
+                        it->error = carried_folder_remove(b->node->agent->runtime_dir, it->name);
         }
 finish:
         free(list);
@@ -303,6 +320,8 @@ static void on_item(AgentNode *node, FileItem *it) {
         } else if (it->error < 0) {
                 if (it->claims && it->untouched)
                         agent_unit_give_back(u);
+                if (it->error == -ENODATA) // a file of it has gone from the store meanwhile
+                        u->work->files_ready = false;
                 str_fit(text, sizeof(text), "cannot %s in %s: %s", what_failed(it->job), node->dir_path,
                         strerror(-it->error));
                 agent_step_done(u, text);

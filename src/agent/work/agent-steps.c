@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "agent-carried.h"
 #include "agent-core.h"
 #include "agent-down.h"
 #include "agent-files.h"
@@ -131,6 +132,17 @@ static void forget(AgentUnit *u) {
         agent_unit_report(u);
 }
 
+// Whoever has taken away on this host what its files are bound over is told instead: systemd would make it anew there.
+static bool begin_start(AgentUnit *u, PlanStep step) {
+        char why[AGENT_ERROR_MAX];
+
+        if (!agent_carried_bars(u, agent_unit_content(u), why))
+                return true;
+        begin(u, step);
+        agent_step_done(u, why);
+        return false;
+}
+
 static void carry_out(AgentUnit *u, const PlanResult *res) {
         int r = 0;
 
@@ -151,6 +163,10 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                 begin(u, PLAN_VERIFY);
                 agent_verify(u);
                 break;
+        case PLAN_FETCH:
+                begin(u, PLAN_FETCH);
+                agent_carried_fetch(u);
+                break;
         case PLAN_WRITE:
                 record_write(u);
                 begin(u, PLAN_WRITE);
@@ -168,6 +184,8 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                 break;
         case PLAN_START:
         case PLAN_RESTART:
+                if (!begin_start(u, res->step))
+                        return;
                 record_start(u, res->step);
                 begin_call(u, res->step);
                 break;
@@ -384,6 +402,7 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .may_take = u->node->dir && *u->node->agent->take_from,
                 .left_behind = work->left_behind,
                 .verdict = agent_verdict(u),
+                .lacks_files = agent_carried_is_due(u),
                 .stopping = u->node->stopping,
                 .busy = work->busy,
                 .cut_off = agent_is_cut_off(u, now_us),

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "agent-carried.h"
 #include "agent-core.h"
 #include "agent-spec.h"
 #include "agent-start-barrier.h"
@@ -49,6 +50,8 @@ int agent_unit_want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, boo
         if (!u->has_wanted || work->wanted.revision != wanted->revision ||
             work->wanted.remove != wanted->remove)
                 begin_anew(u, wanted);
+        agent_carried_overtaken(u);
+        work->files_ready = false;
         agent_spec_unref(a, work->spec);
         work->spec = spec;
         work->wanted = *wanted;

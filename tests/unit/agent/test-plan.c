@@ -32,7 +32,7 @@ typedef struct Row {
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         bool pinned, pin_failed, rerun, was_reset;
-        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, unseen, stops_unneeded, conflicts, may_take, left_behind, taking, unfound, not_asked, would_refuse;
+        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, unseen, stops_unneeded, conflicts, may_take, left_behind, taking, unfound, not_asked, would_refuse, lacks_files;
         bool not_surveyed, brings_back, brings_back_anyway, comes_back, held_back;
         PlanStep busy;
         // what must come out
@@ -130,6 +130,7 @@ static PlanResult outcome_of(const Row *row) {
                 .unwatched = row->unwatched,
                 .may_take = row->may_take,
                 .left_behind = row->left_behind,
+                .lacks_files = row->lacks_files,
                 .verdict = row->not_asked      ? PLAN_VERDICT_NONE
                            : row->would_refuse ? PLAN_VERDICT_REFUSED
                                                : PLAN_VERDICT_TAKEN,
@@ -579,6 +580,19 @@ static void what_systemd_would_refuse_stops_nothing(void **state) {
         CHECK_ROWS(rows);
 }
 
+static void nothing_is_stopped_before_the_files_of_the_new_content_are_here(void **state) {
+        static const Row rows[] = {
+                {"a new unit", .no_record = true, .lacks_files = true, .is = GONE, .step = PLAN_FETCH},
+                {"active: it goes on", .new_content = true, .lacks_files = true, .is = ACTIVE, .step = PLAN_FETCH, .file_stale = true},
+                {"down", .new_content = true, .lacks_files = true, .is = GONE, .step = PLAN_FETCH},
+                {"they are awaited", .new_content = true, .lacks_files = true, .is = ACTIVE, .busy = PLAN_FETCH},
+                {"a stop waits for no file", .new_content = true, .lacks_files = true, .loaded_only = true, .stop = 8, .is = ACTIVE, .step = PLAN_STOP},
+                {"nor does a removal", .remove = true, .lacks_files = true, .is = ACTIVE, .step = PLAN_STOP},
+        };
+
+        CHECK_ROWS(rows);
+}
+
 static void what_is_stopped_for_a_new_file_brings_back_what_went_with_it(void **state) {
         static const Row rows[] = {
                 {"first it is asked what goes with it", .new_content = true, .not_surveyed = true, .is = ACTIVE,
@@ -747,6 +761,7 @@ int main(void) {
                 cmocka_unit_test(after_a_crash_systemd_knows_whether_a_one_shot_ran),
                 cmocka_unit_test(new_content_needs_a_unit_that_left_memory),
                 cmocka_unit_test(what_systemd_would_refuse_stops_nothing),
+                cmocka_unit_test(nothing_is_stopped_before_the_files_of_the_new_content_are_here),
                 cmocka_unit_test(what_is_stopped_for_a_new_file_brings_back_what_went_with_it),
                 cmocka_unit_test(units_of_the_system_have_links_to_what_is_to_run),
                 cmocka_unit_test(a_target_sees_its_new_links_when_it_starts),

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The files of units on this host, below the runtime directory:
+//
+//      files/HASH, files/HASH.x        each content once, mode 0444 and 0555, root's
+//      units/NAME/...                  the folder of a unit: hard links to these, by their names
+//
+// So the kernel counts who uses a content: one that has no other link is nobody's. A folder is made beside the one that is there and takes its
+// place in one step. What a crash leaves of that is found by carried_store_sweep(). All are calls of a few microseconds a file, but for
+// carried_store_put(), which writes, and what goes over a whole folder: those are for the pool.
+
+#include <stdbool.h>
+
+#include "carried-files.h"
+
+
+bool carried_store_has(const char *dir, const Hash *hash, bool executable);
+// 0; -EBADMSG: the bytes are not those of that hash; -ENOSPC: there is not a quarter left of what the file system has; another error.
+int carried_store_put(const char *dir, const Hash *hash, bool executable, const void *bytes, size_t len) _warn_unused_;
+// Removes a content that no folder has.
+void carried_store_drop(const char *dir, const Hash *hash, bool executable);
+
+// The folder of the unit has these files and no others. 0; -ENODATA: one of them is not in the store; another error.
+int carried_folder_put(const char *dir, const char *unit, const CarriedFiles *files) _warn_unused_;
+// 0, also if there is none.
+int carried_folder_remove(const char *dir, const char *unit) _warn_unused_;
+// Removes what folders there are of units that are not `kept`, and contents of nobody.
+void carried_store_sweep(const char *dir, bool (*kept)(const char *unit, void *userdata), void *userdata);

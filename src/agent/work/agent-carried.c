@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+//   plan: fetch -> may the unit have them here? -> what of them is not in the store is asked for, by hash -> piece after piece -> the pool
+//   writes it -> when none is missing any more the step is done, and the content is written
+//
+// One piece is asked for at a time, so it is the link that sets the pace, and beats go out between two. A file is fetched once however many
+// units wait for it. Another leader is asked for the rest of what was begun. Whatever is wrong with a file is the error of the units that wait
+// for it, which are planned again after a while; a folder that cannot be bound is a refusal, as a name is that somebody else has.
+
+#include "agent-carried.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "agent-spec.h"
+#include "agent-step.h"
+#include "agent-unit.h"
+#include "carried-store.h"
+#include "log.h"
+#include "manager-name.h"
+#include "pool.h"
+#include "str.h"
+
+typedef struct CarriedFetch {
+        ListNode link; // in Agent.carried_fetches; the first is under way
+        Agent *agent;
+        Hash hash;
+        bool executable;
+        size_t size;
+        Buf bytes;       // so far
+        uint64_t asked;  // Agent.attach_seq of the session in which the next piece was asked for; 0: in none
+        bool writing;    // the pool has it
+        PoolWork work;
+        int error; // of the pool
+} CarriedFetch;
+
+static void fetch_free(CarriedFetch *f) {
+        list_unlink(&f->link);
+        buf_done(&f->bytes);
+        free(f);
+}
+
+// ------------------------------------------------------------------------------------------------ whether
+
+// systemd would make a missing place on the host itself, and what is of another type cannot be bound over.
+static const char *what_bars(const AgentCarried *c, const FileSource *s, const char *destination) {
+        bool is_file = carried_files_find(&c->files, s->source);
+        struct stat st;
+
+        if (stat(destination, &st) < 0)
+                return errno == ENOENT || errno == ENOTDIR ? "does not exist" : strerror(errno);
+        if (is_file)
+                return S_ISDIR(st.st_mode) ? "is a folder, and the unit brings a file" : NULL;
+        return S_ISDIR(st.st_mode) ? NULL : "is no folder, and the unit brings one";
+}
+
+bool agent_carried_bars(const AgentUnit *u, const AgentSpec *spec, char ret[AGENT_ERROR_MAX]) {
+        const AgentCarried *c = spec ? spec->carried : NULL;
+
+        if (!c)
+                return false;
+        if (u->node != u->node->agent->system || u->node->agent->user) {
+                str_fit(ret, AGENT_ERROR_MAX, "a unit with files of its own (File=) runs under a host's system manager only");
+                return true;
+        }
+        for (size_t i = 0; i < c->n_sources; i++) {
+                _cleanup_free_ char *destination = c->sources[i].destination ? file_source_destination(&c->sources[i], u->name) : NULL;
+                const char *why = destination ? what_bars(c, &c->sources[i], destination) : NULL;
+
+                if (why) {
+                        str_fit(ret, AGENT_ERROR_MAX, "%s, where File=%s is to be, %s on this node", destination, c->sources[i].source, why);
+                        return true;
+                }
+        }
+        return false;
+}
+
+bool agent_carried_is_due(const AgentUnit *u) {
+        const AgentUnitWork *work = agent_unit_doing(u);
+
+        return work->spec && work->spec->carried && !work->files_ready && !(u->has_held && u->held.spec == work->spec && u->file_present);
+}
+
+// ------------------------------------------------------------------------------------------------ the fetches
+
+static CarriedFetch *find(const Agent *a, const Hash *hash, bool executable) {
+        list_foreach (i, &a->carried_fetches) {
+                CarriedFetch *f = CONTAINER_OF(i, CarriedFetch, link);
+
+                if (f->executable == executable && hash_equal(&f->hash, hash))
+                        return f;
+        }
+        return NULL;
+}
+
+static int add(Agent *a, const CarriedFile *file) {
+        CarriedFetch *f;
+
+        if (find(a, &file->hash, file->executable))
+                return 0;
+        f = calloc(1, sizeof(*f));
+        if (!f)
+                return -ENOMEM;
+        *f = (CarriedFetch){.agent = a, .hash = file->hash, .executable = file->executable, .size = file->size};
+        list_init(&f->link);
+        list_append(&a->carried_fetches, &f->link);
+        return 0;
+}
+
+// How many are missing, each of which is being fetched then; or -ENOMEM.
+static int fetch_missing(Agent *a, const CarriedFiles *files) {
+        int n = 0;
+
+        for (size_t i = 0; i < files->n; i++) {
+                const CarriedFile *f = &files->list[i];
+
+                if (carried_store_has(a->runtime_dir, &f->hash, f->executable))
+                        continue;
+                if (add(a, f) < 0)
+                        return -ENOMEM;
+                n++;
+        }
+        return n;
+}
+
+static void refuse(AgentUnit *u, const char *why) {
+        if (!u->has_held)
+                u->refused = true;
+        agent_step_done(u, why);
+}
+
+void agent_carried_fetch(AgentUnit *u) {
+        AgentUnitWork *work = u->work;
+        char why[AGENT_ERROR_MAX];
+        int n;
+
+        if (agent_carried_bars(u, work->spec, why)) {
+                refuse(u, why);
+                return;
+        }
+        n = fetch_missing(u->node->agent, &work->spec->carried->files);
+        if (n > 0) {
+                list_append(&u->node->agent->carried_waiting, &work->files_wanted);
+                drain_mark(&u->node->agent->drain);
+                return;
+        }
+        work->files_ready = n == 0;
+        agent_step_done(u, n < 0 ? strerror(-n) : NULL);
+}
+
+void agent_carried_overtaken(AgentUnit *u) {
+        if (!u->work || u->work->busy != PLAN_FETCH)
+                return;
+        list_unlink(&u->work->files_wanted);
+        u->work->busy = PLAN_NOTHING;
+}
+
+static const CarriedFile *file_of(const AgentUnitWork *work, const CarriedFetch *f) {
+        const CarriedFiles *files = &work->spec->carried->files;
+
+        for (size_t i = 0; i < files->n; i++)
+                if (files->list[i].executable == f->executable && hash_equal(&files->list[i].hash, &f->hash))
+                        return &files->list[i];
+        return NULL;
+}
+
+static bool is_complete(const AgentUnitWork *work) {
+        const Agent *a = work->unit->node->agent;
+        const CarriedFiles *files = &work->spec->carried->files;
+
+        for (size_t i = 0; i < files->n; i++)
+                if (find(a, &files->list[i].hash, files->list[i].executable))
+                        return false;
+        return true;
+}
+
+// `why`: of those that it is a file of. What has been dropped from the store meanwhile is seen when the folder is made.
+static void end_fetch(CarriedFetch *fetch, const char *why) {
+        CarriedFetch f = *fetch;
+        Agent *a = f.agent;
+        char text[AGENT_ERROR_MAX];
+        bool wanted = false;
+
+        fetch_free(fetch);
+        list_foreach_safe (i, &a->carried_waiting) {
+                AgentUnitWork *work = CONTAINER_OF(i, AgentUnitWork, files_wanted);
+                const CarriedFile *file = file_of(work, &f);
+
+                wanted |= file != NULL;
+                if (!file || (!why && !is_complete(work)))
+                        continue;
+                list_unlink(i);
+                work->files_ready = !why;
+                if (why)
+                        str_fit(text, sizeof(text), "its file %s: %s", file->name, why);
+                agent_step_done(work->unit, why ? text : NULL);
+        }
+        if (!wanted)
+                carried_store_drop(a->runtime_dir, &f.hash, f.executable);
+        drain_mark(&a->drain);
+}
+
+// ------------------------------------------------------------------------------------------------ on the disk
+
+static void run_write(PoolWork *w) {
+        CarriedFetch *f = CONTAINER_OF(w, CarriedFetch, work);
+
+        f->error = carried_store_put(f->agent->runtime_dir, &f->hash, f->executable, f->bytes.data, f->bytes.len);
+}
+
+static const char *phrase(int error) {
+        return error == 0          ? NULL
+               : error == -ENOSPC  ? "a quarter of the memory of /run has to stay free on this node"
+               : error == -EBADMSG ? "what came is not what it is to be"
+                                   : strerror(-error);
+}
+
+static void on_written(PoolWork *w) {
+        CarriedFetch *f = CONTAINER_OF(w, CarriedFetch, work);
+        Agent *a = f->agent;
+
+        if (a->closing)
+                fetch_free(f);
+        else
+                end_fetch(f, phrase(f->error));
+        agent_close_step(a);
+}
+
+static void write_it(CarriedFetch *f) {
+        f->writing = true;
+        f->agent->n_open++;
+        pool_add(f->agent->loop, &f->work, POOL_CLUSTER, run_write, on_written);
+}
+
+// ------------------------------------------------------------------------------------------------ the leader
+
+static void ask(Agent *a, CarriedFetch *f) {
+        Argosy__ToVoter__FileAsk q = ARGOSY__TO_VOTER__FILE_ASK__INIT;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+
+        q.hash = (ProtobufCBinaryData){HASH_SIZE, f->hash.bytes};
+        q.from = f->bytes.len;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_FILE_ASK;
+        m.file_ask = &q;
+        if (a->ops.send(&m, a->userdata) >= 0)
+                f->asked = a->attach_seq;
+}
+
+void agent_carried_turn(Agent *a) {
+        if (!a->attached || a->welcomed_seq != a->attach_seq)
+                return;
+        list_foreach (i, &a->carried_fetches) {
+                CarriedFetch *f = CONTAINER_OF(i, CarriedFetch, link);
+
+                if (f->writing)
+                        continue;
+                if (f->asked != a->attach_seq)
+                        ask(a, f);
+                return; // one at a time
+        }
+}
+
+void agent_carried_on_piece(Agent *a, const Argosy__ToHost__FilePiece *piece) {
+        Hash hash;
+
+        if (!hash_from_bytes(piece->hash.data, piece->hash.len, &hash))
+                return;
+        list_foreach (i, &a->carried_fetches) {
+                CarriedFetch *f = CONTAINER_OF(i, CarriedFetch, link);
+
+                if (f->writing || f->asked != a->attach_seq || !hash_equal(&f->hash, &hash) || piece->from != f->bytes.len)
+                        continue;
+                f->asked = 0;
+                if (!piece->there)
+                        end_fetch(f, "the cluster does not have it any more");
+                else if (piece->size != f->size || piece->piece.len > f->size - f->bytes.len || (piece->piece.len == 0 && f->bytes.len < f->size))
+                        end_fetch(f, "what came is not what it is to be");
+                else if (buf_append(&f->bytes, piece->piece.data, piece->piece.len) < 0)
+                        end_fetch(f, strerror(ENOMEM));
+                else if (f->bytes.len == f->size)
+                        write_it(f);
+                break;
+        }
+        drain_mark(&a->drain);
+}
+
+// ------------------------------------------------------------------------------------------------ begin and end
+
+static bool is_held(const char *unit, void *userdata) {
+        AgentNode *node = userdata;
+        const AgentUnit *u = agent_unit_find(node, unit);
+
+        return u && u->has_held;
+}
+
+void agent_carried_sweep(AgentNode *node) {
+        carried_store_sweep(node->agent->runtime_dir, is_held, node);
+}
+
+// Those that the pool has end when it has done.
+void agent_carried_drop(Agent *a) {
+        list_foreach_safe (i, &a->carried_fetches) {
+                CarriedFetch *f = CONTAINER_OF(i, CarriedFetch, link);
+
+                if (!f->writing)
+                        fetch_free(f);
+        }
+}

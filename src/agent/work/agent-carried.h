@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The files that come with units: asked of the leader, and whether this node takes a unit that has them.
+
+#include "agent-core.h"
+
+// Whether they are to be looked at before the wanted content is written (PLAN_FETCH).
+bool agent_carried_is_due(const AgentUnit *u);
+// Begins that; the step ends at once if all are here.
+void agent_carried_fetch(AgentUnit *u);
+// Why this node does not take the content, or nothing can be started with it now. False: it may.
+bool agent_carried_bars(const AgentUnit *u, const AgentSpec *spec, char ret[AGENT_ERROR_MAX]);
+// What is being fetched is for another content, or for nobody: the step is over.
+void agent_carried_overtaken(AgentUnit *u);
+
+void agent_carried_on_piece(Agent *a, const Argosy__ToHost__FilePiece *piece);
+// Asks for what is due, once in each turn.
+void agent_carried_turn(Agent *a);
+// What an earlier run has left of units that are not held.
+void agent_carried_sweep(AgentNode *node);
+void agent_carried_drop(Agent *a); // at the end

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "carried-files.h"
 #include "fileio.h"
 #include "own-file.h"
 #include "str.h"
@@ -121,6 +122,8 @@ static int add_file(DropIns *d, const Place *p, int dirfd, const char *name, Buf
 
         if (!unit_drop_in_name_is_valid(name))
                 return refuse(p, name, -EINVAL, " cannot be the name of a drop-in", why);
+        if (streq(name, CARRIED_FILES_DROP_IN))
+                return refuse(p, name, -EINVAL, " is argosy's own: it makes the list of a unit's files", why);
         if (d->n == 2 * UNIT_DROP_INS_MAX)
                 return refuse(p, NULL, -E2BIG, " has more drop-ins than a unit may have", why);
         r = path ? read_file(p, dirfd, name, &content, why) : -ENOMEM;

@@ -20,7 +20,9 @@
 
 #include "array.h"
 #include "drop-ins.h"
+#include "carried-sources.h"
 #include "fileio.h"
+#include "folder-carried.h"
 #include "folder-drop-ins.h"
 #include "macro.h"
 #include "set-file.h"
@@ -44,6 +46,7 @@ void folder_export_done(FolderExport *e) {
         for (size_t i = 0; i < e->n_gone_drop_ins; i++)
                 free(e->gone_drop_ins[i]);
         free(e->gone_drop_ins);
+        folder_carried_done(e);
         free(e->files);
         free(e->gone);
         buf_done(&e->set_file);
@@ -140,14 +143,21 @@ static int compare_file(const void *name, const void *file) {
         return strcmp(name, ((const FolderExportFile *) file)->name);
 }
 
-static int add_drop_ins(FolderExportFile *f, int dirfd, Buf *bytes) {
+// And the files that it names, as they are in the folder.
+static int add_parts(FolderExportFile *f, int dirfd, Buf *bytes) {
         DropInFolder folder = {.dirfd = dirfd, .dir = "", .shown = ""};
         _cleanup_drop_ins_ DropIns drop_ins = {};
+        CarriedSources carried = {};
         _cleanup_buf_ Buf why = {};
         int r = drop_ins_read(&folder, f->name, &drop_ins, &why);
 
         f->has_drop_ins = r < 0 || drop_ins.n > 0;
-        return r < 0 ? r : drop_ins_add_to(&drop_ins, "", bytes, &why);
+        if (r == 0)
+                r = drop_ins_add_to(&drop_ins, "", bytes, &why);
+        if (r == 0)
+                r = carried_sources_read(&folder, f->name, bytes, &carried, &why);
+        carried_sources_done(&carried);
+        return r;
 }
 
 static int look_at_file(FolderExport *e, int dirfd, const char *name) {
@@ -165,7 +175,7 @@ static int look_at_file(FolderExport *e, int dirfd, const char *name) {
         }
         r = read_plain(dirfd, name, UNIT_FILE_MAX, &bytes);
         if (r == 0)
-                r = add_drop_ins(f, dirfd, &bytes);
+                r = add_parts(f, dirfd, &bytes);
         if (r < 0) // whatever it is, it is replaced
                 return r == -ENOMEM ? r : 0;
         hash = hash_of(bytes.data, bytes.len);
@@ -352,9 +362,17 @@ static int put_file(const FolderExport *e, const Writer *w, const FolderExportFi
         return !template ? -ENOMEM : is_exported(e, template) ? 0 : put_drop_ins(e, w, template);
 }
 
+static int put_carried(const FolderExport *e, const Writer *w) {
+        const char *name = "";
+
+        return say(w, folder_carried_write(e, w->fd, w->mode, &name), "write", name);
+}
+
 static int put_files(const FolderExport *e, const Writer *w) {
         int r = put_incomplete(e, w);
 
+        if (r == 0)
+                r = put_carried(e, w);
         for (size_t i = 0; r == 0 && i < e->n_files; i++)
                 if (e->files[i].differs)
                         r = put_file(e, w, &e->files[i]);
@@ -370,6 +388,8 @@ static int check_bytes(const FolderExport *e, Buf *why) {
 
         for (size_t i = 0; i < e->n_files; i++)
                 bytes += e->files[i].differs ? e->files[i].content.len : e->files[i].bytes;
+        for (size_t i = 0; i < e->n_carried; i++)
+                bytes += e->carried[i].size;
         if (bytes <= UNIT_ARGS_FILES_MAX)
                 return 0;
         (void) buf_printf(why, "the files of the set %s are more than the %d MiB that a folder may have",

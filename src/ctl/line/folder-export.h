@@ -29,12 +29,24 @@ typedef struct FolderExportFile {
         size_t bytes; // of one that does not differ
 } FolderExportFile;
 
+// A file that units bring: folder-carried.h.
+typedef struct FolderExportCarried {
+        char *name; // beneath the folder
+        const char *unit; // one of those
+        Hash hash;
+        bool executable;
+        size_t size;
+        Buf bytes; // to be asked for
+} FolderExportCarried;
+
 typedef struct FolderExport {
         const char *set;
         const FolderExportUnit *units; // by name; these three are given, and borrowed
         size_t n_units;
         FolderExportFile *files; // by name
         size_t n_files;
+        FolderExportCarried *carried; // of those that differ
+        size_t n_carried, carried_allocated;
         Buf set_file;
         bool set_file_differs;
         char **gone; // files of units that the set does not have

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "carried-files.h"
 #include "drop-ins.h"
 #include "fileio.h"
 #include "no-unit.h"
@@ -29,6 +30,7 @@ static void file_free(UnitArgsFile *f) {
         free(f->path);
         free(f->key);
         buf_done(&f->content);
+        carried_sources_done(&f->carried);
         free(f);
 }
 DEFINE_CLEANUP(UnitArgsFile *, file_free)
@@ -164,7 +166,7 @@ static int check_sizes(UnitArgs *a, const UnitArgsFile *f, Buf *why) {
 
         if (r < 0)
                 return r;
-        a->files_bytes += f->content.len;
+        a->files_bytes += f->content.len + f->carried.bytes;
         if (a->files_bytes <= UNIT_ARGS_FILES_MAX)
                 return 0;
         (void) buf_printf(why, "these are more than %d MiB of unit files; use several commands", UNIT_ARGS_FILES_MAX / (1024 * 1024));
@@ -198,6 +200,13 @@ static int read_drop_ins(const char *dir, const char *name, int dirfd, DropIns *
         return drop_ins_read(&folder, name, ret, why);
 }
 
+// What the text names, with the drop-ins in it.
+static int read_carried(const char *dir, int dirfd, UnitArgsFile *f, Buf *why) {
+        DropInFolder folder = {.dirfd = dirfd, .dir = dir, .shown = dir, .only_own = !*dir};
+
+        return carried_sources_read(&folder, f->name, &f->content, &f->carried, why);
+}
+
 // Looks for dir + name. 1: found (now or before) and in *ret, with what is beside it, 0: not there.
 static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, bool required,
                      UnitArgsFile **ret, Buf *why) {
@@ -221,11 +230,15 @@ static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, 
                 return !known->missing;
         }
         r = read_file(a, dirfd, f, required, why);
+        if (r == 0 && !f->missing)
+                f->content.len = carried_files_text_len(f->content.data, f->content.len); // it may be what `cat` has shown
         f->file_len = f->content.len;
         if (r == 0 && !f->missing)
                 r = read_drop_ins(dir, name, dirfd, &drop_ins, why);
         if (r == 0 && !f->missing)
                 r = drop_ins_add_to(&drop_ins, dir, &f->content, why);
+        if (r == 0 && !f->missing)
+                r = read_carried(dir, dirfd, f, why);
         return r < 0 ? r : keep_file(a, TAKE_PTR(f), path, ret, why);
 }
 
@@ -256,6 +269,8 @@ static int find_own_drop_ins(UnitArgs *a, const char *dir, const char *name, con
         r = buf_append(&f->content, template->content.data, template->file_len);
         if (r == 0)
                 r = drop_ins_add_to(&drop_ins, dir, &f->content, why);
+        if (r == 0)
+                r = read_carried(dir, dirfd, f, why);
         return r < 0 ? r : keep_file(a, TAKE_PTR(f), key, ret, why);
 }
 

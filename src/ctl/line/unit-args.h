@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "buf.h"
+#include "carried-sources.h"
 #include "map.h"
 
 enum {
@@ -30,6 +31,7 @@ typedef struct UnitArgsFile {
         char *key;  // private
         Buf content; // with the drop-ins beside it (unit-parts.h)
         size_t file_len; // private: of that, the unit file alone
+        CarriedSources carried; // the files that it names
         bool missing; // looked for and not there
 } UnitArgsFile;
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "carried-files.h"
 #include "drop-ins.h"
 #include "fileio.h"
 #include "str.h"
@@ -26,6 +27,7 @@ static void file_free(UnitFolderFile *f) {
         free(f->name);
         free(f->path);
         buf_done(&f->content);
+        carried_sources_done(&f->carried);
         unit_file_free(f->parsed);
         free(f);
 }
@@ -80,12 +82,26 @@ static int read_regular(int dirfd, const char *name, const char *path, size_t ma
         return r;
 }
 
+static int check_name(const UnitFolderFile *f, char **ret_reason) {
+        _cleanup_free_ char *clause = NULL;
+        int r = carried_files_check_name(f->parsed, f->name, &clause);
+
+        if (r != -EINVAL)
+                return r;
+        *ret_reason = str_printf("%s: %s", f->path, clause ?: "its files cannot be");
+        return *ret_reason ? r : -ENOMEM;
+}
+
 static int parse_file(UnitFolderFile *f, Buf *why) {
         _cleanup_free_ char *reason = NULL;
         int r = unit_file_parse(f->path, f->content.data, f->content.len, &f->parsed, &reason);
 
         if (r >= 0)
                 r = unit_file_check_sections(f->path, f->content.data, f->content.len, &reason);
+        if (r >= 0)
+                r = carried_files_check(f->path, f->content.data, f->content.len, f->parsed, &reason);
+        if (r >= 0)
+                r = check_name(f, &reason);
         if (r == -EINVAL)
                 (void) buf_printf(why, "%s", reason);
         return r < 0 ? r : 0;
@@ -99,7 +115,9 @@ static int add_drop_ins(UnitFolderFile *f, int dirfd, const char *dir, bool *ret
         int r = shown ? drop_ins_read(&folder, f->name, &drop_ins, why) : -ENOMEM;
 
         *ret_of_instance = drop_ins.of_instance;
-        return r < 0 ? r : drop_ins_add_to(&drop_ins, shown, &f->content, why);
+        if (r == 0)
+                r = drop_ins_add_to(&drop_ins, shown, &f->content, why);
+        return r < 0 ? r : carried_sources_read(&folder, f->name, &f->content, &f->carried, why);
 }
 
 // A place for one, which is the folder's; NULL: out of memory.
@@ -124,7 +142,7 @@ static int finish_file(UnitFolder *folder, const char *dir, UnitFolderFile *f, i
         if (r < 0)
                 return r;
         f->hash = hash_of(f->content.data, f->content.len);
-        folder->bytes += f->content.len;
+        folder->bytes += f->content.len + f->carried.bytes;
         if (folder->n_files > SET_FILE_UNITS_MAX || folder->bytes > UNIT_ARGS_FILES_MAX) {
                 (void) buf_printf(why, "%s has more than %d unit files, or more than %d MiB of them", dir,
                                   SET_FILE_UNITS_MAX, UNIT_ARGS_FILES_MAX / (1024 * 1024));
@@ -142,6 +160,8 @@ static int add_file(UnitFolder *folder, int dirfd, const char *dir, const char *
         if (!f)
                 return -ENOMEM;
         r = read_regular(dirfd, name, f->path, UNIT_FILE_MAX, &f->content, why);
+        if (r == 0)
+                f->content.len = carried_files_text_len(f->content.data, f->content.len); // it may be what `cat` has shown
         f->file_len = f->content.len;
         if (r == 0)
                 r = add_drop_ins(f, dirfd, dir, &of_instance, why);
@@ -273,6 +293,32 @@ static int add_directories(UnitFolder *f, int dirfd, const char *dir, Buf *why) 
         return r;
 }
 
+// A file that a unit brings, or the folder that such a one is in.
+static bool is_carried(const UnitFolder *f, const char *entry) {
+        size_t len = strlen(entry);
+
+        for (size_t i = 0; i < f->n_files; i++)
+                for (size_t k = 0; k < f->files[i]->carried.n_names; k++) {
+                        const char *name = f->files[i]->carried.names[k];
+
+                        if (str_has_prefix(name, entry) && (!name[len] || name[len] == '/'))
+                                return true;
+                }
+        return false;
+}
+
+// What units bring is not left out.
+static void forget_carried(UnitFolder *f) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < f->n_ignored; i++)
+                if (is_carried(f, f->ignored[i]))
+                        free(f->ignored[i]);
+                else
+                        f->ignored[kept++] = f->ignored[i];
+        f->n_ignored = kept;
+}
+
 static int read_entries(UnitFolder *f, const char *dir, Buf *why) {
         DIR *d = opendir(dir);
         const struct dirent *entry;
@@ -290,6 +336,7 @@ static int read_entries(UnitFolder *f, const char *dir, Buf *why) {
         }
         if (r == 0)
                 r = add_directories(f, dirfd(d), dir, why);
+        forget_carried(f);
         closedir(d);
         return r;
 }

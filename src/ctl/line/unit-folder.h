@@ -6,6 +6,7 @@
 //      NAME.service ...  a unit that is to be launched; a template, which its instances have their file from
 //      NAME.service.d    drop-ins of it (drop-ins.h), which are part of its content. Those of an instance that has no file of its own make
 //                        one for it of its template's, if the folder names the instance
+//      web.conf ...      what a unit file names by File= (carried-sources.h), which is part of the unit's content
 //      argosy.set        see set-file.h: the set's name, instances, and what units are to be
 //
 // What these bring along (unit-brings.h) is a unit of the folder, too, to be loaded if one that brings it is to be loaded.
@@ -13,6 +14,7 @@
 // Hidden files do not count, nor what is no unit file and begins with README or LICENSE; whatever else is there is named.
 
 #include "buf.h"
+#include "carried-sources.h"
 #include "hash.h"
 #include "map.h"
 #include "set-file.h"
@@ -35,6 +37,7 @@ typedef struct UnitFolderFile {
         char *path; // for messages
         Buf content; // with the drop-ins beside it (unit-parts.h)
         size_t file_len; // private: of that, the unit file alone
+        CarriedSources carried; // the files that it names
         bool only_drop_ins; // the folder has no file of that name: it is made of the template's
         Hash hash;
         UnitFile *parsed; // NULL: it is not valid, and whoever reads the folder goes on

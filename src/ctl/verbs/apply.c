@@ -341,6 +341,8 @@ static int send_file(Apply *a, size_t unit, Map *sent, size_t *n) {
                 f->name = file->name;
                 f->path = file->path;
                 f->content = (ProtobufCBinaryData){.data = file->content.data, .len = file->content.len};
+                f->files = file->carried.list;
+                f->n_files = file->carried.n;
                 number = ++*n;
                 if (map_add(sent, &file->hash, HASH_SIZE, (void *) number) < 0)
                         return -ENOMEM;

@@ -441,6 +441,8 @@ static Argosy__NamedFile **named_files(const UnitArgs *a, char **names, size_t n
                 files[i].path = found[i]->path;
                 files[i].content.data = found[i]->content.data;
                 files[i].content.len = found[i]->content.len;
+                files[i].files = found[i]->carried.list;
+                files[i].n_files = found[i]->carried.n;
                 pointers[i] = &files[i];
         }
         *ret_n = n;

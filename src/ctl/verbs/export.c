@@ -16,6 +16,7 @@
 #include "apply-plan.h"
 #include "contents.h"
 #include "ctl.h"
+#include "folder-carried.h"
 #include "folder-drop-ins.h"
 #include "folder-export.h"
 #include "message.h"
@@ -116,6 +117,44 @@ static int fetch_file(Export *e, FolderExportFile *f) {
         return EXIT_OK;
 }
 
+static int fetch_carried(Export *e, FolderExportCarried *c) {
+        Content content = {};
+        char hex[HASH_HEX_SIZE];
+        Hash hash;
+        int code;
+
+        hash_hex(&c->hash, HASH_SIZE, hex);
+        code = content_fetch(e->ctl, (char *) c->unit, hex, &content);
+        c->bytes = content.bytes;
+        if (code != EXIT_OK)
+                return code;
+        hash = hash_of(c->bytes.data, c->bytes.len);
+        if (!hash_equal(&hash, &c->hash))
+                return ctl_fail(e->ctl, "argosyd did not send the file %s of %s; nothing was written", c->name, c->unit);
+        return EXIT_OK;
+}
+
+static int fail_why(const Export *e, int error, const Buf *why) {
+        return why->len > 0 && error != -ENOMEM
+                       ? ctl_fail(e->ctl, "%.*s", (int) why->len, (const char *) why->data)
+                       : ctl_oom(e->ctl);
+}
+
+// What the units bring that are written, when all their contents are there.
+static int fetch_all_carried(Export *e) {
+        _cleanup_buf_ Buf why = {};
+        int code = EXIT_OK, r = 0;
+
+        for (size_t i = 0; r == 0 && i < e->folder.n_files; i++)
+                if (e->folder.files[i].differs)
+                        r = folder_carried_note(&e->folder, &e->folder.files[i], &why);
+        if (r < 0)
+                return fail_why(e, r, &why);
+        for (size_t i = 0; code == EXIT_OK && i < e->folder.n_carried; i++)
+                code = fetch_carried(e, &e->folder.carried[i]);
+        return code;
+}
+
 static int fetch_files(Export *e) {
         int code = EXIT_OK;
 
@@ -134,6 +173,8 @@ static int fetch_all(Export *e) {
                 if (code == EXIT_OK && folder_drop_ins_spread(&e->folder, &more) < 0)
                         code = ctl_oom(e->ctl);
         }
+        if (code == EXIT_OK)
+                code = fetch_all_carried(e);
         if (code == EXIT_OK && folder_drop_ins_decide(&e->folder) < 0)
                 code = ctl_oom(e->ctl);
         return code;
@@ -154,12 +195,6 @@ static void say_done(const Export *e) {
                 fprintf(e->ctl->term.out,
                         "%s has the set %s: %zu unit%s, %zu file%s written, %zu removed.\n", e->dir, e->set,
                         f->n_units, f->n_units == 1 ? "" : "s", n, n == 1 ? "" : "s", f->n_gone);
-}
-
-static int fail_why(const Export *e, int error, const Buf *why) {
-        return why->len > 0 && error != -ENOMEM
-                       ? ctl_fail(e->ctl, "%.*s", (int) why->len, (const char *) why->data)
-                       : ctl_oom(e->ctl);
 }
 
 static int write_folder(Export *e) {

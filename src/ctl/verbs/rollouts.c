@@ -73,6 +73,8 @@ static int begin(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitArgsF
                 sent.name = file->name;
                 sent.path = file->path;
                 sent.content = (ProtobufCBinaryData){.data = file->content.data, .len = file->content.len};
+                sent.files = file->carried.list;
+                sent.n_files = file->carried.n;
                 m.file = &sent;
         }
         m.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};

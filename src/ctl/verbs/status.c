@@ -71,6 +71,11 @@ static void json_status(Json *j, const Argosy__Response__Status *s) {
         for (size_t i = 0; i < s->n_drop_ins; i++)
                 json_string(j, s->drop_ins[i]);
         json_end(j, ']');
+        json_key(j, "files");
+        json_begin(j, '[');
+        for (size_t i = 0; i < s->n_files; i++)
+                json_string(j, s->files[i]);
+        json_end(j, ']');
         json_key(j, "outcome");
         json_string(j, s->outcome);
         json_key(j, "why");

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "carried-files.h"
 #include "array.h"
 #include "clock.h"
 #include "ctl.h"
@@ -253,6 +254,8 @@ static int judge_options(const VerifyFile *f, const Buf *content, char **ret_ign
 
         if (r == 0)
                 r = unit_file_check_sections(f->path, content->data, content->len, ret_why);
+        if (r == 0)
+                r = carried_files_check(f->path, content->data, content->len, file, ret_why);
         if (r == 0)
                 r = unit_file_expand(file, f->path, f->name, &options, ret_why);
         if (r < 0)

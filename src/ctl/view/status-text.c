@@ -149,9 +149,9 @@ static void put_loaded(StatusText *t) {
         put(t, "\n");
 }
 
-static void put_drop_in(StatusText *t, bool first, const char *path, const char *whose) {
+static void put_path(StatusText *t, const char *label, bool first, const char *path, const char *whose) {
         if (first)
-                put_label(t, "Drop-In");
+                put_label(t, label);
         else
                 put(t, "             ");
         put_clean(t, path);
@@ -164,6 +164,11 @@ static bool is_own_drop_in(const char *path) {
         return str_has_suffix(path, "/50-argosy.conf");
 }
 
+static void put_files(StatusText *t) {
+        for (size_t i = 0; i < t->status->n_files; i++)
+                put_path(t, "Files", i == 0, t->status->files[i], "");
+}
+
 // Those of the content, and behind them, as systemd reads them, those that the node has of its own.
 static void put_drop_ins(StatusText *t) {
         _cleanup_free_ char *paths = strdup(property(t->status, "DropInPaths"));
@@ -171,10 +176,10 @@ static void put_drop_ins(StatusText *t) {
         bool first = true;
 
         for (size_t i = 0; i < t->status->n_drop_ins; i++, first = false)
-                put_drop_in(t, first, t->status->drop_ins[i], "");
+                put_path(t, "Drop-In", first, t->status->drop_ins[i], "");
         while ((path = strsep(&rest, " ")))
                 if (*path && !is_own_drop_in(path)) {
-                        put_drop_in(t, first, path, " (the node's own)");
+                        put_path(t, "Drop-In", first, path, " (the node's own)");
                         first = false;
                 }
         if (!paths && t->error == 0)
@@ -352,6 +357,7 @@ int status_format(const Argosy__Response__Status *s, const TextStyle *style, uin
         put_head(&t);
         put_loaded(&t);
         put_drop_ins(&t);
+        put_files(&t);
         put_active(&t);
         put_placement(&t);
         put_line(&t, "TriggeredBy", property(s, "TriggeredBy"));

@@ -12,6 +12,7 @@
 
 #include "arena.h"
 #include "array.h"
+#include "http-carried.h"
 #include "http-drop-ins.h"
 #include "http-json.h"
 #include "http-verbs.h"
@@ -48,6 +49,7 @@ struct Write {
         Argosy__NamedFile *files, **file_pointers;
         size_t n_files;
         HttpDropIns drop_ins;
+        HttpCarried carried;
         uint64_t after[HTTP_AFTER_MAX];
         Arena arena; // of what http-verbs.c makes
 };
@@ -134,9 +136,14 @@ static int read_files(Write *w, const cJSON *value) {
         if (!cJSON_IsObject(value))
                 return str_refuse(w->ret_why, "'files' is an object: names and contents");
         for (const cJSON *m = value->child; m && r == 0; m = m->next)
-                r = cJSON_IsString(m) ? add_file_or_drop_in(w, m->string, m->valuestring)
-                                      : str_refuse(w->ret_why, "'files' is an object: names and contents");
-        return r < 0 ? r : http_drop_ins_take(&w->drop_ins, &w->arena, &w->files, &w->n_files, w->ret_why);
+                if (http_carried_is_one(m->string))
+                        r = http_carried_add(&w->carried, m, w->ret_why);
+                else
+                        r = cJSON_IsString(m) ? add_file_or_drop_in(w, m->string, m->valuestring)
+                                              : str_refuse(w->ret_why, "'files' is an object: names and contents");
+        if (r == 0)
+                r = http_drop_ins_take(&w->drop_ins, &w->arena, &w->files, &w->n_files, w->ret_why);
+        return r < 0 ? r : http_carried_take(&w->carried, w->files, w->n_files, w->ret_why);
 }
 
 static int read_bool(Write *w, const cJSON *value, protobuf_c_boolean *ret) {
@@ -409,8 +416,10 @@ static Argosy__Request *question_of(Write *w) {
         w->file_pointers = calloc(w->n_files + 1, sizeof(*w->file_pointers));
         if (!w->file_pointers)
                 return NULL;
-        for (size_t i = 0; i < w->n_files; i++)
+        for (size_t i = 0; i < w->n_files; i++) {
                 w->file_pointers[i] = &w->files[i];
+                w->files[i].n_files = 0; // systemd reads none of them
+        }
         w->verify.files = w->file_pointers;
         w->verify.n_files = w->n_files;
         w->request.what_case = ARGOSY__REQUEST__WHAT_VERIFY;
@@ -477,6 +486,7 @@ int http_write_parse(const HttpTarget *t, const HttpWriteHeaders *headers, const
         free(w.files);
         free(w.file_pointers);
         http_drop_ins_done(&w.drop_ins);
+        http_carried_done(&w.carried);
         arena_done(&w.arena);
         cJSON_Delete(json);
         return r;

@@ -24,6 +24,7 @@ typedef enum HttpShape {
         SHAPE_TEXT_OR_NULL,
         SHAPE_TEXTS,
         SHAPE_TEXTS_BY_NAME, // an object
+        SHAPE_FILES_BY_NAME, // likewise, of texts or objects
 } HttpShape;
 
 // Names of schemas that are of one kind of answer.

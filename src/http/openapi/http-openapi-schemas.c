@@ -27,7 +27,7 @@ static const struct {
         {"before", NULL, SHAPE_NUMBER},
         {"deadline", NULL, SHAPE_TEXT},
         {"file", NULL, SHAPE_TEXT},
-        {"files", NULL, SHAPE_TEXTS_BY_NAME},
+        {"files", NULL, SHAPE_FILES_BY_NAME},
         {"force", NULL, SHAPE_BOOL},
         {"guarantee", NULL, SHAPE_OBJECT},
         {"hash", NULL, SHAPE_TEXT},
@@ -100,6 +100,12 @@ void http_openapi_shape(Json *j, HttpShape s) {
                 text(j, "type", "object");
                 begin(j, "additionalProperties");
                 text(j, "type", "string");
+                end(j);
+                break;
+        case SHAPE_FILES_BY_NAME:
+                text(j, "type", "object");
+                begin(j, "additionalProperties");
+                list(j, "type", (const char *const[]){"string", "object"}, 2);
                 end(j);
                 break;
         case SHAPE_TEXTS:
@@ -271,7 +277,7 @@ static void write_contents(Json *j) {
         begin(j, "contents");
         text(j, "type", "object");
         begin(j, "properties");
-        property(j, "files", SHAPE_TEXTS_BY_NAME);
+        property(j, "files", SHAPE_FILES_BY_NAME);
         property(j, "node", SHAPE_TEXT);
         end(j);
         list(j, "required", (const char *const[]){"files"}, 1);

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A set that was applied from one folder has one file of each name. Units that came from several folders may have different ones of the same
+// name; then no folder says the same, and the export is refused before anything is written.
+
+#include "folder-carried.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "array.h"
+#include "carried-files.h"
+#include "fileio.h"
+#include "str.h"
+#include "unit-folder.h"
+
+static void closep(int *fd) {
+        if (*fd >= 0)
+                close(*fd);
+}
+
+void folder_carried_done(FolderExport *e) {
+        for (size_t i = 0; i < e->n_carried; i++) {
+                free(e->carried[i].name);
+                buf_done(&e->carried[i].bytes);
+        }
+        free(e->carried);
+}
+
+static const FolderExportCarried *find(const FolderExport *e, const char *name) {
+        for (size_t i = 0; i < e->n_carried; i++)
+                if (streq(e->carried[i].name, name))
+                        return &e->carried[i];
+        return NULL;
+}
+
+// Whether the folder could not have it beside its unit files.
+static bool is_taken(const char *name) {
+        char first[CARRIED_NAME_MAX + 1];
+        UnitFolderEntry entry;
+
+        str_fit(first, sizeof(first), "%.*s", (int) strcspn(name, "/"), name);
+        entry = unit_folder_entry(first);
+        return entry != UNIT_FOLDER_ENTRY_OTHER && entry != UNIT_FOLDER_ENTRY_NONE;
+}
+
+static int note(FolderExport *e, const char *unit, const CarriedFile *file, Buf *why) {
+        const FolderExportCarried *there = find(e, file->name);
+        FolderExportCarried *new;
+
+        if (is_taken(file->name)) {
+                (void) buf_printf(why, "%s cannot be exported: its file %s has the name of a unit file or of drop-ins", unit, file->name);
+                return -EINVAL;
+        }
+        if (there && hash_equal(&there->hash, &file->hash) && there->executable == file->executable)
+                return 0;
+        if (there) {
+                (void) buf_printf(why, "%s and %s cannot be exported into one folder: their files %s differ", there->unit, unit, file->name);
+                return -EINVAL;
+        }
+        if (ARRAY_GROW(e->carried, e->carried_allocated, e->n_carried + 1) < 0)
+                return -ENOMEM;
+        new = &e->carried[e->n_carried];
+        *new = (FolderExportCarried){.unit = unit, .hash = file->hash, .executable = file->executable, .size = file->size};
+        new->name = strdup(file->name);
+        e->n_carried += new->name != NULL;
+        return new->name ? 0 : -ENOMEM;
+}
+
+int folder_carried_note(FolderExport *e, FolderExportFile *f, Buf *why) {
+        _cleanup_carried_files_ CarriedFiles files = {};
+        int r = carried_files_read(f->content.data, f->content.len, &files);
+
+        for (size_t i = 0; r == 0 && i < files.n; i++)
+                r = note(e, f->name, &files.list[i], why);
+        if (r == -EBADMSG) {
+                (void) buf_printf(why, "%s cannot be exported: the list of its files cannot be read", f->name);
+                return -EINVAL;
+        }
+        f->content.len = carried_files_text_len(f->content.data, f->content.len);
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ written
+
+static int open_folder(int fd, const char *name) {
+        struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+        long opened;
+
+        if (mkdirat(fd, name, 0777) < 0 && errno != EEXIST)
+                return -errno;
+        opened = syscall(SYS_openat2, fd, name, &how, sizeof(how));
+        return opened < 0 ? -errno : (int) opened;
+}
+
+static int write_one(const FolderExportCarried *c, int dirfd, mode_t mode) {
+        _cleanup_(closep) int fd = dup(dirfd);
+        const char *at = c->name;
+
+        if (fd < 0)
+                return -errno;
+        for (const char *slash; (slash = strchr(at, '/')); at = slash + 1) {
+                char name[CARRIED_NAME_MAX + 1];
+                int below;
+
+                str_fit(name, sizeof(name), "%.*s", (int) (slash - at), at);
+                below = open_folder(fd, name);
+                if (below < 0)
+                        return below;
+                close(fd);
+                fd = below;
+        }
+        return file_replace(fd, at, c->bytes.data, c->bytes.len, c->executable ? mode | (mode & 0444) >> 2 : mode, 0);
+}
+
+int folder_carried_write(const FolderExport *e, int dirfd, mode_t mode, const char **ret_name) {
+        for (size_t i = 0; i < e->n_carried; i++) {
+                int r = write_one(&e->carried[i], dirfd, mode);
+
+                *ret_name = e->carried[i].name;
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Files come with a unit, change with it, are undone with it and leave with it; nothing of a host is changed for them."""
+
+from lib import Cluster, eventually, main
+
+STORE = "/run/argosy/files"
+
+# Shows what it sees of its files, in a file that the host has, too.
+SHOWS = ("[Service]\nExecStartPre=/bin/sh -c 'cat /etc/web/*.conf >/run/seen-%n'\nExecStart=/bin/sleep infinity\n"
+         "[X-Argosy]\nFile=conf:/etc/web\nFile=web.env\nFile=bin/check.sh\n")
+
+
+def put(node, folder, files):
+    """A folder of unit files and what they name."""
+    node.run(f"rm -rf {folder}")
+    for name, text in files.items():
+        node.write(f"{folder}/{name}", text)
+        if name.endswith(".sh"):
+            node.run(f"chmod 755 {folder}/{name}")
+
+
+def shop(**more):
+    return {"web.service": SHOWS, "conf/a.conf": "a 1\n", "conf/b.conf": "b 1\n", "web.env": "COLOUR=red\n", "bin/check.sh": "#!/bin/sh\n"} | more
+
+
+def seen(node, unit="web.service"):
+    return node.run(f"cat /run/seen-{unit}")
+
+
+def prepare(c):
+    """What files are bound over is on each host."""
+    for node in c.nodes:
+        node.run("mkdir -p /etc/web && echo the host >/etc/web/host.conf")
+
+
+def host_is_as_it_was(node):
+    return node.run("ls /etc/web && cat /etc/web/host.conf") == "host.conf\nthe host\n"
+
+
+def contents(node):
+    return node.run(f"ls {STORE} 2>/dev/null || true").split()
+
+
+def host_of(c, unit):
+    return c.node(c.row(unit)["node"])
+
+
+def last_job(c):
+    return c.json("list-jobs --limit=1")[0]["job"]
+
+
+def test_a_unit_has_its_files_where_it_says(c: Cluster):
+    prepare(c)
+    put(c.node("n1"), "/root/shop", shop())
+    c.ctl("start /root/shop/web.service")
+    node = host_of(c, "web.service")
+    assert seen(node) == "a 1\nb 1\n" and host_is_as_it_was(node)
+    folder = "/run/argosy/units/web.service"
+    assert node.run(f"cd {folder} && find . -type f | sort").split() == ["./bin/check.sh", "./conf/a.conf", "./conf/b.conf", "./web.env"]
+    assert node.run(f"stat --format=%a%U {folder}/web.env {folder}/bin/check.sh {folder}").split() == ["444root", "555root", "755root"]
+    assert f"ARGOSY_FILES={folder}" in node.run("systemctl show --property=Environment --value web")
+    assert len(contents(node)) == 4
+    for other in c.nodes:
+        assert other.name == node.name or not contents(other)
+    c.ctl("destroy web")
+    assert not contents(node) and node.run("ls /run/argosy/units").split() == []
+
+
+def test_the_environment_file_of_a_unit(c: Cluster):
+    put(c.node("n1"), "/root/env", {"env.service": "[Service]\nEnvironmentFile=/run/argosy/units/%n/web.env\nExecStart=/bin/sh -c 'echo $COLOUR >/run/colour; sleep infinity'\n"
+                                                   "[X-Argosy]\nFile=web.env\n", "web.env": "COLOUR=red\n"})
+    c.ctl("start /root/env/env.service")
+    assert eventually(lambda: host_of(c, "env.service").run("cat /run/colour || true")) == "red\n"
+
+
+def test_files_change_with_the_unit_and_are_undone_with_it(c: Cluster):
+    prepare(c)
+    n1 = c.node("n1")
+    put(n1, "/root/shop", shop())
+    c.ctl("apply /root/shop")
+    node = host_of(c, "web.service")
+    assert "nothing to do" in c.ctl("apply --plan /root/shop")
+    n1.write("/root/shop/conf/b.conf", "b 2\n")
+    c.ctl("apply /root/shop")
+    assert seen(host_of(c, "web.service")) == "a 1\nb 2\n"
+    job = last_job(c)
+    assert "conf/b.conf" in c.ctl("diff web")
+    assert "conf/b.conf" in c.ctl("cat web")
+    c.ctl(f"undo {job}")
+    node = host_of(c, "web.service")
+    assert seen(node) == "a 1\nb 1\n" and len(contents(node)) == 4
+    n1.write("/root/shop/conf/a.conf", "a 3\n")
+    c.ctl("update --health=0.2 /root/shop/web.service")
+    assert seen(host_of(c, "web.service")) == "a 3\nb 2\n"
+
+
+def test_instances_share_files_and_two_revisions_stand_beside_each_other(c: Cluster):
+    prepare(c)
+    n1 = c.node("n1")
+    files = shop()
+    files["web@.service"] = files.pop("web.service").replace("[X-Argosy]", "[X-Argosy]\nHost=n1")
+    put(n1, "/root/shop", files)
+    c.ctl("start /root/shop/web@{1..3}")
+    assert len(contents(n1)) == 4
+    n1.write("/root/shop/conf/b.conf", "b 2\n")
+    c.ctl("start --replace /root/shop/web@2")
+    for i in (1, 2, 3):
+        n1.run(f"systemctl daemon-reload && systemctl restart web@{i}")
+    assert [seen(n1, f"web@{i}.service") for i in (1, 2, 3)] == ["a 1\nb 1\n", "a 1\nb 2\n", "a 1\nb 1\n"]
+    assert len(contents(n1)) == 5
+    c.ctl("destroy web@{1..3}")
+    assert not contents(n1)
+
+
+def test_a_node_without_the_place_is_none_for_the_unit(c: Cluster):
+    put(c.node("n1"), "/root/shop", shop())
+    for node in c.nodes:
+        node.run("rm -rf /etc/web")
+    c.node("n3").run("mkdir /etc/web")
+    c.ctl("start /root/shop/web.service")
+    assert c.row("web.service")["node"] == "n3"
+    assert not c.node("n1").run("ls -d /etc/web 2>/dev/null || true")
+    c.node("n3").run("rmdir /etc/web")
+    c.ctl_fails("restart web", saying="/etc/web")
+    c.ctl("destroy web")
+    c.ctl_fails("start /root/shop/web.service", saying="/etc/web, where File=conf is to be, does not exist on this node")
+    for node in c.nodes:
+        assert not node.run("ls -d /etc/web 2>/dev/null || true")
+
+
+def test_what_cannot_be_a_units_file_is_refused_with_its_reason(c: Cluster):
+    n1 = c.node("n1")
+
+    def refused(saying, *commands, text="[X-Argosy]\nFile=a\n"):
+        put(n1, "/root/bad", {"bad.service": "[Service]\nExecStart=/bin/true\n" + text})
+        for command in commands:
+            n1.run(f"cd /root/bad && {command}")
+        c.ctl_fails("submit /root/bad/bad.service", saying=saying)
+        c.ctl_fails("apply /root/bad", saying=saying)
+
+    refused("is not there")
+    refused("leads through a link", "ln -s /etc/shadow a")
+    refused("leads through a link", "ln -s /etc a", text="[X-Argosy]\nFile=a/shadow\n")
+    refused("not a path beneath", text="[X-Argosy]\nFile=../a\n")
+    refused("not a regular file", "mkfifo a")
+    refused("larger than 512 KiB", "truncate -s 524289 a")
+    refused("more than the unit may still have", "truncate -s 500K a b", text="[X-Argosy]\nFile=a b\n")
+    refused("fits no file", text="[X-Argosy]\nFile=*.conf\n")
+    refused("/usr is not a unit's to change", "touch a", text="[X-Argosy]\nFile=a:/usr/bin/x\n")
+    assert "bad.service" not in c.known()
+
+
+def test_files_survive_a_restart_of_argosyd_and_come_anew_after_a_boot(c: Cluster):
+    prepare(c)
+    put(c.node("n1"), "/root/shop", shop())
+    c.ctl("start /root/shop/web.service")
+    node = host_of(c, "web.service")
+    run = c.invocation("web.service")
+    node.run(f"mkdir /run/argosy/units/gone.service && touch {STORE}/nobodys && systemctl restart argosyd")
+    c.wait_online()
+    eventually(lambda: len(contents(node)) == 4)
+    assert node.run("ls /run/argosy/units").split() == ["web.service"] and c.invocation("web.service") == run
+    node.kill()
+    node.boot()
+    c.wait_online()
+    eventually(lambda: c.row("web.service")["active"] == "active")
+    assert seen(host_of(c, "web.service")) == "a 1\nb 1\n"
+
+
+def test_an_export_has_the_files(c: Cluster):
+    prepare(c)
+    n1 = c.node("n1")
+    put(n1, "/root/shop", shop())
+    c.ctl("apply /root/shop")
+    n1.run("rm -rf /root/out")
+    c.ctl("export --set=shop /root/out")
+    assert n1.run("cd /root/out && find . -type f | sort").split() == ["./argosy.set", "./bin/check.sh", "./conf/a.conf", "./conf/b.conf", "./web.env", "./web.service"]
+    assert n1.run("diff -r -x argosy.set /root/shop /root/out && stat --format=%A /root/out/bin/check.sh").startswith("-rwx")
+    assert "nothing to do" in c.ctl("apply --plan --set=shop /root/out")
+    c.ctl("apply --set=shop /root/out")
+    assert "nothing to do" in c.ctl("export --set=shop /root/out")
+
+
+main(nodes=3)

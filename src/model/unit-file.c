@@ -557,6 +557,9 @@ static int finish(Parser *p) {
         if (p->refuses_stop)
                 return option_refuse(p->ret_why, p->path, p->refuses_stop_line,
                                      "with RefuseManualStop= systemd stops it for nobody who asks, so argosy could never stop it");
+        if (f->n_file_sources > 0 && find_raw(f, RAW_MANAGER)) // systemd binds nothing for a user's, and a container has another /run
+                return option_refuse(p->ret_why, p->path, MAX_OF(f->file_sources[0].line, find_raw(f, RAW_MANAGER)->line),
+                                     "File= and Manager= exclude each other: only system managers run units with files");
         f->replaces = find_raw(f, RAW_REPLACES);
         r = finish_failing(p);
         if (r < 0)

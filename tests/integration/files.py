@@ -124,6 +124,7 @@ def test_a_node_without_the_place_is_none_for_the_unit(c: Cluster):
     c.node("n3").run("rmdir /etc/web")
     c.ctl_fails("restart web", saying="/etc/web")
     c.ctl("destroy web")
+    assert "/etc/web, where File=conf is to be, does not exist on this node" in c.ctl_result("plan /root/shop/web.service").out
     c.ctl_fails("start /root/shop/web.service", saying="/etc/web, where File=conf is to be, does not exist on this node")
     for node in c.nodes:
         assert not node.run("ls -d /etc/web 2>/dev/null || true")

@@ -54,17 +54,13 @@ static const char *what_bars(const AgentCarried *c, const FileSource *s, const c
         return S_ISDIR(st.st_mode) ? NULL : "is no folder, and the unit brings one";
 }
 
-bool agent_carried_bars(const AgentUnit *u, const AgentSpec *spec, char ret[AGENT_ERROR_MAX]) {
-        const AgentCarried *c = spec ? spec->carried : NULL;
-
-        if (!c)
-                return false;
-        if (u->node != u->node->agent->system || u->node->agent->user) {
+static bool bars(const AgentNode *node, const char *name, const AgentCarried *c, char ret[AGENT_ERROR_MAX]) {
+        if (node != node->agent->system || node->agent->user) {
                 str_fit(ret, AGENT_ERROR_MAX, "a unit with files of its own (File=) runs under a host's system manager only");
                 return true;
         }
         for (size_t i = 0; i < c->n_sources; i++) {
-                _cleanup_free_ char *destination = c->sources[i].destination ? file_source_destination(&c->sources[i], u->name) : NULL;
+                _cleanup_free_ char *destination = c->sources[i].destination ? file_source_destination(&c->sources[i], name) : NULL;
                 const char *why = destination ? what_bars(c, &c->sources[i], destination) : NULL;
 
                 if (why) {
@@ -73,6 +69,24 @@ bool agent_carried_bars(const AgentUnit *u, const AgentSpec *spec, char ret[AGEN
                 }
         }
         return false;
+}
+
+bool agent_carried_bars(const AgentUnit *u, const AgentSpec *spec, char ret[AGENT_ERROR_MAX]) {
+        return spec && spec->carried && bars(u->node, u->name, spec->carried, ret);
+}
+
+bool agent_carried_bars_content(const AgentNode *node, const char *name, const void *content, size_t len, char ret[AGENT_ERROR_MAX]) {
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        AgentCarried c = {};
+        bool barred;
+
+        if (carried_files_text_len(content, len) == len || unit_file_parse(name, content, len, &file, NULL) < 0)
+                return false;
+        c.sources = file->file_sources;
+        c.n_sources = file->n_file_sources;
+        barred = carried_files_read(content, len, &c.files) == 0 && bars(node, name, &c, ret);
+        carried_files_done(&c.files);
+        return barred;
 }
 
 bool agent_carried_is_due(const AgentUnit *u) {

@@ -11,6 +11,8 @@ bool agent_carried_is_due(const AgentUnit *u);
 void agent_carried_fetch(AgentUnit *u);
 // Why this node does not take the content, or nothing can be started with it now. False: it may.
 bool agent_carried_bars(const AgentUnit *u, const AgentSpec *spec, char ret[AGENT_ERROR_MAX]);
+// The same of a content that nobody has sent to stay, from any thread.
+bool agent_carried_bars_content(const AgentNode *node, const char *name, const void *content, size_t len, char ret[AGENT_ERROR_MAX]);
 // What is being fetched is for another content, or for nobody: the step is over.
 void agent_carried_overtaken(AgentUnit *u);
 

@@ -14,6 +14,7 @@
 //
 // Failures: too many questions, a node that is not there or closes, a manager that cannot be used at present, a helper that
 // does not answer, and -ENOMEM are answered with an error.
+#include "agent-carried.h"
 #include "agent-names.h"
 
 #include <errno.h>
@@ -112,6 +113,12 @@ static ProtobufCBinaryData content_of(const Argosy__ToHost__NameCheck *m, const 
         return u->content > 0 && u->content <= m->n_contents ? m->contents[u->content - 1] : (ProtobufCBinaryData){};
 }
 
+static char *refuse_files(const AgentNode *node, const char *name, const ProtobufCBinaryData *content) {
+        char why[AGENT_ERROR_MAX];
+
+        return content->len > 0 && agent_carried_bars_content(node, name, content->data, content->len, why) ? strdup(why) : NULL;
+}
+
 static void run(PoolWork *work) {
         NameCheck *c = CONTAINER_OF(work, NameCheck, work);
         const Argosy__ToHost__NameCheck *m = c->call->names;
@@ -122,7 +129,7 @@ static void run(PoolWork *work) {
                 ProtobufCBinaryData content = content_of(m, m->units[i]);
                 _cleanup_free_ char *path = unit_dir_foreign_or_alias(c->node->dir, m->units[i]->name, content.data, content.len);
 
-                c->refusals[i] = path ? agent_file_foreign_text(path) : NULL;
+                c->refusals[i] = path ? agent_file_foreign_text(path) : refuse_files(c->node, m->units[i]->name, &content);
         }
         unit_dir_survey_end(c->node->dir);
 }

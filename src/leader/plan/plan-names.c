@@ -18,6 +18,7 @@
 // others do so at once, and not one after the other, as the unit comes there.
 //
 // Failures: -ENOMEM.
+#include "carried-files.h"
 #include "plan-names.h"
 
 #include <assert.h>
@@ -57,7 +58,7 @@ typedef enum NameVerdict {
 
 typedef struct PlanName {
         NameVerdict verdict;
-        ProtobufCBinaryData content; // borrowed until it is asked about; NULL: without aliases
+        ProtobufCBinaryData content; // borrowed until it is asked about; NULL: its name says it all
         Exclusion *exclusion;        // NAME_REFUSED
         bool applied, made;          // the unit has it; there was no such unit before
         uint32_t node; // from here on it is its key in by_pair, as a PairKey
@@ -324,7 +325,7 @@ static UnitOptions *options_of(const DryRunUnit *u, const ProtobufCBinaryData *c
 
 // All nodes that the unit's options admit: it runs on all of them, or one refuses it and it may come to the others.
 static int want_all(PlanNames *p, const DryRunUnit *u, const ProtobufCBinaryData *content,
-                    const ProtobufCBinaryData *aliases) {
+                    const ProtobufCBinaryData *asked) {
         UnitOptions *options = p->beyond ? NULL : options_of(u, content);
         int r = 0;
 
@@ -335,28 +336,30 @@ static int want_all(PlanNames *p, const DryRunUnit *u, const ProtobufCBinaryData
 
                 if (r >= 0 && !p->beyond && n->mode != ARGOSY__NODE_MODE__MODE_MAINTENANCE &&
                     node_calls_knows_names(n) && node_admits(p->leader, n, options))
-                        r = want(p, u->record->name, aliases, n);
+                        r = want(p, u->record->name, asked, n);
         }
         unit_options_unref(options);
         return r;
 }
 
-static bool may_have_aliases(const ProtobufCBinaryData *content) {
-        return content && memmem(content->data, content->len, "Alias", 5);
+// Aliases, and files that are bound over what is there.
+static bool may_ask_more(const ProtobufCBinaryData *content) {
+        return content && (memmem(content->data, content->len, "Alias", 5) ||
+                           carried_files_text_len(content->data, content->len) < content->len);
 }
 
 static int want_unit(DryRunUnit *u, const ProtobufCBinaryData *content, void *userdata) {
         PlanNames *p = userdata;
-        const ProtobufCBinaryData *aliases = may_have_aliases(content) ? content : NULL;
+        const ProtobufCBinaryData *asked = may_ask_more(content) ? content : NULL;
         const Node *n = u->node ? node_find(p->leader, u->node) : NULL;
         int r = 0;
 
         if (u->record->target == ARGOSY__TARGET__TARGET_INACTIVE)
                 return 0;
         if (n)
-                r = want(p, u->record->name, aliases, n);
+                r = want(p, u->record->name, asked, n);
         if (r >= 0 && (u->record->global || map_find_str(&p->refused, u->record->name)))
-                r = want_all(p, u, content, aliases);
+                r = want_all(p, u, content, asked);
         return r;
 }
 

@@ -76,6 +76,15 @@ static void a_source_is_a_file_a_folder_or_a_pattern(void **state) {
         assert_false(file_source_covers(&pattern, "a.conf"));
 }
 
+static void only_system_managers_run_units_with_files(void **state) {
+        static const char text[] = FILE_OF("a") "Manager=user@1000\n";
+        _cleanup_free_ char *why = NULL;
+        UnitFile *file = NULL;
+
+        assert_int_equal(unit_file_parse("web.service", text, strlen(text), &file, &why), -EINVAL);
+        assert_string_equal(why, "web.service:5: File= and Manager= exclude each other: only system managers run units with files");
+}
+
 static void an_empty_line_takes_back_those_before(void **state) {
         UnitFile *file = parse(FILE_OF("a b:/etc/b\nFile=\nFile=c"));
 
@@ -409,6 +418,7 @@ int main(void) {
                 TEST(a_source_lies_beneath_the_folder_of_the_unit_file),
                 TEST(a_destination_is_a_plain_path_that_is_a_units_to_change),
                 TEST(a_source_is_a_file_a_folder_or_a_pattern),
+                TEST(only_system_managers_run_units_with_files),
                 TEST(an_empty_line_takes_back_those_before),
                 TEST(only_services_have_files),
                 TEST(a_manifest_has_what_systemd_is_to_do_and_the_list),

@@ -584,7 +584,7 @@ static void nothing_is_stopped_before_the_files_of_the_new_content_are_here(void
         static const Row rows[] = {
                 {"a new unit", .no_record = true, .lacks_files = true, .is = GONE, .step = PLAN_FETCH},
                 {"active: it goes on", .new_content = true, .lacks_files = true, .is = ACTIVE, .step = PLAN_FETCH, .file_stale = true},
-                {"down", .new_content = true, .lacks_files = true, .is = GONE, .step = PLAN_FETCH},
+                {"down", .new_content = true, .lacks_files = true, .pending = true, .is = GONE, .step = PLAN_FETCH},
                 {"they are awaited", .new_content = true, .lacks_files = true, .is = ACTIVE, .busy = PLAN_FETCH},
                 {"a stop waits for no file", .new_content = true, .lacks_files = true, .loaded_only = true, .stop = 8, .is = ACTIVE, .step = PLAN_STOP},
                 {"nor does a removal", .remove = true, .lacks_files = true, .is = ACTIVE, .step = PLAN_STOP},

@@ -183,8 +183,12 @@ int http_carried_take(HttpCarried *c, Argosy__NamedFile *files, size_t n_files, 
 
         for (size_t i = 0; r == 0 && c->n > 0 && i < n_files; i++)
                 r = take_file(c, &files[i], ret_why);
-        for (size_t i = 0; r == 0 && i < c->n; i++)
-                if (!c->list[i].used)
-                        r = str_refuse(ret_why, "'%.128s' is no unit file, and no File= of one that came names it", c->list[i].name);
         return r;
+}
+
+const char *http_carried_unused(const HttpCarried *c) {
+        for (size_t i = 0; i < c->n; i++)
+                if (!c->list[i].used)
+                        return c->list[i].name;
+        return NULL;
 }

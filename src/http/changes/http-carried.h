@@ -32,3 +32,5 @@ bool http_carried_is_one(const char *name);
 int http_carried_add(HttpCarried *c, const cJSON *value, char **ret_why);
 // When all are noted: gives each unit file those that it names, with their manifest. Contents are valid until `c` is ended. Errors as above.
 int http_carried_take(HttpCarried *c, Argosy__NamedFile *files, size_t n_files, char **ret_why);
+// One that no unit file names then: it is to be refused. NULL: there is none.
+const char *http_carried_unused(const HttpCarried *c);

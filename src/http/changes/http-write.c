@@ -130,6 +130,16 @@ static int add_file_or_drop_in(Write *w, char *name, char *content) {
                                           : add_file(w, name, content, strlen(content));
 }
 
+// Then it was meant to be a unit's, or File= is misspelt.
+static int refuse_unused(Write *w) {
+        const char *name = http_carried_unused(&w->carried), *why = "";
+
+        if (!name)
+                return 0;
+        (void) unit_name_kind(name, &why);
+        return refuse_name(w, name, why);
+}
+
 static int read_files(Write *w, const cJSON *value) {
         int r = 0;
 
@@ -143,7 +153,9 @@ static int read_files(Write *w, const cJSON *value) {
                                               : str_refuse(w->ret_why, "'files' is an object: names and contents");
         if (r == 0)
                 r = http_drop_ins_take(&w->drop_ins, &w->arena, &w->files, &w->n_files, w->ret_why);
-        return r < 0 ? r : http_carried_take(&w->carried, w->files, w->n_files, w->ret_why);
+        if (r == 0)
+                r = http_carried_take(&w->carried, w->files, w->n_files, w->ret_why);
+        return r < 0 ? r : refuse_unused(w);
 }
 
 static int read_bool(Write *w, const cJSON *value, protobuf_c_boolean *ret) {

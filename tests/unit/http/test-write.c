@@ -112,6 +112,25 @@ static void drop_ins_come_as_files_beside_their_unit(void **state) {
         message_free(q);
 }
 
+static void files_that_a_unit_names_come_with_it(void **state) {
+        static const char body[] = "{\"verb\":\"start\",\"units\":[\"a.service\"],\"files\":{\"conf/a.conf\":\"abc\",\"x.sh\":{\"content\":\"YWJjZA==\","
+                                   "\"encoding\":\"base64\",\"executable\":true},\"a.service\":\"[Service]\\n[X-Argosy]\\nFile=conf:/etc/a x.sh\\n\"}}";
+        Argosy__Request *q;
+        const Argosy__NamedFile *f;
+
+        assert_int_equal(write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){}, body, &q), 0);
+        assert_int_equal(q->change->n_files, 1);
+        f = q->change->files[0];
+        assert_int_equal(f->n_files, 2);
+        assert_int_equal(f->files[0].len, 3);
+        assert_int_equal(f->files[1].len, 4);
+        assert_memory_equal(f->files[1].data, "abcd", 4);
+        assert_non_null(memmem(f->content.data, f->content.len, "\n# a.service.d/~argosy.conf\n[Service]\n", 38));
+        assert_non_null(memmem(f->content.data, f->content.len, "\n# 0444 3 ", 10));
+        assert_non_null(memmem(f->content.data, f->content.len, "\n# 0555 4 ", 10));
+        message_free(q);
+}
+
 static void a_drop_in_that_does_not_fit_is_refused(void **state) {
         static const struct {
                 const char *files, *reason;
@@ -303,6 +322,7 @@ int main(void) {
                 TEST(without_units_those_of_the_files_are_meant),
                 TEST(drop_ins_come_as_files_beside_their_unit),
                 TEST(a_drop_in_that_does_not_fit_is_refused),
+                cmocka_unit_test(files_that_a_unit_names_come_with_it),
                 TEST(what_is_composed_has_a_limit),
                 TEST(what_is_no_proper_change_is_refused),
                 TEST(a_key_makes_the_same_id_and_none_another_one),

@@ -48,6 +48,8 @@ def test_every_option_has_an_example_that_is_taken(c: Cluster):
     assert len(found) >= 20 and not missing, f"without an example in argosy-unit(5): {missing}"
     c.ctl("role set web")
     c.start("db cache")
+    for file in ("conf/web.conf", "web.env"):  # that the example of File= names
+        c.node("n1").write(f"/root/units/{file}", "a\n")
     for number, lines in enumerate(found):
         unit = f"e{number}@1.service"
         c.submit(f"e{number}@.service", unit_of(lines))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Files come with a unit, change with it, are undone with it and leave with it; nothing of a host is changed for them."""
 
-from lib import Cluster, eventually, main
+from lib import EXAMPLES, Cluster, eventually, main
 
 STORE = "/run/argosy/files"
 
@@ -181,6 +181,23 @@ def test_an_export_has_the_files(c: Cluster):
     assert "nothing to do" in c.ctl("apply --plan --set=shop /root/out")
     c.ctl("apply --set=shop /root/out")
     assert "nothing to do" in c.ctl("export --set=shop /root/out")
+
+
+def page(node):
+    return node.run("busybox wget -q -O - http://127.0.0.1:8081/ || true")
+
+
+def test_the_shop_of_the_examples_changes_its_page_and_takes_it_back(c: Cluster):
+    n1, shop = c.node("n1"), EXAMPLES / "shop"
+    put(n1, "/root/shop", {str(file.relative_to(shop)): file.read_text() for file in shop.rglob("*") if file.is_file()})
+    c.ctl("apply /root/shop")
+    node = host_of(c, "shop.service")
+    eventually(lambda: "half price" in page(node))
+    n1.run("sed -i 's/half price/no price/' /root/shop/site/index.html")
+    c.ctl("apply /root/shop")
+    eventually(lambda: "no price" in page(host_of(c, "shop.service")))
+    c.ctl(f"undo {last_job(c)}")
+    eventually(lambda: "half price" in page(host_of(c, "shop.service")))
 
 
 main(nodes=3)

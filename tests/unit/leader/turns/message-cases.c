@@ -209,7 +209,7 @@ static void file_ask(void) {
         Argosy__ToVoter__FileAsk m = ARGOSY__TO_VOTER__FILE_ASK__INIT;
 
         m.hash = (ProtobufCBinaryData){HASH_SIZE, hash.bytes};
-        for (unsigned i = 0; i < MANY; i++)
+        for (unsigned i = 0; i < 3; i++)
                 send_message(HOST + i, ARGOSY__TO_VOTER__MSG_FILE_ASK, &m);
 }
 

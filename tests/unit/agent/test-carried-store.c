@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Files of units on the disk: each content once, gone with the last that has it, and a folder is the old one or the new one.
+#include "test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "carried-store.h"
+#include "fileio.h"
+#include "str.h"
+
+typedef struct Fixture {
+        char dir[64];
+} Fixture;
+
+static int setup(void **state) {
+        Fixture *f = calloc(1, sizeof(*f));
+
+        strcpy(f->dir, "/tmp/argosy-test-XXXXXX");
+        assert_non_null(mkdtemp(f->dir));
+        umask(0077); // as argosyd's
+        *state = f;
+        return 0;
+}
+
+static int teardown(void **state) {
+        Fixture *f = *state;
+        _cleanup_free_ char *command = str_printf("rm -rf %s", f->dir);
+        int r = system(command);
+
+        free(f);
+        return r;
+}
+
+static Hash put(const Fixture *f, const char *bytes, bool executable) {
+        Hash hash = hash_of(bytes, strlen(bytes));
+
+        assert_int_equal(carried_store_put(f->dir, &hash, executable, bytes, strlen(bytes)), 0);
+        assert_true(carried_store_has(f->dir, &hash, executable));
+        return hash;
+}
+
+// Files named as their bytes, in the store.
+static CarriedFiles files(const Fixture *f, const char *const *names) {
+        CarriedFiles c = {};
+
+        for (; *names; names++) {
+                Hash hash = put(f, *names, str_has_suffix(*names, ".sh"));
+
+                assert_int_equal(carried_files_add(&c, *names, str_has_suffix(*names, ".sh"), strlen(*names), &hash), 0);
+        }
+        return c;
+}
+#define FILES(f, ...) files(f, (const char *const[]){__VA_ARGS__, NULL})
+
+static bool look(const Fixture *f, const char *path, struct stat *ret) {
+        _cleanup_free_ char *full = str_printf("%s/%s", f->dir, path);
+
+        return lstat(full, ret) == 0;
+}
+
+static void assert_is(const Fixture *f, const char *path, mode_t mode) {
+        struct stat st;
+
+        if (!look(f, path, &st))
+                fail_msg("%s is not there", path);
+        assert_int_equal(st.st_mode & 07777, mode);
+}
+
+static void assert_gone(const Fixture *f, const char *path) {
+        struct stat st;
+
+        if (look(f, path, &st))
+                fail_msg("%s is there", path);
+}
+
+static bool none(const char *unit, void *userdata) {
+        return false;
+}
+
+static bool only_web(const char *unit, void *userdata) {
+        return streq(unit, "web.service");
+}
+
+static void a_folder_has_its_files_under_their_names(void **state) {
+        Fixture *f = *state;
+        _cleanup_carried_files_ CarriedFiles c = FILES(f, "a", "conf/b/c", "x.sh");
+
+        assert_int_equal(carried_folder_put(f->dir, "web.service", &c), 0);
+        assert_is(f, "units/web.service", 0755);
+        assert_is(f, "units/web.service/a", 0444);
+        assert_is(f, "units/web.service/conf/b", 0755);
+        assert_is(f, "units/web.service/conf/b/c", 0444);
+        assert_is(f, "units/web.service/x.sh", 0555);
+}
+
+static void a_new_folder_takes_the_place_of_the_old_one(void **state) {
+        Fixture *f = *state;
+        _cleanup_carried_files_ CarriedFiles old = FILES(f, "a", "b/c"), new = FILES(f, "b/d");
+
+        assert_int_equal(carried_folder_put(f->dir, "web.service", &old), 0);
+        assert_int_equal(carried_folder_put(f->dir, "web.service", &new), 0);
+        assert_gone(f, "units/web.service/a");
+        assert_gone(f, "units/web.service/b/c");
+        assert_is(f, "units/web.service/b/d", 0444);
+        assert_gone(f, "units/.web.service");
+}
+
+static void a_content_is_gone_with_the_last_that_has_it(void **state) {
+        Fixture *f = *state;
+        _cleanup_carried_files_ CarriedFiles c = FILES(f, "a");
+        const Hash *hash = &c.list[0].hash;
+
+        assert_int_equal(carried_folder_put(f->dir, "one.service", &c), 0);
+        assert_int_equal(carried_folder_put(f->dir, "two.service", &c), 0);
+        assert_int_equal(carried_folder_remove(f->dir, "one.service"), 0);
+        carried_store_drop(f->dir, hash, false);
+        assert_true(carried_store_has(f->dir, hash, false));
+        assert_int_equal(carried_folder_remove(f->dir, "two.service"), 0);
+        carried_store_drop(f->dir, hash, false);
+        assert_false(carried_store_has(f->dir, hash, false));
+        assert_int_equal(carried_folder_remove(f->dir, "two.service"), 0); // nothing is there
+}
+
+static void a_folder_is_not_made_without_all_its_files(void **state) {
+        Fixture *f = *state;
+        _cleanup_carried_files_ CarriedFiles old = FILES(f, "a"), new = FILES(f, "a", "b");
+
+        assert_int_equal(carried_folder_put(f->dir, "web.service", &old), 0);
+        carried_store_drop(f->dir, &new.list[1].hash, false);
+        assert_int_equal(carried_folder_put(f->dir, "web.service", &new), -ENODATA);
+        assert_is(f, "units/web.service/a", 0444);
+        put(f, "b", false);
+        assert_int_equal(carried_folder_put(f->dir, "web.service", &new), 0); // over what was left
+        assert_is(f, "units/web.service/b", 0444);
+}
+
+static void what_is_not_of_its_hash_is_not_taken(void **state) {
+        Fixture *f = *state;
+        Hash hash = hash_of("a", 1);
+
+        assert_int_equal(carried_store_put(f->dir, &hash, false, "b", 1), -EBADMSG);
+        assert_false(carried_store_has(f->dir, &hash, false));
+}
+
+static void what_nobody_has_is_swept(void **state) {
+        Fixture *f = *state;
+        _cleanup_carried_files_ CarriedFiles c = FILES(f, "a"), other = FILES(f, "b");
+
+        carried_store_sweep(f->dir, none, NULL); // nothing is there yet but contents
+        put(f, "a", false);
+        put(f, "b", false);
+        assert_int_equal(carried_folder_put(f->dir, "web.service", &c), 0);
+        assert_int_equal(carried_folder_put(f->dir, "gone.service", &other), 0);
+        assert_int_equal(carried_folder_put(f->dir, ".web.service", &other), 0); // as a crash leaves it
+        carried_store_sweep(f->dir, only_web, NULL);
+        assert_is(f, "units/web.service/a", 0444);
+        assert_gone(f, "units/gone.service");
+        assert_gone(f, "units/.web.service");
+        assert_true(carried_store_has(f->dir, &c.list[0].hash, false));
+        assert_false(carried_store_has(f->dir, &other.list[0].hash, false));
+        carried_store_sweep(f->dir, none, NULL);
+        assert_false(carried_store_has(f->dir, &c.list[0].hash, false));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_folder_has_its_files_under_their_names),
+                TEST(a_new_folder_takes_the_place_of_the_old_one),
+                TEST(a_content_is_gone_with_the_last_that_has_it),
+                TEST(a_folder_is_not_made_without_all_its_files),
+                TEST(what_is_not_of_its_hash_is_not_taken),
+                TEST(what_nobody_has_is_swept),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

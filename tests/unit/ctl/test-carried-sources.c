@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a unit file names is read from its folder, and nothing else is, whoever has made that folder.
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "carried-files.h"
+#include "carried-sources.h"
+#include "fileio.h"
+#include "str.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/web\n[X-Argosy]\nFile="
+
+typedef struct Fixture {
+        char dir[64];
+        int fd;
+} Fixture;
+
+static void put(const Fixture *f, const char *path, const char *text) {
+        assert_int_equal(file_replace(f->fd, path, text, strlen(text), str_has_suffix(path, ".sh") ? 0755 : 0644, 0), 0);
+}
+
+static int setup(void **state) {
+        Fixture *f = calloc(1, sizeof(*f));
+
+        strcpy(f->dir, "/tmp/argosy-test-XXXXXX");
+        assert_non_null(mkdtemp(f->dir));
+        f->fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_int_equal(mkdirat(f->fd, "conf", 0755), 0);
+        assert_int_equal(mkdirat(f->fd, "conf/deep", 0755), 0);
+        put(f, "conf/a.conf", "a");
+        put(f, "conf/deep/b.conf", "b");
+        put(f, "conf/.hidden", "h");
+        put(f, "x.sh", "x");
+        *state = f;
+        return 0;
+}
+
+static int teardown(void **state) {
+        Fixture *f = *state;
+        _cleanup_free_ char *command = str_printf("rm -rf %s", f->dir);
+        int r = system(command);
+
+        close(f->fd);
+        free(f);
+        return r;
+}
+
+// The names that File= brings, blanks between them; or what is said of it.
+static char *read_of(const Fixture *f, const char *value, bool *ret_refused) {
+        _cleanup_free_ char *text = str_printf(SERVICE "%s\n", value);
+        DropInFolder folder = {.dirfd = f->fd, .dir = "", .shown = "dir/"};
+        _cleanup_carried_files_ CarriedFiles files = {};
+        _cleanup_buf_ Buf content = {}, why = {};
+        CarriedSources sources = {};
+        Buf names = {};
+        int r;
+
+        assert_int_equal(buf_append(&content, text, strlen(text)), 0);
+        r = carried_sources_read(&folder, "web.service", &content, &sources, &why);
+        *ret_refused = r < 0;
+        assert_int_equal(r < 0, why.len > 0);
+        if (r == 0)
+                assert_int_equal(carried_files_read(content.data, content.len, &files), 0);
+        for (size_t i = 0; i < files.n; i++)
+                assert_int_equal(buf_printf(&names, "%s%s", i > 0 ? " " : "", files.list[i].name), 0);
+        carried_sources_done(&sources);
+        return r < 0 ? buf_take_string(&why) : buf_take_string(&names);
+}
+
+static void assert_read(const Fixture *f, const char *value, const char *expected) {
+        bool refused;
+        _cleanup_free_ char *names = read_of(f, value, &refused);
+
+        assert_string_equal(names, expected);
+        assert_false(refused);
+}
+
+static void assert_refused(const Fixture *f, const char *value, const char *expected) {
+        bool refused;
+        _cleanup_free_ char *why = read_of(f, value, &refused);
+
+        if (!refused || !strstr(why, expected))
+                fail_msg("\"%s\" does not say \"%s\"", why, expected);
+}
+
+static void files_folders_and_patterns_are_read(void **state) {
+        Fixture *f = *state;
+
+        assert_read(f, "x.sh", "x.sh");
+        assert_read(f, "conf", "conf/a.conf conf/deep/b.conf");
+        assert_read(f, "conf/*.conf", "conf/a.conf");
+        assert_read(f, "conf/* conf/a.conf", "conf/a.conf"); // once; folders fit no pattern
+        assert_read(f, "conf/.hidden", "conf/.hidden");
+        assert_read(f, "*.sh:/etc/x", "x.sh");
+}
+
+static void no_link_is_followed_and_nothing_special_is_read(void **state) {
+        Fixture *f = *state;
+
+        assert_int_equal(symlinkat("/etc/passwd", f->fd, "link"), 0);
+        assert_int_equal(symlinkat("/etc", f->fd, "folder"), 0);
+        assert_int_equal(mkfifoat(f->fd, "fifo", 0600), 0);
+        assert_refused(f, "link", "dir/link leads through a link");
+        assert_refused(f, "folder/passwd", "leads through a link");
+        assert_refused(f, "fifo", "dir/fifo is not a regular file");
+        assert_refused(f, "li*", "leads through a link");
+        assert_int_equal(symlinkat("../x.sh", f->fd, "conf/inner"), 0);
+        assert_refused(f, "conf", "dir/conf/inner leads through a link");
+}
+
+static void what_is_missing_or_has_another_name_is_said(void **state) {
+        Fixture *f = *state;
+
+        assert_refused(f, "none", "dir/none, which File= names, is not there");
+        assert_refused(f, "conf/*.none", "fits no file");
+        put(f, "conf/with blank", "");
+        assert_refused(f, "conf", "names of letters, digits");
+}
+
+static void what_is_too_large_is_not_read(void **state) {
+        Fixture *f = *state;
+
+        put(f, "a", "");
+        put(f, "b", "");
+        for (const char *name = "a\0b\0"; *name; name += 2) {
+                int fd = openat(f->fd, name, O_WRONLY | O_CLOEXEC);
+
+                assert_int_equal(ftruncate(fd, CARRIED_FILE_MAX), 0);
+                close(fd);
+        }
+        assert_read(f, "a", "a");
+        assert_refused(f, "a b", "more than the unit may still have");
+        assert_int_equal(truncate(({ static char path[96]; snprintf(path, sizeof(path), "%s/a", f->dir); path; }), CARRIED_FILE_MAX + 1), 0);
+        assert_refused(f, "a", "larger than 512 KiB");
+}
+
+static void a_manifest_that_is_there_is_made_anew(void **state) {
+        Fixture *f = *state;
+        DropInFolder folder = {.dirfd = f->fd, .dir = "", .shown = ""};
+        _cleanup_buf_ Buf content = {}, why = {};
+        CarriedSources sources = {}, again = {};
+        _cleanup_free_ char *before = NULL;
+        size_t len;
+
+        assert_int_equal(buf_append(&content, SERVICE "x.sh\n", strlen(SERVICE "x.sh\n")), 0);
+        assert_int_equal(carried_sources_read(&folder, "web.service", &content, &sources, &why), 0);
+        len = content.len;
+        before = strndup((const char *) content.data, len);
+        assert_int_equal(carried_sources_read(&folder, "web.service", &content, &again, &why), 0);
+        assert_int_equal(content.len, len);
+        assert_memory_equal(content.data, before, len);
+        assert_int_equal(again.n, 1);
+        assert_int_equal(again.bytes, 1);
+        carried_sources_done(&sources);
+        carried_sources_done(&again);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(files_folders_and_patterns_are_read),
+                TEST(no_link_is_followed_and_nothing_special_is_read),
+                TEST(what_is_missing_or_has_another_name_is_said),
+                TEST(what_is_too_large_is_not_read),
+                TEST(a_manifest_that_is_there_is_made_anew),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// This host's key and certificate, and the cluster's CA where this host is a voter. All in one file of the
+// This host's key and certificate, and the certificate of the CA that signed it. All in one file of the
 // state directory, so that every change is one rename and no crash can leave a key without its certificate:
 //
-//   identity.pem   0600: host key, host certificate, CA certificate, and on voters the CA's key
+//   identity.pem   0600: host key, host certificate, CA certificate
 //
 // Keys are ECDSA on P-256.
 
@@ -14,15 +14,15 @@
 enum {
         CERT_DAYS = 90,
         CERT_RENEW_DAYS = 30, // renew when fewer are left
-        CA_DAYS = 36500,
         IDENTITY_CSR_MAX = 8192, // bytes of a signing request
 };
+
+typedef struct Ca Ca; // include/ca.h
 
 typedef struct Identity {
         Buf key;     // DER (PKCS#8), secret
         Buf cert;    // DER; empty while a joiner waits for it
         Buf ca_cert; // DER; empty while a joiner waits for it
-        Buf ca_key;  // DER (PKCS#8), secret; empty unless voter
         Hash pin;    // of our own public key
 } Identity;
 
@@ -41,8 +41,8 @@ int identity_save(const char *dir, const Identity *i);
 // Forgets it (leaving a cluster); 0 also if there was none.
 int identity_remove(const char *dir);
 
-// A new CA, and a key and certificate signed by it, for a first host. Not saved yet. `ret` must be empty.
-int identity_create(const char *host_name, Identity *ret);
+// A key and a certificate for a first host, signed by its CA (ca.h). Not saved yet. `ret` must be empty.
+int identity_create(const char *host_name, const Ca *ca, Identity *ret);
 // A new key and a certificate signing request (DER, appended to *ret_csr) for joining; `ret` has key and pin
 // only.
 int identity_request(const char *host_name, Identity *ret, Buf *ret_csr);
@@ -52,15 +52,5 @@ int identity_renew(const Identity *i, const char *host_name, Buf *ret_csr);
 // nothing changed if it is not for our key, or not signed by that CA; -EBADMSG if it cannot be read.
 int identity_install(Identity *i, const void *cert, size_t cert_len, const void *ca_cert,
                      size_t ca_cert_len);
-// A spare becomes a voter: takes over the CA's key. -EKEYREJECTED and nothing changed if it does not belong
-// to our CA certificate.
-int identity_install_ca_key(Identity *i, const void *key, size_t len);
-
-// Signs a request with the CA (voters; -ENOKEY elsewhere). Takes the public key from the request, whose
-// self-signature must verify, and the name from `host_name`. -EBADMSG: not a request, or a forged one;
-// -EKEYREJECTED: a kind of key that we do not use. The certificate (DER) is appended to *ret_cert; `ret_pin`
-// (may be NULL) is the pin of the key.
-int identity_sign(const Identity *ca, const void *csr, size_t csr_len, const char *host_name, Buf *ret_cert,
-                  Hash *ret_pin);
 // Whole days until our certificate expires at wall-clock time `wall_us`; negative: it has expired.
 int identity_days_left(const Identity *i, uint64_t wall_us);

@@ -43,8 +43,8 @@ typedef struct LeaderOps {
         bool (*host_is_full)(uint32_t host, void *userdata);
         // Ends the host's session after what was sent to it; leader_on_host_link(NULL) follows later.
         void (*drop_host)(uint32_t host, void *userdata);
-        // What signs joiners and renewals, and the CA key for new voters. Borrowed until the call returns.
-        const struct Identity *(*identity)(void *userdata);
+        // The voters' secrets that are on the disk of this host. Borrowed until the call returns.
+        const struct VoterSecrets *(*secrets)(void *userdata);
         // The log: see store.h. A `done` that was taken over must be called, whatever happens; before
         // leader_close() can end, so close the store first.
         int (*member_add)(uint32_t raft_id, StoreMemberDone done, void *done_data, void *userdata);

@@ -2,9 +2,9 @@
 //
 // Becoming a voter, and no longer being one, as the leader says:
 //
-//   StoreOpen    -> [close the log under another raft id] -> the pool: forget that id, keep the CA key, empty the log's
+//   StoreOpen    -> [close the log under another raft id] -> the pool: forget that id, keep the voters' secrets, empty the log's
 //                   directory, make the log, note the raft id -> open the log -> StoreOpened
-//   StoreClose   -> close the log -> the pool: forget the raft id, empty the log's directory, forget the CA key
+//   StoreClose   -> close the log -> the pool: forget the raft id, empty the log's directory, forget the secrets
 //
 // A raft id in the peers file promises a log: a daemon that finds the one without the other does not start. So the id
 // is the last that is written of a log, and the first that goes: killed in between, this host is a spare again, and is
@@ -17,7 +17,7 @@
 // clears the rest away.
 //
 // A host that cannot have a log, since its disk is full perhaps, clears away what there is of one, says so to the leader
-// and stays a spare. If that fails as well, it says in the journal what is left, the key of the CA perhaps, and tries
+// and stays a spare. If that fails as well, it says in the journal what is left, secrets perhaps, and tries
 // again each day; the next order begins with that anyhow.
 
 #include <errno.h>
@@ -42,7 +42,7 @@ struct VoterJob { // handed over to the pool, and back
         bool was_voter; // it goes because the leader says so
         const char *state_dir;
         char *log_dir;
-        Identity identity;
+        VoterSecrets secrets;
         Argosy__PeersFile *peers;
         bool numbered;  // the peers file has a raft id, or may have one
         bool forgotten; // that is not the one that it had before
@@ -87,9 +87,9 @@ static int clear_log(VoterJob *j) {
 
         if (r < 0)
                 return r; // it is a voter's still
-        buf_done(&j->identity.ca_key);
+        voter_secrets_done(&j->secrets);
         r = dir_empty(AT_FDCWD, j->log_dir);
-        s = identity_save(j->state_dir, &j->identity);
+        s = voter_secrets_save(j->state_dir, &j->secrets);
         return r < 0 ? r : s;
 }
 
@@ -97,7 +97,7 @@ static int make_log(VoterJob *j) {
         int r = j->numbered ? forget_raft_id(j) : 0; // of that log not even the vote is left soon
 
         if (r >= 0)
-                r = identity_save(j->state_dir, &j->identity);
+                r = voter_secrets_save(j->state_dir, &j->secrets);
         if (r >= 0)
                 r = dir_empty(AT_FDCWD, j->log_dir);
         if (r >= 0)
@@ -124,7 +124,7 @@ static void run_job(WorkItem *item) {
 static void note_left(Daemon *d, int error) {
         d->log_untidy = error < 0;
         if (error < 0)
-                log_error("This host does not vote, but the log or the CA key of a voter is still under %s: %s. It will be "
+                log_error("This host does not vote, but the log or the secrets of a voter are still under %s: %s. It will be "
                           "tried again.",
                           d->paths->state_dir, strerror(-error));
 }
@@ -133,22 +133,22 @@ void daemon_log_tidy(Daemon *d) {
         VoterJob j = {
                 .state_dir = d->paths->state_dir,
                 .log_dir = d->log_dir,
-                .identity = d->identity,
+                .secrets = d->secrets,
                 .peers = d->peers,
         };
         int r;
 
-        if (d->peers->raft_id > 0 || (d->identity.ca_key.len == 0 && !store_exists(d->log_dir)))
+        if (d->peers->raft_id > 0 || (d->secrets.n == 0 && !store_exists(d->log_dir)))
                 return;
         r = clear_log(&j);
-        d->identity = j.identity;
+        d->secrets = j.secrets;
         note_left(d, r);
 }
 
 // ---- its way to the disk and back
 
 static void job_free(VoterJob *j) {
-        identity_done(&j->identity);
+        voter_secrets_done(&j->secrets);
         message_free(j->peers);
         free(j->log_dir);
         free(j->why);
@@ -165,7 +165,7 @@ static bool begin_job(WorkItem *item) {
                 job_free(j);
                 return false;
         }
-        (void) oom_check(identity_copy(&d->identity, &j->identity));
+        (void) oom_check(voter_secrets_copy(&d->secrets, &j->secrets));
         j->peers = oom_checked(message_copy(d->peers));
         j->numbered = d->peers->raft_id > 0 || d->raft_id_unsure;
         j->forgotten = d->peers->raft_id == 0;
@@ -242,7 +242,7 @@ static void note_spare(Daemon *d, const VoterJob *j) {
         if (j->forgotten)
                 d->peers->raft_id = d->peers->feature_level = 0;
         if (!j->numbered)
-                buf_done(&d->identity.ca_key);
+                voter_secrets_done(&d->secrets);
 }
 
 // Hosts talk to voters only, and who is no voter any more is not told who was removed since.
@@ -319,13 +319,14 @@ static void wait_with_close(Daemon *d, uint32_t raft_id) {
 }
 
 static void obey_open(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
+        bool changed;
         int r;
 
         if (d->store && d->peers->raft_id == message->raft_id) {
                 answer_store_open(d, message->raft_id, ""); // asked again: the first answer was lost
                 return;
         }
-        r = identity_install_ca_key(&d->identity, message->ca_key.data, message->ca_key.len);
+        r = voter_secrets_put_all(&d->secrets, message->secrets, message->n_secrets, &changed);
         if (r < 0)
                 refuse(d, message->raft_id, strerror(-r));
         else if (d->store) {

@@ -16,6 +16,7 @@
 #include "cluster-state-limits.h"
 #include "cluster-state.h"
 #include "daemon-log.h"
+#include "daemon-secrets.h"
 #include "daemon.h"
 #include "event-cursor.h"
 #include "feature-level.h"
@@ -138,6 +139,7 @@ static void publish_voters(Daemon *d) {
         if (n == 0)
                 return; // before the first batch
         warn_of_voters(d);
+        daemon_secrets_drop_old(d);
         if (d->store) // a demotion or a removal ends what its log had with ours, at once
                 store_recheck(d->store);
         (void) mesh_set_voters(d->mesh, peers, n);
@@ -322,12 +324,12 @@ static const StoreOps store_ops = {
 
 // ---- the batch that comes before leading: a new cluster's first, or a recovered one's new generation
 
-static void init_cluster(Daemon *d, Argosy__ClusterRecord *c) {
+static void init_cluster(Daemon *d, Argosy__ClusterRecord *c, Argosy__CaRecord *ca) {
         argosy__cluster_record__init(c);
         c->cluster_id = d->peers->cluster_id;
         c->generation = d->peers->generation;
         c->feature_level = FEATURE_LEVEL;
-        c->ca_cert = (ProtobufCBinaryData){d->identity.ca_cert.len, d->identity.ca_cert.data};
+        c->ca = ca;
         c->voters_wanted = (uint32_t) d->config.voters;
 }
 
@@ -359,15 +361,40 @@ static void on_init_done(StoreOutcome outcome, uint64_t index, void *userdata) {
                           d->paths->state_dir);
 }
 
+// The CA's, that this host has made with its identity. False: it is lost already.
+static bool init_key(Daemon *d, Argosy__VoterSecretRecord *ret) {
+        for (size_t i = 0; i < d->secrets.n; i++) {
+                VoterSecret *s = &d->secrets.list[i];
+
+                if (!streq(s->name, VOTER_SECRET_CA))
+                        continue;
+                ret->name = s->name;
+                ret->number = s->number;
+                ret->fingerprint = (ProtobufCBinaryData){HASH_SIZE, s->fingerprint.bytes};
+                ret->kept_by = &d->peers->raft_id;
+                ret->n_kept_by = 1;
+                return true;
+        }
+        return false;
+}
+
 // A fresh cluster: its record and this host.
 static int submit_first_batch(Daemon *d) {
         Argosy__ClusterRecord cluster;
+        Argosy__CaRecord ca = ARGOSY__CA_RECORD__INIT;
+        Argosy__VoterSecretRecord key = ARGOSY__VOTER_SECRET_RECORD__INIT, *keys[] = {&key};
         Argosy__HostRecord host = ARGOSY__HOST_RECORD__INIT;
         Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes[] = {&node};
         Argosy__LogOp op_cluster = ARGOSY__LOG_OP__INIT, op_host = ARGOSY__LOG_OP__INIT,
                       *ops[] = {&op_cluster, &op_host};
 
-        init_cluster(d, &cluster);
+        ca.cert = (ProtobufCBinaryData){d->identity.ca_cert.len, d->identity.ca_cert.data};
+        ca.number = 1;
+        init_cluster(d, &cluster, &ca);
+        if (init_key(d, &key)) {
+                cluster.voter_secrets = keys;
+                cluster.n_voter_secrets = 1;
+        }
         op_cluster.op_case = ARGOSY__LOG_OP__OP_CLUSTER;
         op_cluster.cluster = &cluster;
         node.manager = (char *) "system";
@@ -488,8 +515,8 @@ static void leader_drop_host(uint32_t host, void *userdata) {
         mesh_drop_host(((Daemon *) userdata)->mesh, host);
 }
 
-static const Identity *leader_identity(void *userdata) {
-        return &((Daemon *) userdata)->identity;
+static const VoterSecrets *leader_secrets(void *userdata) {
+        return &((Daemon *) userdata)->secrets;
 }
 
 static int leader_member_add(uint32_t raft_id, StoreMemberDone done, void *data, void *userdata) {
@@ -531,7 +558,7 @@ static const LeaderOps leader_ops = {
         .to_host = leader_to_host,
         .host_is_full = leader_host_is_full,
         .drop_host = leader_drop_host,
-        .identity = leader_identity,
+        .secrets = leader_secrets,
         .member_add = leader_member_add,
         .member_remove = leader_member_remove,
         .transfer = leader_transfer,

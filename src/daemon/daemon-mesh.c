@@ -11,6 +11,7 @@
 #include "cluster-state.h"
 #include "daemon-log.h"
 #include "daemon-mesh.h"
+#include "daemon-secrets.h"
 #include "daemon.h"
 #include "join.h"
 #include "leader.h"
@@ -76,6 +77,10 @@ static void on_to_host(const Argosy__ToHost *m, void *userdata) {
                         daemon_update_peers(d, d->peers->voters, d->peers->n_voters, m->welcome->generation);
                 agent_on_message(d->agent, m);
                 renew_if_due(d);
+                daemon_secrets_report(d);
+                break;
+        case ARGOSY__TO_HOST__MSG_VOTER_SECRETS:
+                daemon_secrets_on_told(d, m->voter_secrets);
                 break;
         case ARGOSY__TO_HOST__MSG_ACCESS:
                 socket_access_on_told(d, m->access);

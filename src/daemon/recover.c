@@ -45,7 +45,7 @@ int recover_run(const RunOptions *options) {
                 r = state_dir_load(options->paths.state_dir, &identity, &peers, &why);
         if (r < 0)
                 return fail("cannot recover: %s%s", why ?: "", why ? "" : strerror(-r));
-        if (peers->raft_id == 0 || identity.ca_key.len == 0)
+        if (peers->raft_id == 0)
                 return fail(
                         "this host is not a voter and holds no copy of the log; recover on one that was%s%s",
                         "", "");

@@ -201,6 +201,12 @@ static int find_ids(Daemon *d, char **ret_why) {
         return 0;
 }
 
+static int load_files(Daemon *d, char **ret_why) {
+        int r = state_dir_load(d->paths->state_dir, &d->identity, &d->peers, ret_why);
+
+        return r < 0 ? r : voter_secrets_load(d->paths->state_dir, &d->secrets, ret_why);
+}
+
 static int load_state(Daemon *d, bool *ret_fresh, char **ret_why) {
         int r;
 
@@ -222,7 +228,7 @@ static int load_state(Daemon *d, bool *ret_fresh, char **ret_why) {
                 r = port_reserve(d, ret_why);
         if (r < 0)
                 return r;
-        r = state_dir_load(d->paths->state_dir, &d->identity, &d->peers, ret_why);
+        r = load_files(d, ret_why);
         *ret_fresh = r == -ENOENT;
         if (!*ret_fresh)
                 return r;
@@ -230,7 +236,7 @@ static int load_state(Daemon *d, bool *ret_fresh, char **ret_why) {
         r = state_dir_create(d->paths->state_dir, d->config.name, d->own.text, d->port, ret_why);
         if (r < 0)
                 return r;
-        return state_dir_load(d->paths->state_dir, &d->identity, &d->peers, ret_why);
+        return load_files(d, ret_why);
 }
 
 // The machine's argosyd has its helpers started by a service of theirs. One that no systemd has started, or a user's, may do it itself.
@@ -391,6 +397,7 @@ static void forget_everything(Daemon *d) {
         message_free(d->voter_order);
         free(d->log_unreadable);
         identity_done(&d->identity);
+        voter_secrets_done(&d->secrets);
         identity_done(&d->join_key.identity);
         buf_done(&d->join_key.csr);
         config_done(&d->config);

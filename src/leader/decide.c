@@ -59,6 +59,7 @@
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-work.h"
+#include "voter-secrets-controller.h"
 #include "voters.h"
 
 enum {
@@ -344,7 +345,7 @@ static void forget_granted_records(Leader *l) {
 
 // What we decided of our own accord is still to be done. Units that were to move are looked at once more anyhow (land()).
 static void mark_everything(Leader *l) {
-        l->retry_pending = l->features_due = l->globals_changed = true;
+        l->retry_pending = l->features_due = l->voter_secrets_due = l->globals_changed = true;
         rollout_controller_mark_all(l);
         retry_controller_take_back(l);
         list_splice(&l->pending_records_due, &l->pending_records_flying);
@@ -546,6 +547,8 @@ static int decide_ours(Decision *d) {
                 r = decide_hosts(d);
         if (r >= 0)
                 r = feature_controller_decide(d->leader, &d->batch);
+        if (r >= 0)
+                r = voter_secrets_controller_decide(d->leader, &d->batch);
         if (r >= 0)
                 r = tombstones_part_decide(d->leader, &d->batch);
         if (r >= 0)

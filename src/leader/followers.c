@@ -398,7 +398,7 @@ static void end_build(Leader *l) {
         held_jobs_build(l); // after the jobs that run, which count for their limits
         own_jobs_begin(l);
         lease_table_renew(&l->leases, leader_now(l)); // nobody could beat meanwhile
-        l->features_due = l->voters_due = true;
+        l->features_due = l->voters_due = l->voter_secrets_due = true;
         l->drain_due_us = nodes_next_deadline(l);
         leader_mark(l);
 }

@@ -57,6 +57,7 @@
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-work.h"
+#include "voter-secrets-controller.h"
 #include "voters.h"
 #include "waiters.h"
 #include "walks.h"
@@ -408,6 +409,9 @@ void leader_on_message(Leader *l, uint32_t host, Argosy__ToVoter *m) {
         case ARGOSY__TO_VOTER__MSG_STORE_OPENED:
                 voters_on_opened(l, h, m->store_opened);
                 break;
+        case ARGOSY__TO_VOTER__MSG_VOTER_SECRETS_KEPT:
+                voter_secrets_controller_on_kept(l, h, m->voter_secrets_kept);
+                break;
         case ARGOSY__TO_VOTER__MSG_RENEW:
                 members_on_renew(l, h, m->renew);
                 break;
@@ -499,6 +503,7 @@ static void stop_leading(Leader *l) {
         fail_tickets(l);
         followers_clear(l);
         voters_stop(l);
+        voter_secrets_controller_stop(l);
         l->pause_us = l->drain_due_us = l->rollout_due_us = 0;
         l->barriers_pause_us = 0;
         l->rebalance_due_us = l->tombstones_due_us = l->token_expiry_us = 0;
@@ -569,6 +574,7 @@ static void finish_close(Leader *l) {
         deadline_heap_done(&l->retry_deadlines);
         unit_works_done(l);
         l->closed(l->closed_data);
+        voter_secrets_controller_free(l->voter_secrets);
         voters_free(l->voters);
         free(l->trail);
         free(l);
@@ -623,7 +629,9 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
                 return -ENOMEM;
         l->trail = calloc(1, sizeof(*l->trail));
         l->voters = voters_new();
-        if (!l->trail || !l->voters) {
+        l->voter_secrets = voter_secrets_controller_new();
+        if (!l->trail || !l->voters || !l->voter_secrets) {
+                voter_secrets_controller_free(l->voter_secrets);
                 voters_free(l->voters);
                 free(l->trail);
                 free(l);
@@ -639,6 +647,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         l->on_job_waited = open_job_judge;
         r = drain_init(&l->drain, config->loop, on_drain, l);
         if (r < 0) {
+                voter_secrets_controller_free(l->voter_secrets);
                 voters_free(l->voters);
                 free(l->trail);
                 free(l);

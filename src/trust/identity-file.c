@@ -5,7 +5,6 @@
 //   PRIVATE KEY   of the host
 //   CERTIFICATE   of the host
 //   CERTIFICATE   of the CA
-//   PRIVATE KEY   of the CA, on voters only
 //
 // `openssl x509 -in identity.pem` therefore shows the host's certificate.
 #include <errno.h>
@@ -32,7 +31,6 @@ static const Block blocks[] = {
         {"PRIVATE KEY", offsetof(Identity, key)},
         {"CERTIFICATE", offsetof(Identity, cert)},
         {"CERTIFICATE", offsetof(Identity, ca_cert)},
-        {"PRIVATE KEY", offsetof(Identity, ca_key)},
 };
 
 static Buf *block_part(const Block *b, const Identity *i) {
@@ -61,11 +59,7 @@ int identity_save(const char *dir, const Identity *i) {
         if (i->key.len == 0 || i->cert.len == 0 || i->ca_cert.len == 0)
                 return -EINVAL;
         for (size_t n = 0; n < ELEMENTSOF(blocks); n++) {
-                const Buf *part = block_part(&blocks[n], i);
-
-                if (part->len == 0)
-                        continue;
-                r = append_block(&text, blocks[n].label, part);
+                r = append_block(&text, blocks[n].label, block_part(&blocks[n], i));
                 if (r < 0)
                         return r;
         }
@@ -104,7 +98,7 @@ static int parse(const char *text, Identity *ret) {
                 if (r < 0)
                         return r;
         }
-        if (n < 3)
+        if (n < ELEMENTSOF(blocks))
                 return -EBADMSG;
         return identity_check(ret);
 }

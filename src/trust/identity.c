@@ -3,23 +3,17 @@
 // The key and the certificates of one host. What they contain is X.509's business (x509.c), what is trusted
 // is the key alone: names and dates in the certificates are for people who look at them with other tools.
 //
-// An Identity grows: key (identity_request) -> certificate and CA certificate (identity_install) -> CA key
-// (identity_install_ca_key). identity_create() does all of it at once. Nothing is taken over from a file or
-// a peer before the check that it belongs to what is there, so an Identity that exists is consistent.
+// An Identity grows: key (identity_request) -> certificate and CA certificate (identity_install). identity_create()
+// does all of it at once. Nothing is taken over from a file or a peer before the check that it belongs to what is
+// there, so an Identity that exists is consistent.
 #include <errno.h>
 
+#include "ca.h"
 #include "identity-check.h"
 #include "x509.h"
 
-static void wipe(Buf *b) {
-        if (b->data)
-                explicit_bzero(b->data, b->allocated);
-        buf_done(b);
-}
-
 void identity_done(Identity *i) {
-        wipe(&i->key);
-        wipe(&i->ca_key);
+        buf_wipe(&i->key);
         buf_done(&i->cert);
         buf_done(&i->ca_cert);
         *i = (Identity){};
@@ -30,8 +24,7 @@ int identity_copy(const Identity *i, Identity *ret) {
 
         if (buf_append(&copy.key, i->key.data, i->key.len) < 0 ||
             buf_append(&copy.cert, i->cert.data, i->cert.len) < 0 ||
-            buf_append(&copy.ca_cert, i->ca_cert.data, i->ca_cert.len) < 0 ||
-            buf_append(&copy.ca_key, i->ca_key.data, i->ca_key.len) < 0)
+            buf_append(&copy.ca_cert, i->ca_cert.data, i->ca_cert.len) < 0)
                 return -ENOMEM;
         *ret = copy;
         copy = (Identity){};
@@ -48,33 +41,18 @@ static int key_pin(const Buf *der, Hash *ret) {
         return x509_key_pin(key, ret);
 }
 
-int identity_create(const char *host_name, Identity *ret) {
-        _cleanup_(gnutls_x509_privkey_deinitp) gnutls_x509_privkey_t ca_key = NULL;
-        _cleanup_(gnutls_pubkey_deinitp) gnutls_pubkey_t ca_pubkey = NULL;
+int identity_create(const char *host_name, const Ca *ca, Identity *ret) {
         _cleanup_(identity_done) Identity i = {};
         _cleanup_buf_ Buf csr = {};
         int r;
 
-        r = x509_key_new(&i.ca_key);
-        if (r < 0)
-                return r;
-        r = x509_key_read(i.ca_key.data, i.ca_key.len, &ca_key);
-        if (r < 0)
-                return r;
-        r = x509_key_public(ca_key, &ca_pubkey);
-        if (r < 0)
-                return r;
-        r = x509_cert_sign(&(X509Template){"argosy cluster CA", true, CA_DAYS}, ca_pubkey, NULL, ca_key,
-                           &i.ca_cert);
-        if (r < 0)
-                return r;
         r = x509_key_new(&i.key);
-        if (r < 0)
-                return r;
-        r = identity_renew(&i, host_name, &csr);
-        if (r < 0)
-                return r;
-        r = identity_sign(&i, csr.data, csr.len, host_name, &i.cert, &i.pin);
+        if (r == 0)
+                r = identity_renew(&i, host_name, &csr);
+        if (r == 0)
+                r = ca_sign(ca, csr.data, csr.len, host_name, &i.cert, &i.pin);
+        if (r == 0)
+                r = buf_append(&i.ca_cert, ca->cert.data, ca->cert.len);
         if (r < 0)
                 return r;
         *ret = i;
@@ -110,38 +88,6 @@ int identity_renew(const Identity *i, const char *host_name, Buf *ret_csr) {
         return x509_request(host_name, key, ret_csr);
 }
 
-int identity_sign(const Identity *ca, const void *csr, size_t csr_len, const char *host_name, Buf *ret_cert,
-                  Hash *ret_pin) {
-        _cleanup_(gnutls_x509_privkey_deinitp) gnutls_x509_privkey_t ca_key = NULL;
-        _cleanup_(gnutls_x509_crt_deinitp) gnutls_x509_crt_t ca_cert = NULL;
-        _cleanup_(gnutls_pubkey_deinitp) gnutls_pubkey_t pubkey = NULL;
-        Hash pin;
-        int r;
-
-        if (ca->ca_key.len == 0)
-                return -ENOKEY;
-        if (csr_len > IDENTITY_CSR_MAX)
-                return -EBADMSG;
-        r = x509_request_key(csr, csr_len, &pubkey);
-        if (r < 0)
-                return r;
-        r = x509_pubkey_pin(pubkey, &pin);
-        if (r < 0)
-                return r;
-        r = x509_cert_read(ca->ca_cert.data, ca->ca_cert.len, &ca_cert);
-        if (r < 0)
-                return r;
-        r = x509_key_read(ca->ca_key.data, ca->ca_key.len, &ca_key);
-        if (r < 0)
-                return r;
-        r = x509_cert_sign(&(X509Template){host_name, false, CERT_DAYS}, pubkey, ca_cert, ca_key, ret_cert);
-        if (r < 0)
-                return r;
-        if (ret_pin)
-                *ret_pin = pin;
-        return 0;
-}
-
 // Whether a certificate is for the key with this pin and signed by that CA.
 static int check_cert(const Hash *pin, const void *cert_der, size_t cert_len, const void *ca_der,
                       size_t ca_len) {
@@ -161,42 +107,17 @@ static int check_cert(const Hash *pin, const void *cert_der, size_t cert_len, co
         return hash_equal(&cert_pin, pin) && x509_is_signed_by(cert, ca) ? 0 : -EKEYREJECTED;
 }
 
-// Whether a private key belongs to the CA certificate.
-static int check_ca_key(const Buf *ca_der, const void *key_der, size_t key_len) {
-        _cleanup_(gnutls_x509_privkey_deinitp) gnutls_x509_privkey_t key = NULL;
-        _cleanup_(gnutls_x509_crt_deinitp) gnutls_x509_crt_t ca = NULL;
-        Hash own_pin, ca_pin;
-        int r;
-
-        r = x509_key_read(key_der, key_len, &key);
-        if (r < 0)
-                return r;
-        r = x509_cert_read(ca_der->data, ca_der->len, &ca);
-        if (r < 0)
-                return r;
-        r = x509_key_pin(key, &own_pin);
-        if (r < 0)
-                return r;
-        r = x509_cert_pin(ca, &ca_pin);
-        if (r < 0)
-                return r;
-        return hash_equal(&own_pin, &ca_pin) ? 0 : -EKEYREJECTED;
-}
-
 int identity_check(Identity *i) {
         int r;
 
         r = key_pin(&i->key, &i->pin);
         if (r < 0)
                 return r;
-        r = check_cert(&i->pin, i->cert.data, i->cert.len, i->ca_cert.data, i->ca_cert.len);
-        if (r < 0)
-                return r;
-        return i->ca_key.len > 0 ? check_ca_key(&i->ca_cert, i->ca_key.data, i->ca_key.len) : 0;
+        return check_cert(&i->pin, i->cert.data, i->cert.len, i->ca_cert.data, i->ca_cert.len);
 }
 
 static void replace(Buf *where, Buf *with) {
-        wipe(where);
+        buf_done(where);
         *where = *with;
         *with = (Buf){};
 }
@@ -221,20 +142,6 @@ int identity_install(Identity *i, const void *cert, size_t cert_len, const void 
                 return r;
         replace(&i->cert, &new_cert);
         replace(&i->ca_cert, &new_ca);
-        return 0;
-}
-
-int identity_install_ca_key(Identity *i, const void *key, size_t len) {
-        _cleanup_(wipe) Buf new_key = {};
-        int r;
-
-        r = check_ca_key(&i->ca_cert, key, len);
-        if (r < 0)
-                return r;
-        r = buf_append(&new_key, key, len);
-        if (r < 0)
-                return r;
-        replace(&i->ca_key, &new_key);
         return 0;
 }
 

@@ -210,7 +210,7 @@ def test_a_voter_without_its_log_does_not_start_from_nothing(c: Cluster):
 
 def test_damaged_small_files_are_named(c: Cluster):
     node = c.followers()[0]
-    for name in ["identity.pem", "peers", "fence"]:
+    for name in ["identity.pem", "peers", "fence", "voter-secrets"]:
         refuses_to_start(node, f"cp /var/lib/argosy/{name} /root/kept && echo damage >/var/lib/argosy/{name}",
                          saying=[f"/var/lib/argosy/{name}"])
         damaged(node, f"cp /root/kept /var/lib/argosy/{name}")

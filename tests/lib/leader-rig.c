@@ -5,6 +5,7 @@
 
 #include "batch.h"
 #include "buf.h"
+#include "ca.h"
 #include "feature-level.h"
 #include "held-jobs.h"
 #include "host-clocks.h"
@@ -25,6 +26,7 @@
 #include "unit-wanted.h"
 #include "unit-on-node-work.h"
 #include "unit-work.h"
+#include "voter-secrets.h"
 
 static RigAnswer *answers[65536]; // of the running test
 static size_t n_answers;
@@ -150,8 +152,10 @@ void rig_host_drain(Rig *g, uint32_t host) {
         rig_settle(g);
 }
 
-static const struct Identity *identity(void *userdata) {
-        return ((Rig *) userdata)->identity;
+static const struct VoterSecrets *secrets_of(void *userdata) {
+        static const VoterSecrets none;
+
+        return ((Rig *) userdata)->secrets ?: &none;
 }
 
 static int member_add(uint32_t raft_id, StoreMemberDone done, void *data, void *userdata) {
@@ -251,7 +255,7 @@ static const LeaderOps leader_ops = {
         .to_host = to_host,
         .host_is_full = host_is_full,
         .drop_host = drop_host,
-        .identity = identity,
+        .secrets = secrets_of,
         .member_add = member_add,
         .member_remove = member_remove,
         .transfer = transfer,
@@ -841,6 +845,30 @@ void rig_start(Rig *g, size_t n_hosts) {
 
 void rig_start_many(Rig *g, size_t n_hosts) {
         start(g, n_hosts, FEATURE_LEVEL, true);
+}
+
+void rig_give_ca(Rig *g, const Ca *ca, VoterSecrets *secrets) {
+        _cleanup_(batch_done) Batch b = {};
+        Argosy__VoterSecretRecord key = ARGOSY__VOTER_SECRET_RECORD__INIT, *keys = &key;
+        Argosy__CaRecord record = ARGOSY__CA_RECORD__INIT;
+        Argosy__ClusterRecord next = *cluster_state_cluster(g->state);
+        uint32_t kept_by[STORE_MEMBERS_MAX];
+
+        assert_int_equal(voter_secrets_put(secrets, VOTER_SECRET_CA, 1, ca->key.data, ca->key.len), 0);
+        g->secrets = secrets;
+        record.cert = (ProtobufCBinaryData){ca->cert.len, ca->cert.data};
+        record.number = key.number = 1;
+        key.name = (char *) VOTER_SECRET_CA;
+        key.fingerprint = (ProtobufCBinaryData){HASH_SIZE, secrets->list[secrets->n - 1].fingerprint.bytes};
+        for (size_t i = 0; i < g->n_members; i++)
+                kept_by[key.n_kept_by++] = g->members[i].raft_id;
+        key.kept_by = kept_by;
+        next.ca = &record;
+        next.voter_secrets = &keys;
+        next.n_voter_secrets = 1;
+        batch_op(&b, ARGOSY__LOG_OP__OP_CLUSTER)->cluster = &next;
+        rig_propose(g, &b);
+        rig_settle(g);
 }
 
 static void on_leader_closed(void *userdata) {

@@ -18,6 +18,8 @@ enum { RIG_HOSTS_MAX = 16384, RIG_LEASE_MS = 4000, RIG_BEAT_MS = 1000 };
 typedef struct Rig Rig;
 struct Batch;
 
+struct Ca;
+
 typedef struct RigHost {
         Rig *rig;
         VirtualHost virtual;
@@ -92,7 +94,7 @@ struct Rig {
         // What the leader did to the log's membership.
         StoreMember members[STORE_MEMBERS_MAX];
         size_t n_members;
-        const struct Identity *identity; // of the leader's host; NULL: it cannot sign
+        const struct VoterSecrets *secrets; // of the leader's host; NULL: none, and it cannot sign
         StoreMemberDone member_done;     // to be called in the next turn
         void *member_data;
         uint32_t transferred;
@@ -126,6 +128,8 @@ void rig_start_at(Rig *g, size_t n_hosts, uint32_t feature_level);
 // The same with thousands of hosts, and `unchecked`.
 void rig_start_many(Rig *g, size_t n_hosts);
 void rig_stop(Rig *g);
+// The cluster has that CA, and its key is the first secret of the voters; `secrets` are the leader's, and it can sign from now on.
+void rig_give_ca(Rig *g, const struct Ca *ca, struct VoterSecrets *secrets);
 // One host more, which the log knows by the next number.
 void rig_add_host(Rig *g, bool up, uint32_t feature_level);
 // An entry that nobody asked for.

@@ -4,13 +4,15 @@
 // Members of one test cluster: identities signed by one CA, and contexts whose judge accepts what
 // members_trust says.
 
+#include "ca.h"
 #include "identity.h"
 #include "test.h"
 #include "tls-context.h"
 
 enum { MEMBERS_MAX = 4 };
 
-static Identity member[MEMBERS_MAX]; // 0 is the first host, with the CA's key
+static Ca member_ca;
+static Identity member[MEMBERS_MAX]; // 0 is the first host
 static TlsContext *member_tls[MEMBERS_MAX];
 static bool member_trusted[MEMBERS_MAX]; // what the judge says
 static bool member_removed[MEMBERS_MAX]; // likewise; false unless a test sets it
@@ -28,14 +30,15 @@ static inline void members_join(size_t i) {
         _cleanup_buf_ Buf csr = {}, cert = {};
 
         assert_int_equal(identity_request("member", &member[i], &csr), 0);
-        assert_int_equal(identity_sign(&member[0], csr.data, csr.len, "member", &cert, NULL), 0);
+        assert_int_equal(ca_sign(&member_ca, csr.data, csr.len, "member", &cert, NULL), 0);
         assert_int_equal(identity_install(&member[i], cert.data, cert.len, member[0].ca_cert.data,
                                           member[0].ca_cert.len),
                          0);
 }
 
 static inline int members_setup(void **state) {
-        assert_int_equal(identity_create("first", &member[0]), 0);
+        assert_int_equal(ca_create(&member_ca), 0);
+        assert_int_equal(identity_create("first", &member_ca, &member[0]), 0);
         for (size_t i = 0; i < MEMBERS_MAX; i++) {
                 if (i > 0)
                         members_join(i);
@@ -51,5 +54,6 @@ static inline int members_teardown(void **state) {
                 member_tls[i] = tls_context_unref(member_tls[i]);
                 identity_done(&member[i]);
         }
+        ca_done(&member_ca);
         return 0;
 }

@@ -22,6 +22,7 @@
 //                    port.c           the TCP port: which, and whether it is open
 //                    daemon-log.c     the replicated log: applying batches, leadership
 //                    daemon-log-voter.c  whether this host has one
+//                    daemon-secrets.c the secrets of a voter
 //                    daemon-http.c    HTTP for programs, its names and its certificate
 //                    renew.c          the certificate
 //                    daemon-mesh.c    messages from the mesh
@@ -45,6 +46,7 @@
 #include "time-histogram.h"
 #include "time-limit.h"
 #include "uvx.h"
+#include "voter-secrets.h"
 
 typedef struct Accounts Accounts;
 typedef struct Agent Agent;
@@ -100,8 +102,9 @@ struct Daemon {
         uv_getaddrinfo_t *full_name_lookup;
         Config config;
         Identity identity;
+        VoterSecrets secrets; // of a voter, as they are on its disk
         Argosy__PeersFile *peers;
-        StateWriter writer; // of both
+        StateWriter writer; // of all three
         TlsContext *tls;
         OwnAddress own;              // as others were told last
         AddressWatch *address_watch; // NULL: no news of changes

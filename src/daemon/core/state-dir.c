@@ -14,10 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ca.h"
 #include "fileio.h"
 #include "state-dir.h"
 #include "store.h"
 #include "str.h"
+#include "voter-secrets.h"
 
 enum { PEERS_FILE_MAX = 1024 * 1024 };
 
@@ -116,6 +118,22 @@ int state_dir_load(const char *dir, Identity *ret_identity, Argosy__PeersFile **
         return r;
 }
 
+// A CA, whose key is the first secret of the voters, and an identity that it signs.
+static int create_identity(const char *dir, const char *host_name, Identity *ret) {
+        _cleanup_(voter_secrets_done) VoterSecrets secrets = {};
+        _cleanup_(ca_done) Ca ca = {};
+        int r;
+
+        r = ca_create(&ca);
+        if (r >= 0)
+                r = identity_create(host_name, &ca, ret);
+        if (r >= 0)
+                r = voter_secrets_put(&secrets, VOTER_SECRET_CA, 1, ca.key.data, ca.key.len);
+        if (r >= 0)
+                r = voter_secrets_save(dir, &secrets);
+        return r < 0 ? r : identity_save(dir, ret);
+}
+
 int state_dir_create(const char *dir, const char *host_name, const char *address, uint16_t port,
                      char **ret_why) {
         Argosy__PeersFile peers = ARGOSY__PEERS_FILE__INIT;
@@ -127,9 +145,7 @@ int state_dir_create(const char *dir, const char *host_name, const char *address
 
         if (getrandom(cluster_id, sizeof(cluster_id), 0) != sizeof(cluster_id))
                 return -EIO;
-        r = identity_create(host_name, &identity);
-        if (r >= 0)
-                r = identity_save(dir, &identity);
+        r = create_identity(dir, host_name, &identity);
         if (r >= 0) {
                 self.host = self.raft_id = 1;
                 self.address = (char *) address;
@@ -188,7 +204,7 @@ static int settle_file(const char *dir, const char *name) {
 // May run any number of times: what was moved before is not moved again, and "remove what is missing" waits
 // for the marker that everything old is gone.
 int state_dir_settle(const char *dir, char **ret_why) {
-        static const char *const old_files[] = {"peers", "identity.pem", "fence"};
+        static const char *const old_files[] = {"peers", "identity.pem", "voter-secrets", "fence"};
         int r = 0;
         PATH_IN(dir, commit);
         PATH_IN(dir, next);

@@ -4,6 +4,7 @@
 // /var/lib/argosy: who this host is and how it finds its cluster again.
 //
 //   identity.pem   include/identity.h
+//   voter-secrets  include/voter-secrets.h, on voters
 //   peers          PeersFile: cluster, host number, raft id, voters; its presence means "initialised"
 //   fence          FenceRecord, the agent's
 //   log/           the replicated log, on voters

@@ -55,6 +55,7 @@ typedef struct EventStream EventStream;
 typedef struct LogTrail LogTrail;
 typedef struct Watcher Watcher;
 typedef struct Voters Voters;
+typedef struct VoterSecretsController VoterSecretsController;
 
 // Numbers, in no order; one may be there several times.
 typedef struct TouchedHosts {
@@ -299,6 +300,8 @@ struct Leader {
         ListNode outcomes, outcomes_flying; // UnitOnNode.outcome_due: for the next entry; of the one on its way
         Voters *voters;           // the steps that make them what they are to be: voters.c alone
         bool voters_due;          // there may be a next step: all hosts are looked at
+        VoterSecretsController *voter_secrets; // that are being made: voter-secrets-controller.c alone
+        bool voter_secrets_due;   // who has which is to be looked at
         bool features_due;        // whether the log's feature level may rise is to be judged again
         uint64_t access_revision; // by which tickets were judged last
         uint64_t grants_revision; // that hosts are told

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "batch-builder.h"
+#include "ca.h"
 #include "clock.h"
 #include "feature-controller.h"
 #include "frame.h"
@@ -38,6 +39,7 @@
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-record.h"
+#include "voter-secrets-controller.h"
 #include "voters.h"
 
 enum {
@@ -69,7 +71,7 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
                 ticket_settle(t, response_error(EINVAL, "no host can have the name that the token is to be for"));
                 return 0;
         }
-        if (join_token_new(cluster->ca_cert.data, cluster->ca_cert.len, &token) < 0)
+        if (!cluster->ca || join_token_new(cluster->ca->cert.data, cluster->ca->cert.len, &token) < 0)
                 return -ENOMEM;
         hash = join_secret_hash(&token);
         text = join_token_format(&token);
@@ -307,7 +309,9 @@ static int fill_answer(Leader *l, Ticket *t, Argosy__JoinAnswer *reply) {
                 return -ENOENT;
         reply->host = host->host;
         reply->generation = cluster->generation;
-        if (bytes_set(&reply->ca_cert, cluster->ca_cert.data, cluster->ca_cert.len) < 0 ||
+        if (!cluster->ca)
+                return -ENOKEY;
+        if (bytes_set(&reply->ca_cert, cluster->ca->cert.data, cluster->ca->cert.len) < 0 ||
             bytes_set(&reply->cluster_id, cluster->cluster_id.data, cluster->cluster_id.len) < 0 ||
             bytes_set(&reply->cert, t->cert.data, t->cert.len) < 0)
                 return -ENOMEM;
@@ -378,6 +382,18 @@ static const char *judge_joiner(Ticket *t, const Argosy__TokenRecord *token) {
         return join_form_error(body);
 }
 
+// With the CA that the log names. -ENOKEY: this host lacks its key; else as ca_sign().
+static int sign(Leader *l, ProtobufCBinaryData csr, const char *name, Buf *ret_cert, Hash *ret_pin) {
+        const Argosy__CaRecord *record = cluster_state_cluster(l->state)->ca;
+        const Buf *key = record ? voter_secrets_controller_value(l, VOTER_SECRET_CA, record->number) : NULL;
+        const Ca ca = {
+                .cert = record ? (Buf){.data = record->cert.data, .len = record->cert.len} : (Buf){},
+                .key = key ? *key : (Buf){},
+        };
+
+        return ca_sign(&ca, csr.data, csr.len, name, ret_cert, ret_pin);
+}
+
 int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__JoinRequest *asked = t->request->join->join;
         const Argosy__TokenRecord *token = NULL;
@@ -412,9 +428,11 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
                                            : "this is a cluster of machines: a user's argosyd cannot join "
                                              "it");
         t->cert.len = 0; // planned before, in a batch that was full
-        r = identity_sign(l->ops.identity(l->userdata), j->csr.data, j->csr.len, j->name, &t->cert, &t->pin);
+        r = sign(l, j->csr, j->name, &t->cert, &t->pin);
         if (r == -ENOMEM)
                 return r;
+        if (r == -ENOKEY)
+                return refuse_join(t, ENOKEY, "the leader lacks the key of the cluster's CA; try again when another voter leads");
         if (r < 0)
                 return refuse_join(t, EBADMSG, "its certificate request cannot be signed");
         if (token->used_by.len == HASH_SIZE && memcmp(token->used_by.data, t->pin.bytes, HASH_SIZE) != 0)
@@ -464,8 +482,7 @@ void members_on_renew(Leader *l, Host *h, const Argosy__ToVoter__Renew *renew) {
 
         if (renew->csr.len > IDENTITY_CSR_MAX)
                 return;
-        if (identity_sign(l->ops.identity(l->userdata), renew->csr.data, renew->csr.len, record->name, &cert,
-                          &pin) < 0 ||
+        if (sign(l, renew->csr, record->name, &cert, &pin) < 0 ||
             record->key_pin.len != HASH_SIZE || memcmp(record->key_pin.data, pin.bytes, HASH_SIZE) != 0) {
                 log_host(LOG_WARNING, record->name,
                          "Host %s asked for a certificate for a key that is not its own.", record->name);

@@ -17,7 +17,6 @@
 
 #include "batch-builder.h"
 #include "host-link.h"
-#include "identity.h"
 #include "log.h"
 #include "membership.h"
 #include "registry.h"
@@ -25,6 +24,7 @@
 #include "tables.h"
 #include "turn.h"
 #include "voters-view.h"
+#include "voter-secrets.h"
 #include "voters.h"
 
 enum {
@@ -212,16 +212,21 @@ static int put_role(Leader *l, BatchBuilder *b, uint32_t host, Argosy__HostRole 
 }
 
 static void send_open(Leader *l, uint32_t host, uint32_t raft_id) {
-        const Identity *identity = l->ops.identity(l->userdata);
+        const VoterSecrets *secrets = l->ops.secrets(l->userdata);
+        Argosy__VoterSecret values[VOTER_SECRETS_MAX], *pointers[VOTER_SECRETS_MAX];
         Argosy__ToHost__StoreOpen open = ARGOSY__TO_HOST__STORE_OPEN__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
         Host *h = host_find(l, host);
 
         open.raft_id = raft_id ? raft_id : cluster_state_next_raft_id(l->state);
         open.generation = cluster_state_cluster(l->state)->generation;
-        if (identity)
-                open.ca_key =
-                        (ProtobufCBinaryData){.data = identity->ca_key.data, .len = identity->ca_key.len};
+        if (secrets) {
+                voter_secrets_to_message(secrets, values);
+                open.secrets = pointers;
+                open.n_secrets = secrets->n;
+        }
+        for (size_t i = 0; i < open.n_secrets; i++)
+                pointers[i] = &values[i];
         m.msg_case = ARGOSY__TO_HOST__MSG_STORE_OPEN;
         m.store_open = &open;
         l->voters->opening = host;
@@ -279,6 +284,15 @@ static void call_log(Leader *l, int (*what)(uint32_t, StoreMemberDone, void *, v
         }
         l->voters->busy = true;
         l->n_outside++;
+}
+
+void voters_hand_over(Leader *l, uint32_t raft_id) {
+        if (l->voters->busy || l->voters->pause_us > leader_now(l))
+                return; // the clock is set
+        if (raft_id > 0)
+                call_log(l, l->ops.transfer, raft_id);
+        else
+                retry_later(l);
 }
 
 static bool is_for_the_batch(MembershipAction a) {
@@ -546,6 +560,7 @@ void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *op
 void voters_on_attach(Leader *l, Host *h) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
 
+        h->secrets_told = 0;
         if (h->opened_in_vain) { // there may be room now
                 h->opened_in_vain = false;
                 if (!l->voters->opening) // else another has its time

@@ -397,7 +397,6 @@ static void send_welcome(Leader *l, Host *h, Bundle *b) {
         w.n_orders = b->n_orders;
         w.nodes = record->nodes;
         w.n_nodes = record->n_nodes;
-        w.ca_cert = cluster->ca_cert;
         w.parts = h->welcome_parts;
         m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
         m.welcome = &w;

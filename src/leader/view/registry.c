@@ -15,6 +15,7 @@
 #include "host-marks.h"
 #include "lease.h"
 #include "manager-name.h"
+#include "message.h"
 #include "nodes.h"
 #include "oom.h"
 #include "registry.h"
@@ -63,6 +64,7 @@ static void host_free(Host *h) {
         host_forget_marks(h);
         lease_forget(&h->lease);
         free(h->version);
+        message_free(h->secrets_kept);
         free(h->complaint);
         free(h);
 }
@@ -177,7 +179,7 @@ static void note_vote(Leader *l, Host *h, const Argosy__HostRecord *record) {
 
         if (!h->recorded || h->raft_id_known != record->raft_id || h->voter_known != voter ||
             h->no_promote_known != record->no_promote)
-                l->voters_due = true;
+                l->voters_due = l->voter_secrets_due = true;
         if (h->raft_id_known != record->raft_id)
                 h->opened_id = 0;
         h->raft_id_known = record->raft_id;
@@ -229,7 +231,7 @@ static void sync_host(Leader *l, uint32_t number, const Argosy__HostRecord *reco
                 return;
         h->recorded = false;
         fleet_units_set(l, h, NULL);
-        l->voters_due = true;
+        l->voters_due = l->voter_secrets_due = true;
         lease_end(&h->lease);
         host_set_pending_record(l, h, NULL);
         host_touch(l, h);

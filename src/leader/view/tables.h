@@ -83,6 +83,12 @@ struct Host {
         uint32_t raft_id_known; // by its record when last looked at
         bool voter_known, no_promote_known; // likewise
         uint32_t opened_id;     // raft server that it opened on our order, not in its record yet
+        Argosy__ToVoter__VoterSecretsKept *secrets_kept; // as it said last; NULL: it has not
+        uint32_t secrets_told;    // a hash of those that it was handed last in this session; 0: none
+        uint64_t secrets_told_us; // when
+        bool ca_known;          // it has said of which CA its certificate is, since this leader leads:
+        Hash ca_hash;           // of the one with this certificate
+        uint64_t ca_asked_us;   // when it was asked for another one; 0: it was not, or has answered
         bool opened_in_vain;    // it could not when it was asked last, or has not answered in time
         char *version;
         uint32_t feature_level; // that it understands, as it said last; FEATURE_BASE: also if never heard

@@ -6,12 +6,21 @@
 
 // ---- becoming a voter, and no longer being one
 
+static void has_key(void) {
+        assert_int_equal(voter_secrets_put(&w.d.secrets, VOTER_SECRET_CA, 1, "key", 3), 0);
+}
+
 static void order_open(uint32_t raft_id) {
         Argosy__ToHost__StoreOpen m = ARGOSY__TO_HOST__STORE_OPEN__INIT;
+        Argosy__VoterSecret key = ARGOSY__VOTER_SECRET__INIT, *keys = &key;
 
         m.raft_id = raft_id;
         m.generation = 4;
-        m.ca_key = (ProtobufCBinaryData){3, (uint8_t *) "key"};
+        key.name = (char *) VOTER_SECRET_CA;
+        key.number = 1;
+        key.value = (ProtobufCBinaryData){w.bad_secret ? 0 : 3, (uint8_t *) "key"};
+        m.secrets = &keys;
+        m.n_secrets = 1;
         daemon_log_on_store_open(&w.d, &m);
 }
 
@@ -20,11 +29,11 @@ static void order_open(uint32_t raft_id) {
 static void a_new_voter_has_the_key_and_a_log_before_the_number(void **state) {
         w.d.peers->raft_id = 0;
         order_open(6);
-        assert_recorded("key");
+        assert_recorded("");
         assert_int_equal(w.d.peers->raft_id, 0);
         disk_works();
         assert_recorded(
-                "identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, open, opened 6");
+                "secrets, make, save peers, mesh: generation 4, mesh: raft id 6, open, opened 6");
         assert_true(w.saved_empty);
         assert_true(w.saved_made);
         assert_int_equal(w.saved_raft_id, 6);
@@ -37,7 +46,7 @@ static void a_new_voter_has_the_key_and_a_log_before_the_number(void **state) {
 
 static void who_cannot_become_a_voter_says_so_and_goes_on(void **state) {
         w.d.peers->raft_id = 0;
-        w.key_error = -EKEYREJECTED;
+        w.bad_secret = true;
         order_open(6);
         assert_recorded("opened 6 in vain");
         assert_null(w.work);
@@ -48,7 +57,7 @@ static void who_cannot_become_a_voter_says_so_and_goes_on(void **state) {
 // What is no key of this cluster takes nothing from a voter.
 static void a_voter_that_cannot_have_another_number_stays_one(void **state) {
         follow_a_cluster();
-        w.key_error = -EKEYREJECTED;
+        w.bad_secret = true;
         order_open(6);
         assert_recorded("opened 6 in vain");
         assert_non_null(w.d.store);
@@ -60,10 +69,10 @@ static void who_has_no_room_for_a_log_keeps_nothing_of_it(void **state) {
         w.make_error = -ENOSPC;
         order_open(6);
         disk_works();
-        assert_recorded("key, identity with key, identity without key, opened 6 in vain, mesh: raft id 0");
+        assert_recorded("secrets, no secrets, opened 6 in vain, mesh: raft id 0");
         assert_int_equal(w.saved_raft_id, 0);
         assert_int_equal(w.d.peers->raft_id, 0);
-        assert_int_equal(w.d.identity.ca_key.len, 0);
+        assert_int_equal(w.d.secrets.n, 0);
         assert_true(log_is_empty());
 }
 
@@ -80,12 +89,12 @@ static void who_cannot_open_the_log_of_a_voter_is_none(void **state) {
         w.open_error = -ENOSPC;
         order_open(6);
         disk_works();
-        assert_recorded("key, identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, "
+        assert_recorded("secrets, make, save peers, mesh: generation 4, mesh: raft id 6, "
                         "open, opened 6 in vain, "
                         "mesh: raft id 0");
         end_leader();
         disk_works();
-        assert_recorded("save peers, identity without key, mesh: raft id 0");
+        assert_recorded("save peers, no secrets, mesh: raft id 0");
         assert_int_equal(w.saved_raft_id, 0);
         assert_int_equal(w.d.peers->raft_id, 0);
 
@@ -97,7 +106,7 @@ static void who_cannot_open_the_log_of_a_voter_is_none(void **state) {
         w.open_error = 0;
         end_leader();
         disk_works();
-        assert_recorded("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: "
+        assert_recorded("save peers, secrets, make, save peers, mesh: generation 4, mesh: "
                         "raft id 7, open, opened 7");
         assert_int_equal(w.d.peers->raft_id, 7);
 }
@@ -107,7 +116,7 @@ static void who_cannot_note_that_it_is_a_voter_is_none(void **state) {
         w.save_error = -ENOSPC;
         order_open(6);
         disk_works();
-        assert_recorded("key, identity with key, make, opened 6 in vain, mesh: raft id 0");
+        assert_recorded("secrets, make, opened 6 in vain, mesh: raft id 0");
         assert_int_equal(w.d.peers->raft_id, 0);
         assert_null(w.d.store);
         assert_null(w.d.state);
@@ -115,14 +124,14 @@ static void who_cannot_note_that_it_is_a_voter_is_none(void **state) {
         w.forgot_whole = false;
         order_open(7);
         disk_works();
-        assert_recorded("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: "
+        assert_recorded("save peers, secrets, make, save peers, mesh: generation 4, mesh: "
                         "raft id 7, open, opened 7");
 }
 
 // A log whose number cannot be taken out is a voter's still, whatever is ordered.
 static void what_is_promised_is_kept_when_the_promise_cannot_be_taken_back(void **state) {
         follow_a_cluster();
-        assert_int_equal(buf_append(&w.d.identity.ca_key, "key", 3), 0);
+        has_key();
         w.save_error = -ENOSPC;
         daemon_log_on_store_close(&w.d, 1);
         end_store();
@@ -130,10 +139,10 @@ static void what_is_promised_is_kept_when_the_promise_cannot_be_taken_back(void 
         assert_recorded("close, mesh: raft id 0, recheck links: 0 members");
         assert_false(log_is_empty());
         assert_int_equal(w.d.peers->raft_id, 1);
-        assert_int_equal(w.d.identity.ca_key.len, 3);
+        assert_int_equal(w.d.secrets.n, 1);
         order_open(6);
         disk_works();
-        assert_recorded("key, opened 6 in vain, mesh: raft id 0");
+        assert_recorded("opened 6 in vain, mesh: raft id 0");
         assert_false(log_is_empty());
 }
 
@@ -142,21 +151,21 @@ static void a_key_that_could_not_be_cleared_away_goes_later(void **state) {
         w.make_error = w.clear_error = -ENOSPC;
         order_open(6);
         disk_works();
-        assert_recorded("key, identity with key, identity without key, opened 6 in vain, mesh: raft id 0");
+        assert_recorded("secrets, no secrets, opened 6 in vain, mesh: raft id 0");
         daemon_log_tidy_again(&w.d); // the disk is full still
         disk_works();
-        assert_recorded("identity without key, mesh: raft id 0");
+        assert_recorded("no secrets, mesh: raft id 0");
         w.clear_error = 0;
         daemon_log_tidy_again(&w.d);
         disk_works();
-        assert_recorded("identity without key, mesh: raft id 0");
+        assert_recorded("no secrets, mesh: raft id 0");
         daemon_log_tidy_again(&w.d);
         assert_null(w.work);
 }
 
 static void a_number_that_could_not_be_taken_out_goes_later(void **state) {
         follow_a_cluster();
-        assert_int_equal(buf_append(&w.d.identity.ca_key, "key", 3), 0);
+        has_key();
         daemon_log_tidy_again(&w.d); // not a voter's
         w.save_error = -ENOSPC;
         daemon_log_on_store_close(&w.d, 1);
@@ -167,9 +176,9 @@ static void a_number_that_could_not_be_taken_out_goes_later(void **state) {
         w.save_error = 0;
         daemon_log_tidy_again(&w.d);
         disk_works();
-        assert_recorded("save peers, identity without key, mesh: raft id 0");
+        assert_recorded("save peers, no secrets, mesh: raft id 0");
         assert_int_equal(w.d.peers->raft_id, 0);
-        assert_int_equal(w.d.identity.ca_key.len, 0);
+        assert_int_equal(w.d.secrets.n, 0);
         assert_true(log_is_empty());
 }
 
@@ -192,19 +201,19 @@ static void an_old_number_is_not_written_again_when_the_new_one_could_not_be(voi
         order_open(8); // the number that may be in the file goes first
         buf_done(&w.recorded);
         disk_works();
-        assert_recorded("save peers, identity with key, make, save peers, mesh: generation 4, mesh: raft id 8, open, "
+        assert_recorded("save peers, secrets, make, save peers, mesh: generation 4, mesh: raft id 8, open, "
                         "opened 8");
 }
 
 static void a_voter_with_another_number_begins_anew_when_its_log_is_closed(void **state) {
         follow_a_cluster();
         order_open(6);
-        assert_recorded("key, close");
+        assert_recorded("close");
         order_open(7); // meanwhile: the newest counts
         assert_recorded("");
         end_store();
         disk_works();
-        assert_recorded("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: "
+        assert_recorded("save peers, secrets, make, save peers, mesh: generation 4, mesh: "
                         "raft id 7, open, "
                         "opened 7");
         assert_true(w.forgot_whole); // under the old number nobody finds an empty log, to vote a second time
@@ -213,7 +222,7 @@ static void a_voter_with_another_number_begins_anew_when_its_log_is_closed(void 
 
 static void who_is_no_voter_any_more_keeps_neither_log_nor_key(void **state) {
         follow_a_cluster();
-        assert_int_equal(buf_append(&w.d.identity.ca_key, "key", 3), 0);
+        has_key();
         daemon_log_on_store_close(&w.d, 9); // an older number's
         assert_recorded("");
         daemon_log_on_store_close(&w.d, 1);
@@ -223,9 +232,9 @@ static void who_is_no_voter_any_more_keeps_neither_log_nor_key(void **state) {
         assert_recorded("");
         assert_int_equal(w.d.peers->raft_id, 1); // as the disk says
         disk_works();
-        assert_recorded("save peers, identity without key, mesh: raft id 0, recheck links: 0 members");
+        assert_recorded("save peers, no secrets, mesh: raft id 0, recheck links: 0 members");
         assert_int_equal(w.saved_raft_id, 0);
-        assert_int_equal(w.d.identity.ca_key.len, 0);
+        assert_int_equal(w.d.secrets.n, 0);
         assert_true(log_is_empty());
         assert_null(w.d.store);
         assert_null(w.d.state);
@@ -236,11 +245,11 @@ static void what_a_spare_still_has_of_a_log_goes_when_it_starts(void **state) {
         daemon_log_tidy(&w.d); // a voter's
         assert_recorded("");
         w.d.peers->raft_id = 0;
-        assert_int_equal(buf_append(&w.d.identity.ca_key, "key", 3), 0);
+        has_key();
         daemon_log_tidy(&w.d);
-        assert_recorded("identity without key");
+        assert_recorded("no secrets");
         assert_true(log_is_empty());
-        assert_int_equal(w.d.identity.ca_key.len, 0);
+        assert_int_equal(w.d.secrets.n, 0);
         daemon_log_tidy(&w.d);
         assert_recorded("");
 }
@@ -263,9 +272,9 @@ static void who_is_asked_back_under_its_number_answers_when_it_is_so(void **stat
         order_open(1);
         assert_recorded("");
         end_store();
-        assert_recorded("key");
+        assert_recorded("");
         disk_works();
-        assert_recorded("save peers, identity with key, make, save peers, mesh: generation 4, mesh: raft id "
+        assert_recorded("save peers, secrets, make, save peers, mesh: generation 4, mesh: raft id "
                         "1, open, opened 1");
         assert_true(w.forgot_whole);
         assert_true(w.saved_empty);
@@ -277,9 +286,9 @@ static void who_is_asked_again_while_the_disk_is_slow_answers_both(void **state)
         w.d.peers->raft_id = 0;
         order_open(6);
         order_open(6);
-        assert_recorded("key");
+        assert_recorded("");
         disk_works();
-        assert_recorded("identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, open, "
+        assert_recorded("secrets, make, save peers, mesh: generation 4, mesh: raft id 6, open, "
                         "opened 6, opened 6");
 }
 
@@ -306,7 +315,7 @@ static void who_is_sent_away_before_its_log_is_made_is_none(void **state) {
         disk_works();
         assert_int_equal(w.saved_raft_id, 0);
         assert_int_equal(w.d.peers->raft_id, 0);
-        assert_int_equal(w.d.identity.ca_key.len, 0);
+        assert_int_equal(w.d.secrets.n, 0);
         assert_true(log_is_empty());
         assert_null(w.d.store);
 }
@@ -358,7 +367,7 @@ static void what_the_disk_has_done_when_the_daemon_ends_is_told_to_nobody(void *
         order_open(7);
         w.d.end = DAEMON_EXIT;
         disk_works();
-        assert_recorded("key, identity with key, make, save peers");
+        assert_recorded("secrets, make, save peers");
         assert_null(w.d.store);
         assert_int_equal(w.made_id, 6);
 }
@@ -373,6 +382,91 @@ static void what_waits_for_the_disk_when_the_daemon_ends_is_not_begun(void **sta
         disk_works();
         assert_int_equal(w.made_id, 0);
         assert_null(w.d.voter_job);
+}
+
+// ---- secrets that come while it votes
+
+static void tell(uint32_t number, const char *value) {
+        Argosy__ToHost__VoterSecrets m = ARGOSY__TO_HOST__VOTER_SECRETS__INIT;
+        Argosy__VoterSecret secret = ARGOSY__VOTER_SECRET__INIT, *secrets = &secret;
+
+        secret.name = (char *) "key";
+        secret.number = number;
+        secret.value = (ProtobufCBinaryData){strlen(value), (uint8_t *) value};
+        m.secrets = &secrets;
+        m.n_secrets = 1;
+        daemon_secrets_on_told(&w.d, &m);
+}
+
+// The log names them; the newest of each name stays, whatever else was there.
+static void name_secret(uint32_t number) {
+        Argosy__VoterSecretRecord record = ARGOSY__VOTER_SECRET_RECORD__INIT, *records = &record;
+        Batch b = {};
+
+        batch_cluster(&b, 1);
+        record.name = (char *) "key";
+        record.number = number;
+        b.log.ops[0]->cluster->voter_secrets = &records;
+        b.log.ops[0]->cluster->n_voter_secrets = 1;
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+}
+
+static void a_secret_is_acknowledged_when_it_is_on_the_disk(void **state) {
+        follow_a_cluster();
+        tell(1, "one");
+        assert_recorded("");
+        assert_int_equal(w.d.secrets.n, 0);
+        disk_works();
+        assert_recorded("secrets, 1 secrets kept by 1");
+        tell(1, "one"); // the acknowledgement was lost
+        assert_recorded("1 secrets kept by 1");
+        assert_null(w.work);
+}
+
+static void a_secret_that_cannot_be_written_is_not_acknowledged(void **state) {
+        follow_a_cluster();
+        w.secrets_error = -ENOSPC;
+        tell(1, "one");
+        disk_works();
+        assert_recorded("secrets");
+        assert_int_equal(w.d.secrets.n, 0);
+        w.secrets_error = 0;
+        tell(1, "one");
+        tell(2, "two");
+        disk_works();
+        assert_recorded("secrets, 1 secrets kept by 1, secrets, 2 secrets kept by 1");
+}
+
+static void secrets_are_for_voters_only(void **state) {
+        w.d.peers->raft_id = 0;
+        tell(1, "one");
+        daemon_secrets_report(&w.d);
+        assert_recorded("");
+        assert_null(w.work);
+}
+
+static void a_secret_that_the_log_names_no_more_goes(void **state) {
+        follow_a_cluster();
+        tell(1, "one");
+        tell(2, "two"); // on its way into the log
+        disk_works();
+        name_secret(1);
+        disk_works();
+        assert_int_equal(w.d.secrets.n, 2);
+        name_secret(2);
+        disk_works();
+        assert_int_equal(w.d.secrets.n, 1);
+        assert_int_equal(w.d.secrets.list[0].number, 2);
+}
+
+static void a_secret_that_comes_while_it_stops_to_vote_is_not_kept(void **state) {
+        follow_a_cluster();
+        daemon_log_on_store_close(&w.d, 1);
+        tell(1, "one");
+        end_store();
+        disk_works();
+        assert_int_equal(w.d.secrets.n, 0);
 }
 
 int main(void) {
@@ -400,6 +494,11 @@ int main(void) {
                 LOG_TEST(voters_that_change_while_a_log_goes_do_not_promise_it_again),
                 LOG_TEST(what_the_disk_has_done_when_the_daemon_ends_is_told_to_nobody),
                 LOG_TEST(what_waits_for_the_disk_when_the_daemon_ends_is_not_begun),
+                LOG_TEST(a_secret_is_acknowledged_when_it_is_on_the_disk),
+                LOG_TEST(a_secret_that_cannot_be_written_is_not_acknowledged),
+                LOG_TEST(secrets_are_for_voters_only),
+                LOG_TEST(a_secret_that_the_log_names_no_more_goes),
+                LOG_TEST(a_secret_that_comes_while_it_stops_to_vote_is_not_kept),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

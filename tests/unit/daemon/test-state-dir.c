@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "ca.h"
 #include "state-dir.h"
 #include "str.h"
 
@@ -40,9 +41,11 @@ static int load(const char *dir, uint32_t *ret_host) {
 static void replace(const char *dir, bool by_nothing) {
         Argosy__PeersFile peers = ARGOSY__PEERS_FILE__INIT;
         uint8_t cluster_id[16] = {9};
+        _cleanup_(ca_done) Ca ca = {};
         Identity identity = {};
 
-        assert_int_equal(identity_create("n7", &identity), 0);
+        assert_int_equal(ca_create(&ca), 0);
+        assert_int_equal(identity_create("n7", &ca, &identity), 0);
         peers.host = 7;
         peers.cluster_id = (ProtobufCBinaryData){16, cluster_id};
         assert_int_equal(state_dir_replace(dir, by_nothing ? NULL : &identity, by_nothing ? NULL : &peers),

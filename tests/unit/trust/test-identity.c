@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ca.h"
 #include "clock.h"
 #include "fileio.h"
 #include "identity.h"
@@ -12,14 +13,16 @@
 #include "x509.h"
 
 static char dir[] = "/tmp/argosy-test-XXXXXX";
-static Identity first; // with the CA
+static Ca ca;
+static Identity first; // that it signed
 
 static int setup(void **state) {
-        return mkdtemp(dir) && identity_create("first", &first) == 0 ? 0 : -1;
+        return mkdtemp(dir) && ca_create(&ca) == 0 && identity_create("first", &ca, &first) == 0 ? 0 : -1;
 }
 
 static int teardown(void **state) {
         identity_done(&first);
+        ca_done(&ca);
         assert_int_equal(dir_empty(AT_FDCWD, dir), 0);
         return rmdir(dir);
 }
@@ -44,34 +47,28 @@ static void what_is_saved_is_loaded(void **state) {
         assert_same(&i.key, &first.key);
         assert_same(&i.cert, &first.cert);
         assert_same(&i.ca_cert, &first.ca_cert);
-        assert_same(&i.ca_key, &first.ca_key);
         assert_memory_equal(&i.pin, &first.pin, sizeof(Hash));
         assert_int_equal(identity_remove(dir), 0);
         assert_int_equal(identity_remove(dir), 0);
 }
 
-static void a_joiner_becomes_a_member_and_then_a_voter(void **state) {
+static void a_joiner_becomes_a_member(void **state) {
         _cleanup_(identity_done) Identity joiner = {}, loaded = {};
+        const Ca without_key = {.cert = ca.cert};
         _cleanup_buf_ Buf csr = {}, cert = {};
         _cleanup_free_ char *why = NULL;
         Hash pin;
 
         assert_int_equal(identity_request("second", &joiner, &csr), 0);
         assert_int_equal(identity_save(dir, &joiner), -EINVAL);
-        assert_int_equal(identity_sign(&joiner, csr.data, csr.len, "second", &cert, &pin), -ENOKEY);
-        assert_int_equal(identity_sign(&first, csr.data, csr.len, "second", &cert, &pin), 0);
+        assert_int_equal(ca_sign(&without_key, csr.data, csr.len, "second", &cert, &pin), -ENOKEY);
+        assert_int_equal(ca_sign(&ca, csr.data, csr.len, "second", &cert, &pin), 0);
         assert_memory_equal(&pin, &joiner.pin, sizeof(Hash));
         assert_int_equal(
                 identity_install(&joiner, cert.data, cert.len, first.ca_cert.data, first.ca_cert.len), 0);
         assert_int_equal(identity_save(dir, &joiner), 0);
         assert_int_equal(identity_load(dir, &loaded, &why), 0);
-        assert_int_equal(loaded.ca_key.len, 0);
-
-        assert_int_equal(identity_install_ca_key(&joiner, joiner.key.data, joiner.key.len), -EKEYREJECTED);
-        assert_int_equal(joiner.ca_key.len, 0);
-        assert_int_equal(identity_install_ca_key(&joiner, "rubbish", 7), -EBADMSG);
-        assert_int_equal(identity_install_ca_key(&joiner, first.ca_key.data, first.ca_key.len), 0);
-        assert_same(&joiner.ca_key, &first.ca_key);
+        assert_same(&loaded.cert, &cert);
         identity_remove(dir);
 }
 
@@ -81,11 +78,11 @@ static void a_renewed_certificate_keeps_the_pin(void **state) {
         Hash pin;
 
         assert_int_equal(identity_request("host", &i, &csr), 0);
-        assert_int_equal(identity_sign(&first, csr.data, csr.len, "host", &cert, NULL), 0);
+        assert_int_equal(ca_sign(&ca, csr.data, csr.len, "host", &cert, NULL), 0);
         assert_int_equal(identity_install(&i, cert.data, cert.len, first.ca_cert.data, first.ca_cert.len),
                          0);
         assert_int_equal(identity_renew(&i, "host", &renewal), 0);
-        assert_int_equal(identity_sign(&first, renewal.data, renewal.len, "host", &renewed, &pin), 0);
+        assert_int_equal(ca_sign(&ca, renewal.data, renewal.len, "host", &renewed, &pin), 0);
         assert_memory_equal(&pin, &i.pin, sizeof(Hash));
         assert_int_equal(identity_install(&i, renewed.data, renewed.len, NULL, 0), 0);
         assert_same(&i.cert, &renewed);
@@ -94,11 +91,13 @@ static void a_renewed_certificate_keeps_the_pin(void **state) {
 
 static void certificates_of_others_are_not_installed(void **state) {
         _cleanup_(identity_done) Identity i = {}, other_cluster = {};
+        _cleanup_(ca_done) Ca other_ca = {};
         _cleanup_buf_ Buf csr = {}, cert = {};
 
-        assert_int_equal(identity_create("elsewhere", &other_cluster), 0);
+        assert_int_equal(ca_create(&other_ca), 0);
+        assert_int_equal(identity_create("elsewhere", &other_ca, &other_cluster), 0);
         assert_int_equal(identity_request("host", &i, &csr), 0);
-        assert_int_equal(identity_sign(&first, csr.data, csr.len, "host", &cert, NULL), 0);
+        assert_int_equal(ca_sign(&ca, csr.data, csr.len, "host", &cert, NULL), 0);
         assert_int_equal(identity_install(&i, cert.data, cert.len, other_cluster.ca_cert.data,
                                           other_cluster.ca_cert.len),
                          -EKEYREJECTED);
@@ -118,20 +117,18 @@ static void a_copy_is_whole_and_stands_alone(void **state) {
         assert_same(&copy.key, &first.key);
         assert_same(&copy.cert, &first.cert);
         assert_same(&copy.ca_cert, &first.ca_cert);
-        assert_same(&copy.ca_key, &first.ca_key);
         assert_memory_equal(&copy.pin, &first.pin, sizeof(Hash));
         assert_ptr_not_equal(copy.key.data, first.key.data);
 }
 
 // A CA is somebody who may sign; a member's certificate is not.
 static void a_member_cannot_sign_as_a_ca(void **state) {
-        _cleanup_(identity_done) Identity imposter = {}, victim = {};
+        _cleanup_(identity_done) Identity victim = {};
+        const Ca imposter = {.key = first.key, .cert = first.cert};
         _cleanup_buf_ Buf csr = {}, cert = {};
 
-        assert_int_equal(buf_append(&imposter.ca_key, first.key.data, first.key.len), 0);
-        assert_int_equal(buf_append(&imposter.ca_cert, first.cert.data, first.cert.len), 0);
         assert_int_equal(identity_request("victim", &victim, &csr), 0);
-        assert_int_equal(identity_sign(&imposter, csr.data, csr.len, "victim", &cert, NULL), 0);
+        assert_int_equal(ca_sign(&imposter, csr.data, csr.len, "victim", &cert, NULL), 0);
         assert_int_equal(identity_install(&victim, cert.data, cert.len, first.cert.data, first.cert.len),
                          -EKEYREJECTED);
 }
@@ -141,10 +138,10 @@ static void forged_requests_are_not_signed(void **state) {
         _cleanup_buf_ Buf csr = {}, cert = {};
 
         assert_int_equal(identity_request("host", &i, &csr), 0);
-        assert_int_equal(identity_sign(&first, csr.data, csr.len / 2, "host", &cert, NULL), -EBADMSG);
+        assert_int_equal(ca_sign(&ca, csr.data, csr.len / 2, "host", &cert, NULL), -EBADMSG);
         csr.data[csr.len - 1] ^= 1; // in the signature
-        assert_int_equal(identity_sign(&first, csr.data, csr.len, "host", &cert, NULL), -EBADMSG);
-        assert_int_equal(identity_sign(&first, NULL, 0, "host", &cert, NULL), -EBADMSG);
+        assert_int_equal(ca_sign(&ca, csr.data, csr.len, "host", &cert, NULL), -EBADMSG);
+        assert_int_equal(ca_sign(&ca, NULL, 0, "host", &cert, NULL), -EBADMSG);
         assert_int_equal(cert.len, 0);
 }
 
@@ -155,7 +152,7 @@ static void keys_of_another_kind_are_not_signed(void **state) {
         assert_int_equal(gnutls_x509_privkey_init(&key), 0);
         assert_int_equal(gnutls_x509_privkey_generate(key, GNUTLS_PK_RSA, 1024, 0), 0);
         assert_int_equal(x509_request("weak", key, &csr), 0);
-        assert_int_equal(identity_sign(&first, csr.data, csr.len, "weak", &cert, NULL), -EKEYREJECTED);
+        assert_int_equal(ca_sign(&ca, csr.data, csr.len, "weak", &cert, NULL), -EKEYREJECTED);
 }
 
 static void long_and_empty_names_are_no_obstacle(void **state) {
@@ -166,7 +163,7 @@ static void long_and_empty_names_are_no_obstacle(void **state) {
         memset(name, 'x', sizeof(name) - 1);
         name[sizeof(name) - 1] = 0;
         assert_int_equal(identity_request(name, &i, &csr), 0);
-        assert_int_equal(identity_sign(&first, csr.data, csr.len, name, &cert, NULL), 0);
+        assert_int_equal(ca_sign(&ca, csr.data, csr.len, name, &cert, NULL), 0);
         assert_int_equal(identity_install(&i, cert.data, cert.len, first.ca_cert.data, first.ca_cert.len),
                          0);
 }
@@ -192,6 +189,7 @@ static void days_left_go_down_to_below_zero(void **state) {
 // Each of these files is refused with its name, and nothing is half loaded.
 static void damaged_files_are_named(void **state) {
         _cleanup_(identity_done) Identity other = {};
+        _cleanup_(ca_done) Ca other_ca = {};
         _cleanup_free_ char *path = str_printf("%s/identity.pem", dir);
         _cleanup_buf_ Buf good = {};
 
@@ -204,8 +202,8 @@ static void damaged_files_are_named(void **state) {
 
                 assert_int_equal(file_replace(AT_FDCWD, path, good.data, keep, 0600, 0), 0);
                 r = identity_load(dir, &i, &why);
-                if (r == 0) { // cut between two blocks: as if there were no CA key
-                        assert_int_equal(i.ca_key.len, 0);
+                if (r == 0) { // cut behind the last block
+                        assert_same(&i.ca_cert, &first.ca_cert);
                         continue;
                 }
                 assert_int_equal(r, -EBADMSG);
@@ -214,10 +212,9 @@ static void damaged_files_are_named(void **state) {
         }
 
         // Whole, but the parts of two clusters.
-        assert_int_equal(identity_create("elsewhere", &other), 0);
-        assert_int_equal(identity_save(dir, &(Identity){first.key, first.cert, other.ca_cert, first.ca_key,
-                                                        first.pin}),
-                         0);
+        assert_int_equal(ca_create(&other_ca), 0);
+        assert_int_equal(identity_create("elsewhere", &other_ca, &other), 0);
+        assert_int_equal(identity_save(dir, &(Identity){first.key, first.cert, other.ca_cert, first.pin}), 0);
         _cleanup_free_ char *why = NULL;
         Identity i = {};
         assert_int_equal(identity_load(dir, &i, &why), -EBADMSG);
@@ -228,7 +225,7 @@ static void damaged_files_are_named(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(what_is_saved_is_loaded),
-                cmocka_unit_test(a_joiner_becomes_a_member_and_then_a_voter),
+                cmocka_unit_test(a_joiner_becomes_a_member),
                 cmocka_unit_test(a_renewed_certificate_keeps_the_pin),
                 cmocka_unit_test(certificates_of_others_are_not_installed),
                 cmocka_unit_test(a_copy_is_whole_and_stands_alone),

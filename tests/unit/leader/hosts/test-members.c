@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "feature-level.h"
 #include "host-record.h"
+#include "ca.h"
 #include "identity.h"
 #include "join-token.h"
 #include "leader-asks.h"
@@ -12,11 +13,14 @@
 #include "message.h"
 #include "str.h"
 #include "test.h"
+#include "voter-secrets.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 
 static Rig g;
-static Identity ca, joiner;
+static Ca ca;
+static VoterSecrets secrets; // of the leader
+static Identity joiner;
 static Buf csr;
 static Argosy__JoinBody ask;
 static Argosy__JoinAnswer *answer; // that join_with() was given last
@@ -26,9 +30,9 @@ static int setup(void **state) {
         static const uint8_t host_id[16] = "another machine";
 
         rig_start(&g, 3);
-        if (identity_create("n1", &ca) < 0 || identity_request("n4", &joiner, &csr) < 0)
+        if (ca_create(&ca) < 0 || identity_request("n4", &joiner, &csr) < 0)
                 return -1;
-        g.identity = &ca;
+        rig_give_ca(&g, &ca, &secrets);
         argosy__join_body__init(&ask);
         ask.csr = (ProtobufCBinaryData){.data = csr.data, .len = csr.len};
         ask.host_id = (ProtobufCBinaryData){.data = (uint8_t *) host_id, .len = sizeof(host_id)};
@@ -43,7 +47,8 @@ static int teardown(void **state) {
         rig_stop(&g);
         message_free(answer);
         answer = NULL;
-        identity_done(&ca);
+        ca_done(&ca);
+        voter_secrets_done(&secrets);
         identity_done(&joiner);
         buf_done(&csr);
         return 0;
@@ -196,8 +201,8 @@ static void a_token_makes_a_stranger_a_member(void **state) {
         assert_string_equal(record->address, "192.0.2.44"); // it named none itself
         assert_memory_equal(record->key_pin.data, joiner.pin.bytes, HASH_SIZE);
         assert_int_equal(record->role, ARGOSY__HOST_ROLE__ROLE_SPARE);
-        assert_int_equal(identity_install(&joiner, answer->cert.data, answer->cert.len, ca.ca_cert.data,
-                                          ca.ca_cert.len),
+        assert_int_equal(identity_install(&joiner, answer->cert.data, answer->cert.len, ca.cert.data,
+                                          ca.cert.len),
                          0);
 }
 

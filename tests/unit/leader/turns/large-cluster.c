@@ -6,11 +6,12 @@
 
 #include "batch.h"
 #include "clock.h"
-#include "identity.h"
+#include "ca.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "str.h"
 #include "test.h"
+#include "voter-secrets.h"
 
 enum {
         RECORDS = 2000,       // in one entry
@@ -20,7 +21,8 @@ enum {
 };
 
 LargeCluster large;
-static Identity identity;
+static Ca ca;
+static VoterSecrets secrets;
 static size_t next_host;
 
 // ---- turns
@@ -163,8 +165,8 @@ void large_cluster_make(unsigned n_hosts, unsigned n_units) {
         large.n_hosts = n_hosts;
         large.n_units = n_units;
         rig_start_many(&large.rig, n_hosts);
-        assert_int_equal(identity_create("n1", &identity), 0);
-        large.rig.identity = &identity;
+        assert_int_equal(ca_create(&ca), 0);
+        rig_give_ca(&large.rig, &ca, &secrets);
         label_hosts();
         name_them(large.big, NAMES_MAX, "big");
         name_them(large.part, SET_UNITS, "part");

@@ -278,6 +278,22 @@ static void renew(void) {
         send_message(HOST, ARGOSY__TO_VOTER__MSG_RENEW, &m);
 }
 
+static void voter_secrets_kept(void) {
+        Argosy__ToVoter__VoterSecretsKept m = ARGOSY__TO_VOTER__VOTER_SECRETS_KEPT__INIT;
+        Argosy__ToVoter__VoterSecretsKept__Kept rows[VOTER_SECRETS_MAX], *pointers[VOTER_SECRETS_MAX];
+
+        for (size_t i = 0; i < VOTER_SECRETS_MAX; i++) {
+                argosy__to_voter__voter_secrets_kept__kept__init(&rows[i]);
+                rows[i].name = (char *) VOTER_SECRET_CA;
+                rows[i].number = (uint32_t) i + 2;
+                pointers[i] = &rows[i];
+        }
+        m.raft_id = 1;
+        m.secrets = pointers;
+        m.n_secrets = VOTER_SECRETS_MAX;
+        send_message(1, ARGOSY__TO_VOTER__MSG_VOTER_SECRETS_KEPT, &m); // the leader itself has lost its key, it says
+}
+
 static void host_joins(void) {
         _cleanup_(batch_done) Batch b = {};
 
@@ -500,6 +516,7 @@ const TurnCase message_cases[] = {
         MESSAGE(CALL_REPLY, call_reply),
         MESSAGE(STORE_OPENED, store_opened),
         MESSAGE(RENEW, renew),
+        MESSAGE(VOTER_SECRETS_KEPT, voter_secrets_kept),
         MESSAGE(NODE_REPORTS, node_is_down),
         MESSAGE(FORWARD_TAKEN, forward_taken),
         MESSAGE(FLEET_UNITS, fleet_units),

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The voters' secrets on this host, while it is a voter (voter-secrets.h).
+
+#include "argosy.pb-c.h"
+
+typedef struct Daemon Daemon;
+
+// Some that the leader hands over: answered when they are on the disk. Ignored where there is no log.
+void daemon_secrets_on_told(Daemon *d, const Argosy__ToHost__VoterSecrets *message);
+// Says to the leader which are there.
+void daemon_secrets_report(Daemon *d);
+// Those that the log names no more go.
+void daemon_secrets_drop_old(Daemon *d);

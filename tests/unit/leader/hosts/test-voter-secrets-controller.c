@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How a secret comes to all voters. The disks are the test's: a voter answers in the turn after it was told, as one with a disk does.
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "message.h"
+#include "voter-secrets-controller.h"
+
+enum { HOSTS = 4 };
+
+static Rig g;
+static VoterSecrets disks[HOSTS + 1]; // by host
+static bool due[HOSTS + 1];           // it has something to say
+static bool hangs[HOSTS + 1];
+static unsigned told[HOSTS + 1];
+
+static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+        bool changed;
+
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_STORE_OPEN)
+                assert_int_equal(voter_secrets_put_all(&disks[host], m->store_open->secrets, m->store_open->n_secrets, &changed), 0);
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_STORE_CLOSE)
+                voter_secrets_done(&disks[host]);
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME)
+                due[host] = true;
+        if (m->msg_case != ARGOSY__TO_HOST__MSG_VOTER_SECRETS)
+                return;
+        told[host]++;
+        if (hangs[host])
+                return;
+        assert_int_equal(voter_secrets_put_all(&disks[host], m->voter_secrets->secrets, m->voter_secrets->n_secrets, &changed), 0);
+        due[host] = true;
+}
+
+static void send_kept(uint32_t host, Argosy__ToVoter__VoterSecretsKept *kept) {
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+
+        m.msg_case = ARGOSY__TO_VOTER__MSG_VOTER_SECRETS_KEPT;
+        m.voter_secrets_kept = kept;
+        leader_on_message(g.leader, host, &m);
+}
+
+static void say_kept(uint32_t host) {
+        Argosy__ToVoter__VoterSecretsKept m = ARGOSY__TO_VOTER__VOTER_SECRETS_KEPT__INIT;
+        Argosy__ToVoter__VoterSecretsKept__Kept rows[VOTER_SECRETS_MAX], *pointers[VOTER_SECRETS_MAX];
+        VoterSecrets *disk = &disks[host];
+
+        for (size_t i = 0; i < disk->n; i++) {
+                argosy__to_voter__voter_secrets_kept__kept__init(&rows[i]);
+                rows[i].name = disk->list[i].name;
+                rows[i].number = disk->list[i].number;
+                rows[i].fingerprint = (ProtobufCBinaryData){HASH_SIZE, disk->list[i].fingerprint.bytes};
+                pointers[i] = &rows[i];
+        }
+        m.raft_id = cluster_state_find_host(g.state, host)->raft_id;
+        m.secrets = pointers;
+        m.n_secrets = disk->n;
+        send_kept(host, &m);
+}
+
+static void on_turn(Rig *rig) {
+        for (uint32_t host = 1; host <= HOSTS; host++)
+                if (due[host] && cluster_state_find_host(g.state, host) && rig_host(&g, host)->up) {
+                        due[host] = false;
+                        say_kept(host);
+                }
+}
+
+static void attach_anew(uint32_t host) {
+        leader_on_host_link(g.leader, host, NULL);
+        rig_host(&g, host)->linked = rig_host(&g, host)->was_linked = rig_host(&g, host)->attached = false;
+}
+
+static void pass(void) {
+        for (unsigned i = 0; i < 20; i++) {
+                rig_settle(&g);
+                rig_turns(&g, 2);
+        }
+}
+
+static int setup(void **state) {
+        memset(due, 0, sizeof(due));
+        memset(hangs, 0, sizeof(hangs));
+        memset(told, 0, sizeof(told));
+        rig_start(&g, HOSTS);
+        g.secrets = &disks[1];
+        g.on_host_message = on_host_message;
+        g.on_turn = on_turn;
+        for (uint32_t host = 1; host <= HOSTS; host++)
+                due[host] = true;
+        rig_pass_ms(&g, 2 * RIG_BEAT_MS); // three of them vote
+        pass();
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        for (uint32_t host = 1; host <= HOSTS; host++)
+                voter_secrets_done(&disks[host]);
+        return 0;
+}
+
+static void remove_host(const char *host) {
+        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.host = (char *) host;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        request.cluster_remove = &m;
+        (void) rig_ask_and_settle(&g, &request);
+}
+
+static uint32_t make(const char *name, const char *value) {
+        uint32_t number = 0;
+
+        assert_int_equal(voter_secrets_controller_make(g.leader, name, value, strlen(value), &number), 0);
+        return number;
+}
+
+static bool all_have(const char *name, uint32_t number, const char *missing) {
+        char names[160];
+        bool all = voter_secrets_controller_all_have(g.leader, name, number, names, sizeof(names));
+
+        assert_string_equal(names, missing);
+        return all;
+}
+
+static void a_secret_comes_to_all_voters_and_to_nobody_else(void **state) {
+        uint32_t number = make("key", "one");
+
+        assert_int_equal(number, 1);
+        assert_null(voter_secrets_controller_value(g.leader, "key", 1));
+        assert_false(all_have("key", 1, ""));
+        pass();
+        assert_true(all_have("key", 1, ""));
+        assert_non_null(voter_secrets_controller_value(g.leader, "key", 1));
+        for (uint32_t host = 1; host <= HOSTS; host++)
+                assert_int_equal(disks[host].n, cluster_state_find_host(g.state, host)->role == ARGOSY__HOST_ROLE__ROLE_VOTER);
+        assert_int_equal(make("key", "two"), 2);
+        assert_int_equal(make("other", "one"), 1);
+}
+
+// The log knows its name and its hash.
+static void the_log_has_no_value(void **state) {
+        Argosy__ClusterRecord *cluster;
+        uint8_t packed[4096];
+        size_t len;
+
+        (void) make("key", "the value itself");
+        pass();
+        cluster = (Argosy__ClusterRecord *) cluster_state_cluster(g.state);
+        assert_int_equal(cluster->n_voter_secrets, 1);
+        assert_true(argosy__cluster_record__get_packed_size(cluster) < sizeof(packed));
+        len = argosy__cluster_record__pack(cluster, packed);
+        assert_null(memmem(packed, len, "the value itself", 16));
+}
+
+static void a_voter_whose_disk_hangs_is_named(void **state) {
+        hangs[2] = true;
+        (void) make("key", "one");
+        pass();
+        assert_false(all_have("key", 1, "n2"));
+        assert_non_null(voter_secrets_controller_value(g.leader, "key", 1)); // it may be used
+        hangs[2] = false;
+        attach_anew(2);
+        pass();
+        assert_true(all_have("key", 1, ""));
+}
+
+// Nothing that a dead leader alone had is named by the log.
+static void a_secret_that_is_not_on_the_leaders_disk_is_not_named(void **state) {
+        hangs[1] = true;
+        (void) make("key", "one");
+        pass();
+        assert_int_equal(voter_secrets_controller_newest(g.leader, "key"), 0);
+        rig_depose(&g);
+        hangs[1] = false;
+        rig_elect(&g);
+        pass();
+        assert_int_equal(voter_secrets_controller_newest(g.leader, "key"), 0);
+        assert_int_equal(make("key", "another one"), 1);
+        pass();
+        assert_true(all_have("key", 1, ""));
+        assert_memory_equal(voter_secrets_controller_value(g.leader, "key", 1)->data, "another one", 11); // also on those that had the first
+        for (uint32_t host = 1; host <= 3; host++)
+                assert_memory_equal(voter_secrets_find(&disks[host], "key", 1)->data, "another one", 11);
+}
+
+// Somebody has removed the file.
+static void a_voter_that_lost_its_secrets_gets_them_again(void **state) {
+        (void) make("key", "one");
+        pass();
+        voter_secrets_done(&disks[3]);
+        hangs[3] = true;
+        due[3] = true;
+        pass();
+        assert_false(all_have("key", 1, "n3"));
+        hangs[3] = false;
+        attach_anew(3);
+        pass();
+        assert_true(all_have("key", 1, ""));
+        assert_int_equal(disks[3].n, 1);
+}
+
+static void who_stops_being_a_voter_counts_no_more(void **state) {
+        (void) make("key", "one");
+        pass();
+        rig_host_off(&g, 3); // n4 is made one instead
+        remove_host("n3");
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        pass();
+        assert_int_equal(disks[4].n, 1);
+        assert_true(all_have("key", 1, ""));
+        assert_int_equal(cluster_state_cluster(g.state)->voter_secrets[0]->n_kept_by, 3);
+}
+
+static void what_a_spare_or_an_older_log_says_counts_for_nothing(void **state) {
+        Argosy__ToVoter__VoterSecretsKept m = ARGOSY__TO_VOTER__VOTER_SECRETS_KEPT__INIT;
+        unsigned batches;
+
+        (void) make("key", "one");
+        pass();
+        batches = g.batches;
+        m.raft_id = 77;
+        send_kept(2, &m);
+        send_kept(4, &m);
+        pass();
+        assert_int_equal(g.batches, batches);
+        assert_true(all_have("key", 1, ""));
+}
+
+static void a_leader_that_lacks_one_hands_over_to_who_has_it(void **state) {
+        (void) make("key", "one");
+        pass();
+        voter_secrets_done(&disks[1]);
+        hangs[1] = true; // nobody can give it
+        due[1] = true;
+        g.transferred = 0;
+        pass();
+        assert_int_not_equal(g.transferred, 0);
+        assert_null(voter_secrets_controller_value(g.leader, "key", 1));
+}
+
+static void who_says_over_and_over_that_he_has_it_not_is_not_told_as_often(void **state) {
+        hangs[2] = true;
+        (void) make("key", "one");
+        pass();
+        for (unsigned i = 0; i < 50; i++) {
+                due[2] = true;
+                pass();
+        }
+        assert_true(told[2] <= 2);
+}
+
+static void a_secret_that_is_there_is_told_to_nobody_again(void **state) {
+        unsigned n;
+
+        (void) make("key", "one");
+        pass();
+        n = told[1] + told[2] + told[3];
+        for (uint32_t host = 1; host <= 3; host++)
+                due[host] = true;
+        pass();
+        assert_int_equal(told[1] + told[2] + told[3], n);
+        assert_int_equal(told[4], 0);
+}
+
+static void one_is_taken_out_of_the_log_by_leaving_it_out(void **state) {
+        Argosy__VoterSecretRecord *left[VOTER_SECRETS_MAX];
+
+        (void) make("key", "one");
+        pass();
+        (void) make("key", "two");
+        pass();
+        assert_int_equal(voter_secrets_controller_without(cluster_state_cluster(g.state), "key", 1, left), 1);
+        assert_int_equal(left[0]->number, 2);
+}
+
+static void there_are_only_so_many(void **state) {
+        uint32_t number;
+
+        for (unsigned i = 0; i < VOTER_SECRETS_MAX; i++) {
+                (void) make("key", "one");
+                assert_int_equal(voter_secrets_controller_make(g.leader, "key", "x", 1, &number), -EBUSY);
+                pass();
+        }
+        assert_int_equal(voter_secrets_controller_make(g.leader, "key", "x", 1, &number), -ENOSPC);
+        assert_int_equal(voter_secrets_controller_make(g.leader, "", "x", 1, &number), -ENOSPC);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(a_secret_comes_to_all_voters_and_to_nobody_else, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_log_has_no_value, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_voter_whose_disk_hangs_is_named, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_secret_that_is_not_on_the_leaders_disk_is_not_named, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_voter_that_lost_its_secrets_gets_them_again, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_stops_being_a_voter_counts_no_more, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_a_spare_or_an_older_log_says_counts_for_nothing, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_leader_that_lacks_one_hands_over_to_who_has_it, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_says_over_and_over_that_he_has_it_not_is_not_told_as_often, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_secret_that_is_there_is_told_to_nobody_again, setup, teardown),
+                cmocka_unit_test_setup_teardown(one_is_taken_out_of_the_log_by_leaving_it_out, setup, teardown),
+                cmocka_unit_test_setup_teardown(there_are_only_so_many, setup, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

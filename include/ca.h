@@ -4,6 +4,7 @@
 // The CA of a cluster: it signs the certificates of members. Its certificate is in the log and with every member, its key is a secret of
 // the voters (voter-secrets.h).
 
+#include "argosy.pb-c.h"
 #include "buf.h"
 #include "hash.h"
 
@@ -22,3 +23,9 @@ int ca_create(Ca *ret);
 // CA has no key here; -EBADMSG: not a request, or a forged one; -EKEYREJECTED: a kind of key that we do not use. The certificate (DER) is
 // appended to *ret_cert; `ret_pin` (may be NULL) is the pin of the key.
 int ca_sign(const Ca *ca, const void *csr, size_t csr_len, const char *host_name, Buf *ret_cert, Hash *ret_pin);
+
+typedef struct VoterSecrets VoterSecrets; // include/voter-secrets.h
+
+// The same by the CA that the log names (NULL: none), with its key if that is among the secrets.
+int ca_record_sign(const Argosy__CaRecord *record, const VoterSecrets *secrets, ProtobufCBinaryData csr, const char *host_name,
+                   Buf *ret_cert, Hash *ret_pin);

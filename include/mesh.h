@@ -19,6 +19,7 @@
 #include <uv.h>
 
 #include "argosy.pb-c.h"
+#include "buf.h"
 #include "counter.h"
 #include "hash.h"
 #include "mesh-peer.h"
@@ -71,6 +72,13 @@ typedef struct MeshOps {
         // More than half of the voters of mesh_set_voters(), ourselves not counted, refuse this host, one at least since it was
         // removed from the cluster (who votes no more cannot know), and none takes it. Told once until a link came up. May be NULL.
         void (*removed)(void *userdata);
+        // At a voter: a host whose certificate is of no CA that we trust, but whose key is a member's, asks for another one. Appends it
+        // and that of its CA; negative errno: it gets none now. NULL: nobody does.
+        int (*sign)(uint32_t host, const Argosy__ToVoter__Renew *renew, Buf *ret_cert, Buf *ret_ca_cert, void *userdata);
+        // A voter says that of us: appends what we ask it for. Negative errno: not now. NULL: nothing is asked.
+        int (*renew_request)(Buf *ret_csr, void *userdata);
+        // And its answer; its link is dialled anew behind that.
+        void (*renewed)(const Argosy__ToHost__Renewed *renewed, void *userdata);
         // Links that we dialled came up: mesh_local_addresses() may say something new. May be NULL.
         void (*links_changed)(void *userdata);
 } MeshOps;

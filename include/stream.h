@@ -58,6 +58,7 @@ typedef struct StreamPeer {
         Hash pin; // SHA-256 of the peer's SubjectPublicKeyInfo; zero without certificate
         char alpn[32];
         bool cert_expired; // accepted all the same; for a warning
+        bool cert_outdated; // TlsPeer.outdated
         uid_t uid;         // unix sockets: SO_PEERCRED
         gid_t gid;
         pid_t pid;

@@ -3,7 +3,7 @@
 
 // Who we are and whom we talk to, for every TLS connection: TLS 1.3 only, certificates on both sides, one
 // port, and the application protocol (ALPN) says what the connection is for. Trust is the pinned public key
-// (SHA-256 of SubjectPublicKeyInfo), not the certificate's dates: an expired certificate of a pinned key is
+// (SHA-256 of SubjectPublicKeyInfo), not the certificate's dates or signature: an expired certificate of a pinned key is
 // welcome, and TlsPeer says so for a warning.
 //
 // A stranger that wants to join shows no certificate; a server lets it in with ALPN_JOIN and with nothing
@@ -12,6 +12,7 @@
 #include <gnutls/gnutls.h>
 #include <stdbool.h>
 
+#include "buf.h"
 #include "hash.h"
 #include "macro.h"
 
@@ -42,6 +43,10 @@ int tls_context_new_joiner(const Hash *ca_hash, TlsContext **ret);
 // A renewed certificate: for sessions begun from now on; those that run keep what they have. On error
 // nothing changed.
 int tls_context_set_identity(TlsContext *c, const Identity *identity);
+// The CAs of which one is to have signed a member's certificate, for sessions judged from now on (TlsPeer.outdated); n 0: whoever it is.
+// More than TLS_CAS_MAX are -E2BIG; on error nothing changed.
+enum { TLS_CAS_MAX = 4 };
+int tls_context_set_cas(TlsContext *c, const Buf *certs, size_t n);
 TlsContext *tls_context_ref(TlsContext *c);
 TlsContext *tls_context_unref(TlsContext *c);
 DEFINE_CLEANUP(TlsContext *, tls_context_unref)
@@ -53,6 +58,7 @@ typedef struct TlsPeer {
         Hash pin;         // zero for ALPN_JOIN at the server
         const char *alpn; // one of the constants above
         bool expired;     // its certificate's time is over (or has not begun)
+        bool outdated;    // its certificate is of none of the CAs, so it is to get another one. Never with ALPN_RAFT: that is refused
 } TlsPeer;
 
 // `alpn` is what a client offers; a server (alpn NULL) offers all. -EINVAL: a joiner's context cannot serve.

@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "daemon-ca.h"
 #include "daemon-log.h"
 #include "daemon.h"
 #include "fileio.h"
@@ -252,6 +253,7 @@ static bool is_nobody(uint32_t host, const Hash *pin, void *userdata) {
 
 static void on_cleared(Daemon *d, const VoterJob *j) {
         mesh_set_raft_id(d->mesh, 0);
+        daemon_ca_update(d);
         if (!j->was_voter)
                 return;
         mesh_recheck(d->mesh, is_nobody, d);

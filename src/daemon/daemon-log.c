@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "cluster-state-limits.h"
 #include "cluster-state.h"
+#include "daemon-ca.h"
 #include "daemon-log.h"
 #include "daemon-secrets.h"
 #include "daemon.h"
@@ -140,6 +141,7 @@ static void publish_voters(Daemon *d) {
                 return; // before the first batch
         warn_of_voters(d);
         daemon_secrets_drop_old(d);
+        daemon_ca_update(d);
         if (d->store) // a demotion or a removal ends what its log had with ours, at once
                 store_recheck(d->store);
         (void) mesh_set_voters(d->mesh, peers, n);

@@ -9,6 +9,7 @@
 #include "agent.h"
 #include "clock.h"
 #include "cluster-state.h"
+#include "daemon-ca.h"
 #include "daemon-log.h"
 #include "daemon-mesh.h"
 #include "daemon-secrets.h"
@@ -77,6 +78,7 @@ static void on_to_host(const Argosy__ToHost *m, void *userdata) {
                         daemon_update_peers(d, d->peers->voters, d->peers->n_voters, m->welcome->generation);
                 agent_on_message(d->agent, m);
                 renew_if_due(d);
+                renew_report(d);
                 daemon_secrets_report(d);
                 break;
         case ARGOSY__TO_HOST__MSG_VOTER_SECRETS:
@@ -85,6 +87,9 @@ static void on_to_host(const Argosy__ToHost *m, void *userdata) {
         case ARGOSY__TO_HOST__MSG_ACCESS:
                 socket_access_on_told(d, m->access);
                 router_on_access_changed(d->router);
+                break;
+        case ARGOSY__TO_HOST__MSG_RENEW_ASKED:
+                renew_ask(d);
                 break;
         case ARGOSY__TO_HOST__MSG_RENEWED:
                 renew_on_renewed(d, m->renewed);
@@ -162,6 +167,13 @@ static void on_removed(void *userdata) {
                 log_warning("Its units go on running (StopWhenRemoved=no): %s.", notice ?: strerror(ENOMEM));
 }
 
+static void on_renewed(const Argosy__ToHost__Renewed *renewed, void *userdata) {
+        Daemon *d = userdata;
+
+        if (!is_ending(d))
+                renew_on_renewed(d, renewed);
+}
+
 static void on_links_changed(void *userdata) {
         Daemon *d = userdata;
 
@@ -179,6 +191,9 @@ static const MeshOps mesh_ops = {
         .leader_drained = on_leader_drained,
         .link_failed = on_link_failed,
         .removed = on_removed,
+        .sign = daemon_ca_sign,
+        .renew_request = renew_request,
+        .renewed = on_renewed,
         .links_changed = on_links_changed,
 };
 

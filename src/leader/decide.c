@@ -17,6 +17,7 @@
 #include "author-jobs.h"
 #include "authorization.h"
 #include "batch-builder.h"
+#include "ca-controller.h"
 #include "clock.h"
 #include "decide-dry-runs.h"
 #include "decide-jobs.h"
@@ -549,6 +550,8 @@ static int decide_ours(Decision *d) {
                 r = feature_controller_decide(d->leader, &d->batch);
         if (r >= 0)
                 r = voter_secrets_controller_decide(d->leader, &d->batch);
+        if (r >= 0)
+                r = ca_controller_decide(d->leader, &d->batch);
         if (r >= 0)
                 r = tombstones_part_decide(d->leader, &d->batch);
         if (r >= 0)

@@ -268,7 +268,7 @@ static void follow_hosts(Leader *l) {
         while (!list_is_empty(&l->nodes_gone))
                 drop_node(l, CONTAINER_OF(l->nodes_gone.next, Node, gone));
         l->drain_due_us = nodes_next_deadline(l);
-        l->features_due = true;
+        l->features_due = l->ca_due = true;
 }
 
 static void follow_one_early(Leader *l, UnitEntry *e) {
@@ -398,7 +398,7 @@ static void end_build(Leader *l) {
         held_jobs_build(l); // after the jobs that run, which count for their limits
         own_jobs_begin(l);
         lease_table_renew(&l->leases, leader_now(l)); // nobody could beat meanwhile
-        l->features_due = l->voters_due = l->voter_secrets_due = true;
+        l->features_due = l->voters_due = l->voter_secrets_due = l->ca_due = true;
         l->drain_due_us = nodes_next_deadline(l);
         leader_mark(l);
 }

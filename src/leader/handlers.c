@@ -13,6 +13,7 @@
 #include "authorization.h"
 #include "answer-jobs.h"
 #include "answer.h"
+#include "ca-controller.h"
 #include "decide-apply.h"
 #include "decide-cancel.h"
 #include "decide-changes.h"
@@ -140,6 +141,8 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_CLUSTER_ROLE] = {.plan = members_plan_role,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {.plan = members_plan_voters,
+                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA] = {.plan = ca_controller_plan,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME] = {.plan = time_set_plan,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},

@@ -10,6 +10,7 @@
 #include "author-questions.h"
 #include "authorization.h"
 #include "author.h"
+#include "ca-controller.h"
 #include "clock.h"
 #include "deadline-heap.h"
 #include "decide-cancel.h"
@@ -412,6 +413,9 @@ void leader_on_message(Leader *l, uint32_t host, Argosy__ToVoter *m) {
         case ARGOSY__TO_VOTER__MSG_VOTER_SECRETS_KEPT:
                 voter_secrets_controller_on_kept(l, h, m->voter_secrets_kept);
                 break;
+        case ARGOSY__TO_VOTER__MSG_CERTIFIED:
+                ca_controller_on_certified(l, h, m->certified);
+                break;
         case ARGOSY__TO_VOTER__MSG_RENEW:
                 members_on_renew(l, h, m->renew);
                 break;
@@ -504,6 +508,7 @@ static void stop_leading(Leader *l) {
         followers_clear(l);
         voters_stop(l);
         voter_secrets_controller_stop(l);
+        ca_controller_stop(l);
         l->pause_us = l->drain_due_us = l->rollout_due_us = 0;
         l->barriers_pause_us = 0;
         l->rebalance_due_us = l->tombstones_due_us = l->token_expiry_us = 0;
@@ -574,6 +579,7 @@ static void finish_close(Leader *l) {
         deadline_heap_done(&l->retry_deadlines);
         unit_works_done(l);
         l->closed(l->closed_data);
+        ca_controller_free(l->ca);
         voter_secrets_controller_free(l->voter_secrets);
         voters_free(l->voters);
         free(l->trail);
@@ -630,7 +636,9 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         l->trail = calloc(1, sizeof(*l->trail));
         l->voters = voters_new();
         l->voter_secrets = voter_secrets_controller_new();
-        if (!l->trail || !l->voters || !l->voter_secrets) {
+        l->ca = ca_controller_new();
+        if (!l->trail || !l->voters || !l->voter_secrets || !l->ca) {
+                ca_controller_free(l->ca);
                 voter_secrets_controller_free(l->voter_secrets);
                 voters_free(l->voters);
                 free(l->trail);
@@ -647,6 +655,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         l->on_job_waited = open_job_judge;
         r = drain_init(&l->drain, config->loop, on_drain, l);
         if (r < 0) {
+                ca_controller_free(l->ca);
                 voter_secrets_controller_free(l->voter_secrets);
                 voters_free(l->voters);
                 free(l->trail);

@@ -114,6 +114,41 @@ static void refuse(Mesh *m, Session *s, const char *why) {
         report_refusal(m, s->host, why);
 }
 
+// It knows us by our key, and we know it by its own, so it may have a certificate.
+static void ask_to_renew(Mesh *m, Session *s) {
+        static const char why[] = "its certificate is of a CA that this cluster does not have: it may only ask for another one";
+        Argosy__ToHost__Leader leader = ARGOSY__TO_HOST__LEADER__INIT;
+        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+
+        leader.host = m->self.host;
+        leader.refusal = (char *) why;
+        leader.renew = true;
+        message.msg_case = ARGOSY__TO_HOST__MSG_LEADER;
+        message.leader = &leader;
+        session_renew(s);
+        if (session_send(s, &message.base) < 0)
+                session_drop(s, -ENOBUFS, false);
+        report_refusal(m, s->host, why);
+}
+
+static int on_renew(Session *s, const Argosy__ToVoter__Renew *renew, void *userdata) {
+        Argosy__ToHost__Renewed renewed = ARGOSY__TO_HOST__RENEWED__INIT;
+        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+        _cleanup_buf_ Buf cert = {}, ca_cert = {};
+        Mesh *m = userdata;
+        int r = m->ops->sign ? m->ops->sign(s->host, renew, &cert, &ca_cert, m->userdata) : -EOPNOTSUPP;
+
+        if (r < 0)
+                return r;
+        renewed.cert = (ProtobufCBinaryData){cert.len, cert.data};
+        renewed.ca_cert = (ProtobufCBinaryData){ca_cert.len, ca_cert.data};
+        message.msg_case = ARGOSY__TO_HOST__MSG_RENEWED;
+        message.renewed = &renewed;
+        r = session_send(s, &message.base);
+        session_drop(s, 0, true);
+        return r < 0 ? r : 0;
+}
+
 // ---- what sessions say
 
 // The host has dialled anew, so its older sessions are dead, whether the kernel knows it or not.
@@ -134,6 +169,10 @@ static int on_hello(Session *s, const Argosy__ToVoter__Hello *hello, void *userd
 
         if (why) {
                 refuse(m, s, why);
+                return 0;
+        }
+        if (stream_peer(s->stream)->cert_outdated) {
+                ask_to_renew(m, s);
                 return 0;
         }
         forget_refusal(m, s->host);
@@ -176,7 +215,7 @@ static void on_closed(Session *s, void *userdata) {
 }
 
 static const SessionOps session_ops = {
-        .hello = on_hello, .message = on_message, .drained = on_drained, .closed = on_closed};
+        .hello = on_hello, .message = on_message, .renew = on_renew, .drained = on_drained, .closed = on_closed};
 
 // ---- sessions
 

@@ -93,6 +93,18 @@ static void on_drained(Link *l, void *userdata) {
                 m->ops->leader_drained(m->userdata);
 }
 
+static int on_renew_request(Link *l, Buf *ret_csr, void *userdata) {
+        Mesh *m = userdata;
+
+        return m->ops->renew_request ? m->ops->renew_request(ret_csr, m->userdata) : -EOPNOTSUPP;
+}
+
+static void on_renewed(Link *l, const Argosy__ToHost__Renewed *renewed, void *userdata) {
+        Mesh *m = userdata;
+
+        m->ops->renewed(renewed, m->userdata);
+}
+
 static void on_down(Link *l, void *userdata) {
         Mesh *m = userdata;
 
@@ -121,6 +133,8 @@ static const LinkOps link_ops = {.up = on_up,
                                  .announced = on_announced,
                                  .message = on_message,
                                  .drained = on_drained,
+                                 .renew_request = on_renew_request,
+                                 .renewed = on_renewed,
                                  .down = on_down,
                                  .failed = on_failed,
                                  .pending = on_pending,

@@ -291,12 +291,19 @@ static int raise_revision(ClusterState *s, uint64_t floor) {
         return 0;
 }
 
+static uint32_t ca_number(const Argosy__ClusterRecord *cluster) {
+        return cluster->ca ? cluster->ca->number : 0;
+}
+
 static int put_cluster(ClusterState *s, const Argosy__ClusterRecord *cluster) {
         Argosy__ClusterRecord *record = message_copy(cluster);
         int r;
 
         if (!record)
                 return -ENOMEM;
+        if (s->cluster && ca_number(s->cluster) != ca_number(record)) // they have the hash of the former CA
+                while (s->n_tokens > 0)
+                        state_remove_token(s, s->n_tokens - 1);
         state_retire_message(s, s->cluster);
         s->cluster = record;
         r = raise_revision(s, record->revision_floor);

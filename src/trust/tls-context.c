@@ -31,6 +31,8 @@ struct TlsContext {
         void *userdata;
         bool joiner;
         Hash ca_hash; // joiner
+        gnutls_x509_crt_t cas[TLS_CAS_MAX];
+        size_t n_cas;
 };
 
 struct TlsSession {
@@ -103,6 +105,30 @@ int tls_context_set_identity(TlsContext *c, const Identity *identity) {
         return 0;
 }
 
+static void drop_cas(gnutls_x509_crt_t *cas, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                gnutls_x509_crt_deinit(cas[i]);
+}
+
+int tls_context_set_cas(TlsContext *c, const Buf *certs, size_t n) {
+        gnutls_x509_crt_t cas[TLS_CAS_MAX];
+
+        if (n > TLS_CAS_MAX)
+                return -E2BIG;
+        for (size_t i = 0; i < n; i++) {
+                int r = x509_cert_read(certs[i].data, certs[i].len, &cas[i]);
+
+                if (r < 0) {
+                        drop_cas(cas, i);
+                        return r;
+                }
+        }
+        drop_cas(c->cas, c->n_cas);
+        memcpy(c->cas, cas, n * sizeof(*cas));
+        c->n_cas = n;
+        return 0;
+}
+
 static int set_priorities(TlsContext *c) {
         int r = gnutls_priority_init(&c->priorities, PRIORITIES, NULL);
 
@@ -150,6 +176,7 @@ TlsContext *tls_context_unref(TlsContext *c) {
         if (!c || --c->n_refs > 0)
                 return NULL;
         credentials_unref(c->credentials);
+        drop_cas(c->cas, c->n_cas);
         if (c->priorities)
                 gnutls_priority_deinit(c->priorities);
         free(c);
@@ -280,6 +307,13 @@ static bool out_of_date(gnutls_x509_crt_t cert) {
                now >= gnutls_x509_crt_get_expiration_time(cert);
 }
 
+static bool is_outdated(const TlsContext *c, gnutls_x509_crt_t cert) {
+        for (size_t i = 0; i < c->n_cas; i++)
+                if (x509_is_signed_by(cert, c->cas[i]))
+                        return false;
+        return c->n_cas > 0;
+}
+
 int tls_session_judge(TlsSession *s, const Hash *expect_pin, TlsPeer *ret, const char **ret_why) {
         _cleanup_(gnutls_x509_crt_deinitp) gnutls_x509_crt_t cert = NULL;
         TlsPeer peer = {.alpn = selected_protocol(s->gnutls)};
@@ -315,6 +349,11 @@ int tls_session_judge(TlsSession *s, const Hash *expect_pin, TlsPeer *ret, const
                                : judge_pin(s->context, expect_pin, &peer, ret_why);
         if (r < 0)
                 return r;
+        peer.outdated = !s->context->joiner && is_outdated(s->context, cert);
+        if (peer.outdated && streq(peer.alpn, ALPN_RAFT)) {
+                *ret_why = "has a certificate of a CA that the cluster does not have; it has to get another one first";
+                return -EACCES;
+        }
         *ret = peer;
         return 0;
 }

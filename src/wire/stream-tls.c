@@ -91,6 +91,7 @@ static void judge(Stream *s) {
         }
         s->peer.pin = peer.pin;
         s->peer.cert_expired = peer.expired;
+        s->peer.cert_outdated = peer.outdated;
         snprintf(s->peer.alpn, sizeof(s->peer.alpn), "%s", peer.alpn);
         stream_set_open(s);
 }

@@ -60,6 +60,7 @@ const OptionInfo option_table[] = {
         {OPT_AUTHOR, "author", 0, "PATTERN", "Only jobs of such a USER, or USER@HOST"},
         {OPT_FOR, "for", 0, "STATE|NAME", "What to wait for: active, inactive, failed or gone; cluster token: the only host that may join with it"},
         {OPT_ONCE, "once", 0, NULL, "One host may join with the token, and no other after it"},
+        {OPT_FINISH, "finish", 0, NULL, "End the rotation although some hosts have no new certificate yet"},
         {OPT_KINDS, "kinds", 0, "LIST", "Only events of these kinds, separated by commas (see watch --help)"},
         {OPT_CURSOR_FILE, "cursor-file", 0, "FILE", "Keep the cursor there, and go on behind it"},
         {OPT_EXEC, "exec", 0, "PROGRAM", "Run this for each event, one after the other"},

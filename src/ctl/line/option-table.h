@@ -63,6 +63,7 @@ typedef enum Option {
         OPT_AUTHOR = 1LL << 56,
         OPT_FOR = 1LL << 57,
         OPT_ONCE = 1 << 24,
+        OPT_FINISH = 1LL << 37,
         OPT_HOLD = 1LL << 31,
         OPT_AFTER = 1LL << 32,
         OPT_QUEUE = 1LL << 33,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cluster status, token, join, leave, remove, promote, demote, voters, set-time, peers, recover.
+// cluster status, token, join, leave, remove, promote, demote, voters, rotate-ca, set-time, peers, recover.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -69,6 +69,7 @@ static void json_cluster(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
                                         {"leader", c->leader},
                                         {"role", c->role},
                                         {"feature_notice", c->feature_notice},
+                                        {"ca_notice", c->ca_notice},
                                         {"notice", c->notice}};
         const struct {
                 const char *key;
@@ -239,6 +240,8 @@ static int on_cluster_status(Ctl *ctl, const Argosy__Response *r, void *userdata
                         return -ENOMEM;
                 if (*c->role)
                         ctl_say(ctl, "    This host: %s", c->role);
+                if (*c->ca_notice)
+                        ctl_say(ctl, "           CA: %s", c->ca_notice);
                 if (*c->notice)
                         ctl_say(ctl, "       Notice: %s", c->notice);
                 warn_of_configured_voters(ctl, c);
@@ -411,6 +414,16 @@ int verb_cluster_voters(Ctl *ctl, char **args, size_t n) {
         voters.wanted = (uint32_t) wanted;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS;
         request.cluster_voters = &voters;
+        return change_membership(ctl, &request);
+}
+
+int verb_cluster_rotate_ca(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ClusterRotateCa rotate = ARGOSY__REQUEST__CLUSTER_ROTATE_CA__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        rotate.finish = ctl->opt.given & OPT_FINISH;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA;
+        request.cluster_rotate_ca = &rotate;
         return change_membership(ctl, &request);
 }
 

@@ -157,6 +157,8 @@ VERB("cluster demote", NULL, "NODE", GROUP_CLUSTER, OPT_JOB, 1, 1, verb_cluster_
      "Let a host no longer vote")
 VERB("cluster voters", NULL, "1|3|5", GROUP_CLUSTER, OPT_JOB, 1, 1, verb_cluster_voters,
      "Say how many hosts keep the log and vote")
+VERB("cluster rotate-ca", NULL, "", GROUP_CLUSTER, OPT_FINISH | OPT_JOB, 0, 0, verb_cluster_rotate_ca,
+     "Give the cluster another CA, and all hosts new certificates")
 VERB("cluster set-time", NULL, "[TIME]", GROUP_CLUSTER, OPT_JOB, 0, 1, verb_cluster_set_time,
      "Set the time by which the log dates, after a clock was wrong")
 VERB("cluster peers", NULL, "ADDRESS[:PORT]...", GROUP_CLUSTER, 0, 1, 4, verb_cluster_peers,

@@ -23,6 +23,7 @@
 //                    daemon-log.c     the replicated log: applying batches, leadership
 //                    daemon-log-voter.c  whether this host has one
 //                    daemon-secrets.c the secrets of a voter
+//                    daemon-ca.c      whose certificates are good
 //                    daemon-http.c    HTTP for programs, its names and its certificate
 //                    renew.c          the certificate
 //                    daemon-mesh.c    messages from the mesh

@@ -623,6 +623,15 @@ static int make_set_time(Make *m, int which) {
         return set ? take_number(m, "time", false, NUMBER_MAX, &set->to_us) : -ENOMEM;
 }
 
+static int make_rotation(Make *m, int finish) {
+        Argosy__Request__ClusterRotateCa *rotate = MESSAGE(m, ClusterRotateCa, CLUSTER_ROTATE_CA, cluster_rotate_ca);
+
+        if (!rotate)
+                return -ENOMEM;
+        rotate->finish = finish;
+        return 0;
+}
+
 // ---- the table
 
 static const HttpVerb verbs[] = {
@@ -661,6 +670,8 @@ static const HttpVerb verbs[] = {
         {"cluster demote", {"node"}, make_host_role, false},
         {"cluster remove", {"node"}, make_removal, 0},
         {"cluster voters", {"number"}, make_voters, 0},
+        {"cluster rotate-ca", {NULL}, make_rotation, false},
+        {"cluster rotate-ca --finish", {NULL}, make_rotation, true},
         {"cluster set-time", {"time"}, make_set_time, 0},
 };
 

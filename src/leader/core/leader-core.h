@@ -56,6 +56,7 @@ typedef struct LogTrail LogTrail;
 typedef struct Watcher Watcher;
 typedef struct Voters Voters;
 typedef struct VoterSecretsController VoterSecretsController;
+typedef struct CaController CaController;
 
 // Numbers, in no order; one may be there several times.
 typedef struct TouchedHosts {
@@ -302,6 +303,8 @@ struct Leader {
         bool voters_due;          // there may be a next step: all hosts are looked at
         VoterSecretsController *voter_secrets; // that are being made: voter-secrets-controller.c alone
         bool voter_secrets_due;   // who has which is to be looked at
+        CaController *ca;         // that is being made: ca-controller.c alone
+        bool ca_due;              // whose certificate is of which CA is to be looked at
         bool features_due;        // whether the log's feature level may rise is to be judged again
         uint64_t access_revision; // by which tickets were judged last
         uint64_t grants_revision; // that hosts are told

@@ -63,6 +63,11 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
 
         if (!r)
                 return -ENOMEM;
+        if (cluster->ca && cluster->ca->phase == ARGOSY__CA_PHASE__CA_HAND_OUT) {
+                ticket_settle(t, response_error(EBUSY, "the cluster's CA is about to change, and tokens with it: `argosyctl cluster status` says how "
+                                                       "far that is"));
+                return 0;
+        }
         if (ttl > TOKEN_TTL_MAX_SEC) {
                 ticket_settle(t, response_error(EINVAL, "a token may be valid for 30 days at most"));
                 return 0;
@@ -384,14 +389,7 @@ static const char *judge_joiner(Ticket *t, const Argosy__TokenRecord *token) {
 
 // With the CA that the log names. -ENOKEY: this host lacks its key; else as ca_sign().
 static int sign(Leader *l, ProtobufCBinaryData csr, const char *name, Buf *ret_cert, Hash *ret_pin) {
-        const Argosy__CaRecord *record = cluster_state_cluster(l->state)->ca;
-        const Buf *key = record ? voter_secrets_controller_value(l, VOTER_SECRET_CA, record->number) : NULL;
-        const Ca ca = {
-                .cert = record ? (Buf){.data = record->cert.data, .len = record->cert.len} : (Buf){},
-                .key = key ? *key : (Buf){},
-        };
-
-        return ca_sign(&ca, csr.data, csr.len, name, ret_cert, ret_pin);
+        return ca_record_sign(cluster_state_cluster(l->state)->ca, l->ops.secrets(l->userdata), csr, name, ret_cert, ret_pin);
 }
 
 int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
@@ -489,6 +487,7 @@ void members_on_renew(Leader *l, Host *h, const Argosy__ToVoter__Renew *renew) {
                 return;
         }
         renewed.cert = (ProtobufCBinaryData){.data = cert.data, .len = cert.len};
+        renewed.ca_cert = cluster_state_cluster(l->state)->ca->cert;
         m.msg_case = ARGOSY__TO_HOST__MSG_RENEWED;
         m.renewed = &renewed;
         leader_to_host(l, h, &m);

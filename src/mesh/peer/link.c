@@ -78,10 +78,27 @@ static void come_up(Link *l) {
         l->config.ops->up(l, l->config.userdata);
 }
 
+// Of a voter that trusts the CA of our certificate no more.
+static int ask_for_certificate(Link *l) {
+        Argosy__ToVoter__Renew renew = ARGOSY__TO_VOTER__RENEW__INIT;
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        _cleanup_buf_ Buf csr = {};
+        int r = l->config.ops->renew_request(l, &csr, l->config.userdata);
+
+        if (r < 0)
+                return r;
+        renew.csr = (ProtobufCBinaryData){csr.len, csr.data};
+        message.msg_case = ARGOSY__TO_VOTER__MSG_RENEW;
+        message.renew = &renew;
+        l->renewing = true;
+        return stream_send(l->stream, &message.base);
+}
+
 static void on_leader_frame(Link *l, const Argosy__ToHost__Leader *f) {
         if (*f->refusal || f->host != l->peer.host) {
                 report(l, *f->refusal ? f->refusal : "another host answers there");
-                stream_close(l->stream, 0, false);
+                if (!f->renew || f->host != l->peer.host || l->up || l->renewing || ask_for_certificate(l) < 0)
+                        stream_close(l->stream, 0, false);
                 return;
         }
         if (!l->up)
@@ -100,7 +117,10 @@ static int on_message(Stream *s, ProtobufCMessage *base, void *userdata) {
                 return 0;
         if (message->msg_case == ARGOSY__TO_HOST__MSG_LEADER)
                 on_leader_frame(l, message->leader);
-        else if (!l->up)
+        else if (l->renewing && message->msg_case == ARGOSY__TO_HOST__MSG_RENEWED) {
+                l->config.ops->renewed(l, message->renewed, l->config.userdata);
+                stream_close(l->stream, 0, false);
+        } else if (!l->up)
                 r = -EPROTO;
         else if (message->msg_case != ARGOSY__TO_HOST__MSG__NOT_SET)
                 l->config.ops->message(l, message, l->config.userdata);
@@ -126,7 +146,7 @@ static void on_closed(Stream *s, int error, void *userdata) {
         bool was_up = l->up;
 
         l->stream = NULL;
-        l->up = l->leading = false;
+        l->up = l->leading = l->renewing = false;
         if (l->abandoned) {
                 finish(l);
                 return;

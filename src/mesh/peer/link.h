@@ -7,6 +7,7 @@
 #include <uv.h>
 
 #include "argosy.pb-c.h"
+#include "buf.h"
 #include "finder.h"
 #include "list.h"
 #include "mesh-self.h"
@@ -19,6 +20,8 @@ typedef struct LinkOps { // none but `closed` when the link was abandoned, and n
         void (*announced)(Link *l, const Argosy__ToHost__Leader *leader, void *userdata);
         void (*message)(Link *l, const Argosy__ToHost *message, void *userdata); // any other frame
         void (*drained)(Link *l, void *userdata); // the voter has taken all that was queued for it
+        int (*renew_request)(Link *l, Buf *ret_csr, void *userdata); // negative errno: nothing is asked
+        void (*renewed)(Link *l, const Argosy__ToHost__Renewed *renewed, void *userdata);
         void (*down)(Link *l, void *userdata); // its stream is gone, up or not
         // Told once until the link was up again or the reason changes. `why` is for people.
         void (*failed)(Link *l, const char *why, void *userdata);
@@ -49,6 +52,7 @@ struct Link {
         uv_timer_t timer; // next dial, or the patience with this one
         unsigned failures;
         bool up;      // its Leader frame was here
+        bool renewing; // it was asked for a certificate, and takes us for nothing else
         bool leading; // as it says
         uint64_t term;
         bool abandoned;

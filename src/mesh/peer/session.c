@@ -31,6 +31,10 @@ void session_open(Session *s) {
         s->announced = true;
 }
 
+void session_renew(Session *s) {
+        s->renews = true;
+}
+
 static int on_message(Stream *stream, ProtobufCMessage *base, void *userdata) {
         Argosy__ToVoter *message = (Argosy__ToVoter *) base;
         bool is_hello = message->msg_case == ARGOSY__TO_VOTER__MSG_HELLO;
@@ -38,6 +42,8 @@ static int on_message(Stream *stream, ProtobufCMessage *base, void *userdata) {
 
         if (s->dropped)
                 return 0;
+        if (s->renews)
+                return message->msg_case == ARGOSY__TO_VOTER__MSG_RENEW ? s->ops->renew(s, message->renew, s->userdata) : -EPROTO;
         if (is_hello == s->announced)
                 return -EPROTO;
         if (is_hello)

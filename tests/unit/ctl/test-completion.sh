@@ -19,7 +19,7 @@ expect() { # WANTED WORD...
 
 expect "start status" argosyctl sta
 expect "1 3 5" argosyctl cluster voters ""
-expect "status token join leave remove promote demote voters set-time peers recover" argosyctl cluster ""
+expect "status token join leave remove promote demote voters rotate-ca set-time peers recover" argosyctl cluster ""
 expect "join" argosyctl --timeout = 3 cluster j
 expect "--lines=" argosyctl journal --li
 expect "--user" argosyctl start --us

@@ -75,6 +75,8 @@ static void each_verb_is_a_request_that_argosyctl_would_send(void **state) {
                 {"{\"verb\":\"cluster demote\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROLE},
                 {"{\"verb\":\"cluster remove\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE},
                 {"{\"verb\":\"cluster voters\",\"number\":3}", ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS},
+                {"{\"verb\":\"cluster rotate-ca\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA},
+                {"{\"verb\":\"cluster rotate-ca --finish\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA},
                 {"{\"verb\":\"cluster set-time\"}", ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME},
                 {"{\"verb\":\"cluster set-time\",\"time\":1795850000000000}", ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME},
         };

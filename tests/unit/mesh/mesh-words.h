@@ -30,6 +30,7 @@ typedef struct Host {
         unsigned n_leader_drained;
         bool reply_to_attach;               // as a leader would
         bool follow_announced;              // takes over the voters that it is told
+        bool does_not_renew;                // it asks nobody for a certificate
         bool give_up;                       // leaves all voters when a link fails
         uint32_t raft_ids[MEMBERS_MAX + 1]; // by host, as its last Hello said
         uint32_t levels[MEMBERS_MAX + 1];   // likewise
@@ -37,6 +38,7 @@ typedef struct Host {
 } Host;
 
 static Host host[MEMBERS_MAX];
+static Ca next_ca; // empty: there is none
 static const uint8_t cluster_id[16] = "the cluster's id";
 
 static void record(Host *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -139,6 +141,30 @@ static inline void on_removed(void *userdata) {
         record(userdata, "removed ");
 }
 
+// By the second CA of the tests, if there is one.
+static inline int on_sign(uint32_t from, const Argosy__ToVoter__Renew *renew, Buf *ret_cert, Buf *ret_ca_cert, void *userdata) {
+        record(userdata, "%u:renew ", from);
+        if (next_ca.key.len == 0)
+                return -ENOKEY;
+        assert_int_equal(ca_sign(&next_ca, renew->csr.data, renew->csr.len, "member", ret_cert, NULL), 0);
+        return buf_append(ret_ca_cert, next_ca.cert.data, next_ca.cert.len);
+}
+
+static inline int on_renew_request(Buf *ret_csr, void *userdata) {
+        const Host *h = userdata;
+
+        return h->does_not_renew ? -EBUSY : identity_renew(&member[h->number - 1], "member", ret_csr);
+}
+
+static inline void on_renewed(const Argosy__ToHost__Renewed *m, void *userdata) {
+        const Host *h = userdata;
+        Identity *i = &member[h->number - 1];
+
+        record(userdata, "renewed ");
+        assert_int_equal(identity_install(i, m->cert.data, m->cert.len, m->ca_cert.data, m->ca_cert.len), 0);
+        assert_int_equal(tls_context_set_identity(member_tls[h->number - 1], i), 0);
+}
+
 static const MeshOps ops = {.leader_changed = on_leader_changed,
                             .to_host = on_to_host,
                             .to_leader = on_to_leader,
@@ -147,7 +173,10 @@ static const MeshOps ops = {.leader_changed = on_leader_changed,
                             .host_drained = on_host_drained,
                             .leader_drained = on_leader_drained,
                             .link_failed = on_link_failed,
-                            .removed = on_removed};
+                            .removed = on_removed,
+                            .sign = on_sign,
+                            .renew_request = on_renew_request,
+                            .renewed = on_renewed};
 
 static inline void on_accepted(Listener *l, Stream *s, void *userdata) {
         Host *h = userdata;

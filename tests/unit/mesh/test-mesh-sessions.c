@@ -264,6 +264,59 @@ static void who_has_much_to_say_to_the_leader_hears_when_it_was_taken(void **sta
         loop_until(story_has(1, "2:attach(7) "));
 }
 
+// ---- certificates
+
+static void trust_next_ca_only(void) {
+        assert_int_equal(ca_create(&next_ca), 0);
+        assert_int_equal(tls_context_set_cas(member_tls[0], &next_ca.cert, 1), 0);
+}
+
+static void trust_whoever_it_is(void) {
+        assert_int_equal(tls_context_set_cas(member_tls[0], NULL, 0), 0);
+        ca_done(&next_ca);
+}
+
+static void who_has_a_certificate_of_a_former_ca_is_let_in_for_another_one(void **state) {
+        trust_next_ca_only();
+        start(1);
+        start(2);
+        lead(1, 4);
+        VOTERS(2, 1);
+        loop_until(story_has(1, "2:up") && story_has(2, "leader"));
+        assert_true(story_is(1, "1:up leader=1@4 2:renew 2:up "));
+        assert_string_equal(host[1].story, "renewed leader=1@4 ");
+        trust_whoever_it_is();
+}
+
+// Nothing else comes through, not even from who has shown no will to renew.
+static void who_does_not_renew_its_certificate_is_not_let_in(void **state) {
+        trust_next_ca_only();
+        start(1);
+        start(3);
+        host[2].does_not_renew = true;
+        lead(1, 4);
+        VOTERS(3, 1);
+        loop_until(host[2].n_failed > 0);
+        assert_string_equal(host[2].failed, "1: its certificate is of a CA that this cluster does not have: it may only ask for another one");
+        assert_true(story_is(1, "1:up leader=1@4 "));
+        assert_true(story_is(3, ""));
+        assert_int_equal(host[0].n_failed, 1); // told once
+        host[2].does_not_renew = false;
+        loop_until(story_has(1, "3:up"));
+        trust_whoever_it_is();
+}
+
+static void a_voter_that_cannot_sign_lets_nobody_in(void **state) {
+        trust_next_ca_only();
+        buf_wipe(&next_ca.key);
+        start(1);
+        start(4);
+        VOTERS(4, 1);
+        loop_until(story_has(1, "4:renew 4:renew"));
+        assert_false(story_has(1, "4:up"));
+        trust_whoever_it_is();
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -279,6 +332,9 @@ int main(void) {
                 LOOP_TEST(a_host_that_takes_nothing_is_cut_and_comes_back),
                 LOOP_TEST(who_has_much_to_say_hears_when_it_was_taken),
                 LOOP_TEST(who_has_much_to_say_to_the_leader_hears_when_it_was_taken),
+                LOOP_TEST(who_has_a_certificate_of_a_former_ca_is_let_in_for_another_one),
+                LOOP_TEST(who_does_not_renew_its_certificate_is_not_let_in),
+                LOOP_TEST(a_voter_that_cannot_sign_lets_nobody_in),
         };
 
         return cmocka_run_group_tests(tests, members_setup, members_teardown);

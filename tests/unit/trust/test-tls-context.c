@@ -207,6 +207,38 @@ static void a_renewed_certificate_counts_for_new_sessions(void **state) {
         assert_false(server.saw.expired);
 }
 
+static void assert_outdated(bool outdated, const char *alpn, int verdict) {
+        begin(member_tls[1], member_tls[0], alpn);
+        assert_int_equal(shake(), 0);
+        assert_int_equal(judge(&server, NULL), verdict);
+        if (verdict == 0)
+                assert_int_equal(server.saw.outdated, outdated);
+        teardown(NULL);
+        client = server = (Side){};
+}
+
+// Its key is a member's: it may get another one, and that is the mesh's business. The log's connections are for who has a good one.
+static void a_certificate_of_a_ca_that_is_not_ours_is_seen(void **state) {
+        _cleanup_(ca_done) Ca other = {};
+        Buf cas[TLS_CAS_MAX + 1] = {};
+
+        assert_int_equal(ca_create(&other), 0);
+        assert_outdated(false, ALPN_MESH, 0); // whoever it is of
+        cas[0] = other.cert;
+        assert_int_equal(tls_context_set_cas(member_tls[0], cas, 1), 0);
+        assert_outdated(true, ALPN_MESH, 0);
+        assert_outdated(true, ALPN_RAFT, -EACCES);
+        cas[1] = member_ca.cert;
+        assert_int_equal(tls_context_set_cas(member_tls[0], cas, 2), 0);
+        assert_outdated(false, ALPN_MESH, 0);
+        assert_outdated(false, ALPN_RAFT, 0);
+        assert_int_equal(tls_context_set_cas(member_tls[0], cas, TLS_CAS_MAX + 1), -E2BIG);
+        cas[1] = (Buf){.data = (uint8_t *) "rubbish", .len = 7};
+        assert_int_equal(tls_context_set_cas(member_tls[0], cas, 2), -EBADMSG); // changes nothing
+        assert_outdated(false, ALPN_MESH, 0);
+        assert_int_equal(tls_context_set_cas(member_tls[0], NULL, 0), 0);
+}
+
 static void a_session_outlives_its_context(void **state) {
         _cleanup_(tls_context_unrefp) TlsContext *context = NULL;
 
@@ -325,6 +357,7 @@ int main(void) {
                 SIDES_TEST(the_judge_decides_without_an_expected_pin),
                 SIDES_TEST(a_certificate_of_our_ca_alone_opens_nothing),
                 SIDES_TEST(a_renewed_certificate_counts_for_new_sessions),
+                SIDES_TEST(a_certificate_of_a_ca_that_is_not_ours_is_seen),
                 SIDES_TEST(a_session_outlives_its_context),
                 SIDES_TEST(a_joiner_knows_the_cluster_by_its_ca),
                 SIDES_TEST(nobody_without_certificate_gets_in_otherwise),

@@ -11,6 +11,7 @@
 #include "leader-private.h"
 #include "str.h"
 #include "test.h"
+#include "voter-secrets.h"
 
 enum { HOST = 7, TURNS = 400, MANY = 100 };
 
@@ -278,6 +279,16 @@ static void renew(void) {
         send_message(HOST, ARGOSY__TO_VOTER__MSG_RENEW, &m);
 }
 
+// All hosts have another CA than the log has, as after a recovery.
+static void hosts_have_another_ca(void) {
+        Argosy__ToVoter__Certified m = ARGOSY__TO_VOTER__CERTIFIED__INIT;
+        static uint8_t hash[HASH_SIZE] = {1};
+
+        m.ca_hash = (ProtobufCBinaryData){HASH_SIZE, hash};
+        for (uint32_t host = 1; host <= large.n_hosts; host++)
+                send_message(host, ARGOSY__TO_VOTER__MSG_CERTIFIED, &m);
+}
+
 static void voter_secrets_kept(void) {
         Argosy__ToVoter__VoterSecretsKept m = ARGOSY__TO_VOTER__VOTER_SECRETS_KEPT__INIT;
         Argosy__ToVoter__VoterSecretsKept__Kept rows[VOTER_SECRETS_MAX], *pointers[VOTER_SECRETS_MAX];
@@ -517,6 +528,7 @@ const TurnCase message_cases[] = {
         MESSAGE(STORE_OPENED, store_opened),
         MESSAGE(RENEW, renew),
         MESSAGE(VOTER_SECRETS_KEPT, voter_secrets_kept),
+        MESSAGE(CERTIFIED, hosts_have_another_ca),
         MESSAGE(NODE_REPORTS, node_is_down),
         MESSAGE(FORWARD_TAKEN, forward_taken),
         MESSAGE(FLEET_UNITS, fleet_units),

@@ -825,6 +825,12 @@ static void want_voters(void) {
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS, &m));
 }
 
+static void rotate_ca(void) {
+        Argosy__Request__ClusterRotateCa m = ARGOSY__REQUEST__CLUSTER_ROTATE_CA__INIT;
+
+        (void) ask_and_turn(ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA, &m);
+}
+
 static void set_time(void) {
         Argosy__Request__ClusterSetTime m = ARGOSY__REQUEST__CLUSTER_SET_TIME__INIT;
 
@@ -978,6 +984,7 @@ const TurnCase request_cases[] = {
         CASE(CLUSTER_REMOVE, remove_host),
         CASE(CLUSTER_ROLE, promote_host),
         CASE(CLUSTER_VOTERS, want_voters),
+        CASE(CLUSTER_ROTATE_CA, rotate_ca),
         CASE(CLUSTER_SET_TIME, set_time),
         CASE(JOIN, join),
         CASE(NODE_CHANGE, drain_node),

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See ca-controller.h; what is next is ca-policy.c's.
+//
+//   what hosts say, records, a walk over all hosts while a rotation is under way -> CaView -> step -> the cluster's record
+//
+// Certificates are signed in the turn in which a host asks, so only a few are asked at a time; one that does not answer for a while makes
+// room for the next. Whoever has a certificate of another CA than the one that signs is asked, rotation or not: a cluster that was
+// recovered from an old log has another CA than its hosts think.
+
+#include "ca-controller.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ca-policy.h"
+#include "ca.h"
+#include "clock.h"
+#include "host-link.h"
+#include "host-marks.h"
+#include "log.h"
+#include "registry.h"
+#include "response.h"
+#include "str.h"
+#include "tables.h"
+#include "tickets.h"
+#include "turn.h"
+#include "voter-secrets-controller.h"
+#include "voters-view.h"
+
+enum {
+        ASKED_MAX = 16,          // hosts that are asked for at a time: a signature takes the leader about 0.2 ms
+        ASKED_US = 10000000,     // for an answer
+        NAMED_MAX = 5,           // hosts that are named
+};
+
+struct CaController {
+        Ca made;         // the next one, until the log names it
+        uint32_t number; // of its key
+};
+
+CaController *ca_controller_new(void) {
+        return calloc(1, sizeof(CaController));
+}
+
+CaController *ca_controller_free(CaController *c) {
+        if (c)
+                ca_done(&c->made);
+        free(c);
+        return NULL;
+}
+
+static void forget_made(Leader *l) {
+        ca_done(&l->ca->made);
+        l->ca->number = 0;
+}
+
+void ca_controller_stop(Leader *l) {
+        forget_made(l);
+}
+
+static const Argosy__CaRecord *ca_of(const Leader *l) {
+        const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
+
+        return cluster ? cluster->ca : NULL;
+}
+
+// ---- who has what
+
+static Hash hash_of_ca(const Argosy__CaRecord *ca) {
+        return hash_of(ca->cert.data, ca->cert.len);
+}
+
+static bool is_there(const Host *h) {
+        return h->recorded && h->attached && !host_is_lost(h);
+}
+
+static bool has_certificate(const Host *h, const Hash *ca_hash) {
+        return h->ca_known && hash_equal(&h->ca_hash, ca_hash);
+}
+
+static bool has_key(const Leader *l, uint32_t raft_id) {
+        const Argosy__ClusterRecord *c = cluster_state_cluster(l->state);
+
+        for (size_t i = 0; i < c->n_voter_secrets; i++) {
+                const Argosy__VoterSecretRecord *s = c->voter_secrets[i];
+
+                if (s->number != c->ca->next_number || !streq(s->name, VOTER_SECRET_CA))
+                        continue;
+                for (size_t k = 0; k < s->n_kept_by; k++)
+                        if (s->kept_by[k] == raft_id)
+                                return true;
+        }
+        return false;
+}
+
+// Which hosts a phase waits for.
+static bool is_waited_for(const Leader *l, const Argosy__HostRecord *record, const Hash *ca_hash) {
+        const Host *h = host_find(l, record->host);
+        bool votes = record->role == ARGOSY__HOST_ROLE__ROLE_VOTER && record->raft_id > 0;
+
+        if (ca_of(l)->phase == ARGOSY__CA_PHASE__CA_HAND_OUT)
+                return votes && h && is_there(h) && !has_key(l, record->raft_id);
+        return h && is_there(h) && !has_certificate(h, ca_hash);
+}
+
+static void count(const Leader *l, const Argosy__HostRecord *record, const Hash *ca_hash, CaView *v) {
+        bool votes = record->role == ARGOSY__HOST_ROLE__ROLE_VOTER && record->raft_id > 0;
+        bool waited_for = is_waited_for(l, record, ca_hash);
+
+        v->n_voters += votes;
+        v->n_keepers += votes && has_key(l, record->raft_id);
+        v->n_voters_without += votes && waited_for;
+        v->n_without += waited_for;
+}
+
+static CaView look(const Leader *l) {
+        const Argosy__CaRecord *ca = ca_of(l);
+        const Hash hash = hash_of_ca(ca);
+        CaView v = {
+                .phase = ca->phase,
+                .named = ca->next_number > 0,
+                .making = l->ca->number > 0,
+                .made = l->ca->number > 0 && voter_secrets_controller_value(l, VOTER_SECRET_CA, l->ca->number),
+                .n_awaited = l->n_hosts.awaited,
+        };
+        size_t n;
+        const HostEntry *hosts = cluster_state_hosts(l->state, &n);
+
+        for (size_t i = 0; i < n; i++)
+                count(l, hosts[i].record, &hash, &v);
+        return v;
+}
+
+// ---- asking
+
+static void ask(Leader *l, Host *h) {
+        Argosy__ToHost__RenewAsked asked = ARGOSY__TO_HOST__RENEW_ASKED__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        m.msg_case = ARGOSY__TO_HOST__MSG_RENEW_ASKED;
+        m.renew_asked = &asked;
+        h->ca_asked_us = leader_now(l);
+        (void) leader_to_host(l, h, &m);
+}
+
+static bool is_to_be_asked(const Host *h, const Hash *ca_hash) {
+        return is_there(h) && h->welcomed && h->ca_known && !hash_equal(&h->ca_hash, ca_hash);
+}
+
+static bool is_asked(const Leader *l, const Host *h) {
+        return h->ca_asked_us && leader_now(l) < h->ca_asked_us + ASKED_US;
+}
+
+static void ask_some(Leader *l) {
+        const Hash hash = hash_of_ca(ca_of(l));
+        size_t n = 0;
+
+        map_foreach (slot, &l->hosts)
+                n += is_to_be_asked(slot->value, &hash) && is_asked(l, slot->value);
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                if (n < ASKED_MAX && is_to_be_asked(h, &hash) && !is_asked(l, h)) {
+                        ask(l, h);
+                        n++;
+                }
+        }
+}
+
+void ca_controller_on_certified(Leader *l, Host *h, const Argosy__ToVoter__Certified *certified) {
+        if (!hash_from_bytes(certified->ca_hash.data, certified->ca_hash.len, &h->ca_hash))
+                return;
+        h->ca_known = true;
+        h->ca_asked_us = 0;
+        l->ca_due = true;
+        leader_mark(l);
+}
+
+// ---- steps
+
+static int make(Leader *l) {
+        CaController *c = l->ca;
+        int r;
+
+        r = ca_create(&c->made);
+        if (r == 0)
+                r = voter_secrets_controller_make(l, VOTER_SECRET_CA, c->made.key.data, c->made.key.len, &c->number);
+        buf_wipe(&c->made.key); // the secret is that
+        if (r < 0)
+                forget_made(l);
+        if (r < 0 && r != -ENOMEM)
+                log_error("Cannot make another CA: %s", strerror(-r));
+        return r == -ENOMEM ? r : 0;
+}
+
+static int put(Leader *l, BatchBuilder *b, Argosy__CaRecord *ca) {
+        const Argosy__ClusterRecord *now = cluster_state_cluster(l->state);
+        Argosy__ClusterRecord cluster = *now;
+        Argosy__VoterSecretRecord *secrets[VOTER_SECRETS_MAX];
+        size_t n = 0;
+        int r;
+
+        for (size_t i = 0; i < now->n_voter_secrets && n < VOTER_SECRETS_MAX; i++)
+                if (ca->phase != ARGOSY__CA_PHASE__CA_SETTLED || now->voter_secrets[i]->number == ca->number ||
+                    !streq(now->voter_secrets[i]->name, VOTER_SECRET_CA))
+                        secrets[n++] = now->voter_secrets[i];
+        cluster.ca = ca;
+        cluster.voter_secrets = secrets;
+        cluster.n_voter_secrets = n;
+        r = batch_builder_put_cluster(b, &cluster);
+        return r == -EBUSY ? 0 : r; // with the next batch
+}
+
+static int name(Leader *l, BatchBuilder *b) {
+        Argosy__CaRecord ca = *ca_of(l);
+
+        ca.next_cert = (ProtobufCBinaryData){l->ca->made.cert.len, l->ca->made.cert.data};
+        ca.next_number = l->ca->number;
+        return put(l, b, &ca);
+}
+
+static int sign(Leader *l, BatchBuilder *b) {
+        const Argosy__CaRecord *now = ca_of(l);
+        Argosy__CaRecord ca = ARGOSY__CA_RECORD__INIT;
+
+        ca.phase = ARGOSY__CA_PHASE__CA_RENEW;
+        ca.cert = now->next_cert;
+        ca.number = now->next_number;
+        ca.former_cert = now->cert;
+        log_notice("The next CA signs from now on: all hosts get new certificates.");
+        return put(l, b, &ca);
+}
+
+static int settle(Leader *l, BatchBuilder *b) {
+        Argosy__CaRecord ca = ARGOSY__CA_RECORD__INIT;
+
+        ca.cert = ca_of(l)->cert;
+        ca.number = ca_of(l)->number;
+        log_notice("The former CA is trusted no more.");
+        return put(l, b, &ca);
+}
+
+static int take_step(Leader *l, BatchBuilder *b, CaStep step) {
+        switch (step) {
+        case CA_MAKE:
+                return make(l);
+        case CA_NAME:
+                return name(l, b);
+        case CA_SIGN:
+                return sign(l, b);
+        case CA_SETTLE:
+                return settle(l, b);
+        default:
+                return 0;
+        }
+}
+
+int ca_controller_decide(Leader *l, BatchBuilder *b) {
+        const Argosy__CaRecord *ca = ca_of(l);
+        bool under_way = ca && ca->phase != ARGOSY__CA_PHASE__CA_SETTLED;
+        CaView v;
+
+        if (!ca || (!under_way && !l->ca_due))
+                return 0;
+        l->ca_due = false;
+        if (ca->phase != ARGOSY__CA_PHASE__CA_HAND_OUT || ca->next_number > 0)
+                forget_made(l);
+        ask_some(l);
+        if (!under_way || batch_builder_has_cluster(b))
+                return 0;
+        v = look(l);
+        l->voter_secrets_due |= v.phase == ARGOSY__CA_PHASE__CA_HAND_OUT; // a disk may take it now
+        return take_step(l, b, ca_policy_step(&v));
+}
+
+// ---- for people
+
+// "n2, n4 and 3 more"; empty: nobody. `absent`: also those that are not there.
+static void name_waited_for(const Leader *l, bool absent, char *ret, size_t size) {
+        const Hash hash = hash_of_ca(ca_of(l));
+        const HostEntry *hosts;
+        size_t n, found = 0, len = 0;
+
+        *ret = '\0';
+        hosts = cluster_state_hosts(l->state, &n);
+        for (size_t i = 0; i < n; i++) {
+                const Host *h = host_find(l, hosts[i].record->host);
+                bool missing = absent && (!h || !is_there(h)) && !(h && has_certificate(h, &hash));
+
+                if (!missing && !is_waited_for(l, hosts[i].record, &hash))
+                        continue;
+                if (found++ < NAMED_MAX)
+                        len += str_fit(ret + len, size - len, "%s%s", found > 1 ? ", " : "", hosts[i].record->name);
+        }
+        if (found > NAMED_MAX)
+                str_fit(ret + len, size - len, " and %zu more", found - NAMED_MAX);
+}
+
+int ca_controller_notice(const Leader *l, char **notice) {
+        const Argosy__CaRecord *ca = ca_of(l);
+        char names[512];
+
+        if (!ca || ca->phase == ARGOSY__CA_PHASE__CA_SETTLED)
+                return 0;
+        if (!l->leading)
+                return field_printf(notice, "a rotation is under way; its leader knows how far it is");
+        name_waited_for(l, false, names, sizeof(names));
+        if (ca->phase == ARGOSY__CA_PHASE__CA_HAND_OUT)
+                return field_printf(notice, "the key of the next CA comes to the voters%s%s", *names ? "; waiting for " : "", names);
+        if (!*names && l->n_hosts.awaited > 0)
+                return field_printf(notice, "hosts get new certificates; waiting for hosts that may come back in a moment");
+        return field_printf(notice, "hosts get new certificates%s%s", *names ? "; waiting for " : "", names);
+}
+
+static int refuse(Ticket *t, int status, const char *format, ...) _printf_(3, 4);
+static int refuse(Ticket *t, int status, const char *format, ...) {
+        char why[768];
+        va_list ap;
+
+        va_start(ap, format);
+        str_vfit(why, sizeof(why), format, ap);
+        va_end(ap);
+        ticket_settle(t, response_error(status, "%s; nothing was changed", why));
+        return 0;
+}
+
+static int answer(Ticket *t, const char *format, ...) _printf_(2, 3);
+static int answer(Ticket *t, const char *format, ...) {
+        char text[768];
+        va_list ap;
+
+        va_start(ap, format);
+        str_vfit(text, sizeof(text), format, ap);
+        va_end(ap);
+        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        if (!t->response || field_set(&t->response->message, text) < 0)
+                return -ENOMEM;
+        return PLAN_IN_BATCH;
+}
+
+static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b) {
+        Argosy__CaRecord ca = *ca_of(l);
+        size_t n = cluster_state_n_tokens_open(l->state, (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)});
+        int r;
+
+        ca.phase = ARGOSY__CA_PHASE__CA_HAND_OUT;
+        r = put(l, b, &ca);
+        if (r < 0)
+                return r;
+        log_notice("The cluster gets another CA.");
+        return answer(t, "all hosts get new certificates, `argosyctl cluster status` says how far that is%s",
+                      n > 0 ? "; join tokens of today are worth nothing then" : "");
+}
+
+// Those that are there and have no new certificate come back for that alone.
+static void on_finished(Leader *l, Ticket *t) {
+        const Hash hash = hash_of_ca(ca_of(l));
+
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                if (h->number != l->config.self && is_there(h) && !has_certificate(h, &hash))
+                        l->ops.drop_host(h->number, l->userdata);
+        }
+}
+
+static int plan_finish(Leader *l, Ticket *t, BatchBuilder *b) {
+        char names[512];
+        int r;
+
+        name_waited_for(l, true, names, sizeof(names));
+        r = settle(l, b);
+        if (r < 0)
+                return r;
+        t->committed = on_finished;
+        return *names ? answer(t, "the former CA is trusted no more; %s had no new certificate yet, and can do nothing but ask for one", names)
+                      : answer(t, "the former CA is trusted no more");
+}
+
+int ca_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
+        const Argosy__CaRecord *ca = ca_of(l);
+        _cleanup_free_ char *notice = strdup("");
+        bool finish = t->request->cluster_rotate_ca->finish;
+
+        if (!notice || ca_controller_notice(l, &notice) < 0)
+                return -ENOMEM;
+        if (batch_builder_has_cluster(b))
+                return -EBUSY;
+        if (!ca)
+                return refuse(t, ENOKEY, "the log names no CA");
+        if (!finish)
+                return ca->phase == ARGOSY__CA_PHASE__CA_SETTLED ? plan_begin(l, t, b)
+                                                                 : refuse(t, EEXIST, "a rotation of the CA is under way: %s", notice);
+        if (ca->phase == ARGOSY__CA_PHASE__CA_SETTLED)
+                return refuse(t, ENOENT, "no rotation of the CA is under way");
+        if (ca->phase == ARGOSY__CA_PHASE__CA_HAND_OUT)
+                return refuse(t, EAGAIN, "no host can have a new certificate yet: %s", notice);
+        return plan_finish(l, t, b);
+}

@@ -21,14 +21,25 @@ TURN_US = 10_000 * MARGIN  # of CPU
 LABEL_S = 0.1 * MARGIN     # of the 99th percentile, more than without an attack
 ATTACK_S = 6 if os.environ.get("ARGOSY_LONG") else 4
 
-# What all scripts know: frames, fields, and connections of which a thousand are no trouble.
-WIRE = """
-import os, select, socket, sys, time
+# Of a user of the host, at its sockets.
+USER = """
+import os, socket, sys
 directory, uid = os.open(sys.argv[1], os.O_PATH), int(sys.argv[2])  # of the sockets
 os.setgroups([])
 os.setresgid(uid, uid, uid)
 os.setresuid(uid, uid, uid)
 os.fchdir(directory)
+SOCKET = "argosy.sock"
+def dial():
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(SOCKET)
+    s.setblocking(False)
+    return s
+"""
+
+# What all scripts know: frames, fields, and connections of which a thousand are no trouble.
+WIRE = """
+import os, select, socket, sys, time
 def varint(n):
     out = bytearray()
     while n > 0x7f:
@@ -42,12 +53,6 @@ def frame(payload):
     return len(payload).to_bytes(4, "big") + payload
 def request(number, what, id=1):
     return frame(field(ID, id) + field(number, what))
-SOCKET = "argosy.sock"
-def dial():
-    s = socket.socket(socket.AF_UNIX)
-    s.connect(SOCKET)
-    s.setblocking(False)
-    return s
 # Sends `data` on `count` connections, again and again, and reads what comes; one that is closed is dialled anew.
 def flood(data, count, once=False):
     ends = {}
@@ -116,19 +121,19 @@ def private_kib(node):
 class Watch:
     """The most memory of each argosyd, and root's commands meanwhile."""
 
-    def __init__(self, c):
-        self._c = c
+    def __init__(self, c, nodes):
+        self._c, self._nodes = c, nodes
         self._over = threading.Event()
-        self.most = {node.name: 0 for node in c.nodes}
+        self.most = {node.name: 0 for node in nodes}
         self._thread = threading.Thread(target=self._look, daemon=True)
 
     def _look(self):
         while not self._over.wait(0.05):
-            for node in self._c.nodes:
+            for node in self._nodes:
                 self.most[node.name] = max(self.most[node.name], private_kib(node))
 
     def __enter__(self):
-        for node in self._c.nodes:
+        for node in self._nodes:
             node.run("systemctl kill --signal=SIGUSR1 argosyd")  # the longest turn is counted anew
         self._thread.start()
         return self
@@ -138,7 +143,7 @@ class Watch:
         self._thread.join()
 
     def turns(self):
-        return {node.name: self._c.json("counters", node)["turn_cpu_max_us"] for node in self._c.nodes}
+        return {node.name: self._c.json("counters", node)["turn_cpu_max_us"] for node in self._nodes}
 
 
 def label_times(c, on, seconds):
@@ -157,8 +162,8 @@ def p99(taken):
 
 
 @contextlib.contextmanager
-def attacker(node, script, uid=1001):
-    with subprocess.Popen(["python3", "-c", numbers() + WIRE + script, f"/proc/{node.init_pid()}/root/run/argosy", str(uid)]) as program:
+def running(argv):
+    with subprocess.Popen(argv) as program:
         try:
             yield
             assert program.poll() is None, "the attacker has failed"
@@ -166,16 +171,22 @@ def attacker(node, script, uid=1001):
             program.kill()
 
 
-def assert_bears(c, what, victim, script, quiet):
-    rest = {node.name: private_kib(node) for node in c.nodes}
-    pids = {node.name: node.argosyd_pid() for node in c.nodes}
-    with Watch(c) as watch, attacker(victim, script):
+def user_of(node, script, uid=1001):
+    return running(["python3", "-c", USER + numbers() + WIRE + script, f"/proc/{node.init_pid()}/root/run/argosy", str(uid)])
+
+
+def assert_bears(c, what, victim, script, quiet, attacker=user_of, nodes=None):
+    """nodes: those that are watched; all of them unless they are named."""
+    nodes = nodes or c.nodes
+    rest = {node.name: private_kib(node) for node in nodes}
+    pids = {node.name: node.argosyd_pid() for node in nodes}
+    with Watch(c, nodes) as watch, attacker(victim, script):
         taken = label_times(c, victim, ATTACK_S)
         turns = watch.turns()
     grown = {name: most - rest[name] for name, most in watch.most.items()}
     print(f"    {what}: +{grown} KiB, turns {turns} us, label p99 {p99(taken) * 1000:.0f} ms "
           f"of {len(taken)} (quiet: {p99(quiet) * 1000:.0f} ms)", flush=True)
-    assert {node.name: node.argosyd_pid() for node in c.nodes} == pids, f"argosyd did not survive {what}"
+    assert {node.name: node.argosyd_pid() for node in nodes} == pids, f"argosyd did not survive {what}"
     if sanitized():
         return
     assert max(grown.values()) <= MEMORY_KIB, f"{what}: memory grew by {grown} KiB"

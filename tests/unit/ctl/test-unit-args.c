@@ -104,7 +104,7 @@ static void drop_ins_without_their_file_are_noticed(void **state) {
         assert_int_equal(templates.n_alone, 1);
         assert_string_equal(templates.alone, "some@.service.d");
         assert_int_equal(mkdirat(f->fd, "db.service.d", 0700), 0);
-        assert_int_equal(file_replace(f->fd, "db.service.d/10.conf", "x", 1, 0600, 0), 0);
+        assert_int_equal(file_replace(f->fd, "db.service.d/10.conf", "[Unit]", 6, 0600, 0), 0);
         take(f, &known, "db");
         assert_int_equal(known.n_alone, 0);
 }

@@ -163,7 +163,7 @@ def p99(taken):
 
 @contextlib.contextmanager
 def running(argv):
-    with subprocess.Popen(argv) as program:
+    with subprocess.Popen(argv, stdin=subprocess.PIPE) as program:
         try:
             yield
             assert program.poll() is None, "the attacker has failed"

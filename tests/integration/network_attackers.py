@@ -16,7 +16,10 @@ MESH_PORT, HTTP_PORT = 7867, 8080
 LONG = os.environ.get("ARGOSY_LONG")
 QUIET_S = 2 if LONG else 1
 
+# Who enters the testbed's network is a child of what is ended, and ends with its input.
 DIAL = """
+import threading
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
 HOST, PORT = sys.argv[1], int(sys.argv[2])
 def dial():
     s = socket.create_connection((HOST, PORT), timeout=5)

@@ -107,8 +107,7 @@ static void who_demands_too_many_kinds_says_so_when_asked(void **state) {
         change_one(ARGOSY__VERB__VERB_SUBMIT, "r7.service", format, 7);
         assert_int_equal(rig_change(&g, START, "r7.service", NULL)->status, ENOSPC);
         assert_string_equal(rig_change(&g, START, "r7.service", NULL)->message,
-                            "there are as many kinds of resources, patterns of conflicts and lists of "
-                            "managers in this cluster as it can count");
+                            "there are as many kinds of resources and patterns of conflicts in this cluster as it can count");
 }
 
 static void lists_of_managers_that_nobody_uses_any_more_are_forgotten(void **state) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The rules of the queue, with a whole leader: what they hold, refuse and limit, and what they are not for.
+#include "ca.h"
 #include "cluster-state-limits.h"
 #include "queue-words.h"
+#include "voter-secrets.h"
 
 #define ACCEPT ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT
 #define QUEUE_HOLD ARGOSY__QUEUE_ACTION__QUEUE_HOLD
@@ -217,9 +219,13 @@ static void what_cannot_be_held_is_not_refused_for_those_that_are_due(void **sta
         Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
         Argosy__Request release = ARGOSY__REQUEST__INIT, request = ARGOSY__REQUEST__INIT;
         Argosy__QueueRule one = rule(LIMIT, "");
+        _cleanup_(voter_secrets_done) VoterSecrets secrets = {};
         uint64_t jobs[90]; // more than go at a time
+        _cleanup_(ca_done) Ca ca = {};
         RigAnswer *a;
 
+        assert_int_equal(ca_create(&ca), 0); // by which a token knows the cluster
+        rig_give_ca(&g, &ca, &secrets);
         one.limit = 1;
         one.verb = (char *) "cluster token";
         (void) add_rule(one);
@@ -242,6 +248,7 @@ static void what_cannot_be_held_is_not_refused_for_those_that_are_due(void **sta
         rig_settle(&g);
         assert_string_equal(rig_last(a)->message, "");
         assert_int_equal(rig_last(a)->status, 0);
+        g.secrets = NULL;
 }
 
 static void a_closed_queue_holds_what_comes(void **state) {

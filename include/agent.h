@@ -78,6 +78,8 @@ typedef struct AgentConfig { // everything is copied
         const char *state_dir;           // /var/lib/argosy: fence
         const char *runtime_dir;         // /run/argosy: ledger
         const char *unit_dir;            // /run/systemd/system
+        const char *secrets_dir;         // SECRET_FILES_DIR; NULL: units here have none
+        bool secrets_any_fs;             // see secret_files_new()
         const char *const *foreign_dirs; // see unit_dir_new()
         const char *take_from; // see unit_dir_take_from(); "": what others have left behind is refused
         SystemdConfig systemd;

@@ -11,10 +11,11 @@ typedef struct Buf {
         uint8_t *data;
         size_t len;
         size_t allocated;
+        bool secret; // set by its user: bytes that it is done with are overwritten, also when it grows, until it is empty and done
 } Buf;
 
 void buf_done(Buf *b);
-// The same for a secret: its bytes are overwritten first. What the buffer grew out of may still be in memory.
+// The same of one that was not told to be secret: its bytes are overwritten first. What it grew out of may still be in memory.
 void buf_wipe(Buf *b);
 // Room for `more` bytes behind len; returns where they go or NULL (out of memory). Does not change len.
 uint8_t *buf_reserve(Buf *b, size_t more);

@@ -27,6 +27,8 @@
         LIMIT(GRANTS, CLUSTER_GRANTS_MAX, "rights")                                                     \
         LIMIT(JOIN_TOKENS, CLUSTER_TOKENS_MAX, "join tokens that have not expired")                     \
         LIMIT(ACCESS_TOKENS, CLUSTER_ACCESS_TOKENS_MAX, "access tokens that can be used")               \
+        LIMIT(SECRETS, CLUSTER_SECRETS_MAX, "secrets")                                                  \
+        LIMIT(SECRET_BYTES, CLUSTER_SECRETS_BYTES_MAX, "bytes of secrets")                              \
         LIMIT(TOMBSTONES, CLUSTER_TOMBSTONES_MAX, "units that may still run on silent hosts (remove those that are gone for good)") \
         LIMIT(QUEUE_RULES, CLUSTER_QUEUE_RULES_MAX, "rules of the queue")                               \
         LIMIT(QUEUE_BYTES, CLUSTER_QUEUE_BYTES_MAX, "bytes of rules of the queue")                      \
@@ -39,6 +41,7 @@
         WHY(CONTENT, "its content, or a file of it, is not in the log, or is another one than its hash says") \
         WHY(HOST, "a number, a key or a node of it is none that its host can have")         \
         WHY(TWICE, "there is one of that id")                                               \
+        WHY(SECRET_VERSIONS, "units still have 64 older versions of it: restart these")      \
         WHY(EMPTY, "it says nothing, or two things at once")
 
 #define CLUSTER_REFUSAL(NAME, ...) REFUSAL_##NAME,

@@ -37,6 +37,11 @@ enum {
         CLUSTER_ACCESS_TOKEN_DAYS = 30,   // that one is kept when it is over, by cluster_state_counted_us()
         CLUSTER_ACCESS_TOKENS_DROPPED = 64, // of these, by one entry
         CLUSTER_ACCESS_TOKEN_BY_MAX = 1024, // bytes of who made one
+        CLUSTER_SECRETS_MAX = 1024,
+        CLUSTER_SECRET_VERSIONS_MAX = 64, // of one: the newest, and those that units still have
+        CLUSTER_SECRET_SEALED_MAX = 64 * 1024 + 256, // bytes of one version, sealed
+        CLUSTER_SECRETS_BYTES_MAX = 16 * 1024 * 1024, // of all of them
+        CLUSTER_SECRET_BY_MAX = 1024,                // bytes of who set one
         CLUSTER_SET_NAME_MAX = 63, // bytes
         CLUSTER_TOKENS_MAX = 1024, // expired ones go when a token is added
         CLUSTER_TOMBSTONES_MAX = 1000000, // no unit is removed that would leave more
@@ -192,6 +197,10 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //      release      Of a job that is held back nothing is left that holds it but the rules of the queue, or not these
 //                   either. Skipped: it is not held.
 //      queue        The rules of the queue are these from now on. Refused: too many.
+//      secret       One more version of a secret. Refused: a name that is none, nothing sealed or too much, a number that does not follow that of
+//                   the newest, CLUSTER_SECRETS_MAX, _VERSIONS_MAX, _BYTES_MAX.
+//      secret remove, prune
+//                   All of it; older versions that the leader says nobody has.
 //      token        Takes the place of one with the same id. Drops those that expired before the batch's
 //                   at_us. Refused: CLUSTER_TOKENS_MAX.
 int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) _warn_unused_;
@@ -304,6 +313,29 @@ Argosy__PoolRecord *const *cluster_state_pools(const ClusterState *s, size_t *re
 const Argosy__PoolRecord *cluster_state_find_pool(const ClusterState *s, const char *name); // NULL: none
 // Whether the host is named by the pool or has one of its labels.
 bool pool_has_host(const Argosy__PoolRecord *pool, const Argosy__HostRecord *host);
+// By name, sealed. A record has at least one version, the oldest first.
+Argosy__SecretRecord *const *cluster_state_secrets(const ClusterState *s, size_t *ret_n);
+const Argosy__SecretRecord *cluster_state_find_secret(const ClusterState *s, const char *name); // NULL: none
+// The revision by which one was set or deleted last.
+uint64_t cluster_state_secrets_revision(const ClusterState *s);
+size_t cluster_state_secrets_bytes(const ClusterState *s);
+// What of UnitExtra a record has: NULL, 0 if nothing.
+static inline const Argosy__Trial *unit_record_trial(const Argosy__UnitRecord *r) {
+        return r->extra ? r->extra->trial : NULL;
+}
+static inline uint64_t unit_record_secrets(const Argosy__UnitRecord *r) {
+        return r->extra ? r->extra->secrets : 0;
+}
+// `extra` with what the record has and another trial, for a record that is to be put: NULL if there is nothing in it.
+static inline Argosy__UnitExtra *unit_extra_with_trial(Argosy__UnitExtra *extra, const Argosy__UnitRecord *r, Argosy__Trial *trial) {
+        argosy__unit_extra__init(extra);
+        extra->trial = trial;
+        extra->secrets = unit_record_secrets(r);
+        return extra->trial || extra->secrets ? extra : NULL;
+}
+const Argosy__SecretVersion *secret_record_newest(const Argosy__SecretRecord *record);
+// That a unit has whose secrets are as of that revision (UnitExtra.secrets).
+const Argosy__SecretVersion *secret_record_at(const Argosy__SecretRecord *record, uint64_t revision);
 // Who may do what, in the order of grant_compare(). Before anybody has changed that: access_of_new_cluster(). Tokens are
 // judged as of cluster_state_time_us(), which stands still while nothing comes to the log.
 AccessList cluster_state_access(const ClusterState *s);

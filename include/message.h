@@ -12,7 +12,9 @@
 
 // A deep copy, to be freed like an unpacked message. NULL: out of memory.
 void *message_copy(const void *message);
-void message_free(void *message); // NULL is fine
+void message_free(void *message); // NULL is fine; values of secrets are overwritten
+// Whether it has any: of requests, and of what is sent between hosts.
+bool message_is_secret(const ProtobufCMessage *message);
 // The same, by the pool if it has so many parts that the loop would notice.
 void message_retire(uv_loop_t *loop, void *message);
 // One of its own that has all that `message`, an unpacked one, had: that is empty then. NULL: out of memory.

@@ -15,6 +15,7 @@ void pool_json(const void *row, Json *j);
 void queue_rule_json(const void *row, Json *j); // nothing, if it has no rule
 void grant_json(const void *row, Json *j);      // nothing, if it has no grant
 void token_json(const void *row, Json *j);      // nothing, if it has no token
+void secret_json(const void *row, Json *j);
 void member_json(const void *row, Json *j);     // a ...ClusterStatus__Member
 void why_json(const void *row, Json *j);        // a ...Status, of an answer to Why
 void job_unit_json(const void *row, Json *j);

@@ -13,7 +13,8 @@
 //   DIR/web.service.d/50-argosy.conf         After=argosy.target, and Slice= where the unit is spread
 //   DIR/web@.service.d/50-argosy.conf        After=argosy.target for all instances; an instance has one of
 //                                            its own only for Slice=, and for CutOff=stop:
-//                                            BindsTo=argosy-guard@SEC.target
+//                                            BindsTo=argosy-guard@SEC.target; and for Secret=: LoadCredential=
+//                                            (secret-files.h)
 //   DIR/app.target.wants/web.service         -> ../web.service, for WantedBy=, RequiredBy= in [Install]
 //   DIR/www.service                          -> web.service, for Alias=
 //   DIR/argosy-pin@.target                   pins one-shots (unit-pin.h), with the first of them; it goes

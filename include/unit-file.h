@@ -47,6 +47,8 @@
 //                                      order and need among units on any nodes; not in [X-Fleet]
 //      File=SOURCE[:DESTINATION] ...   files, folders and patterns that come with the unit: carried-files.h; not in
 //                                      [X-Fleet]
+//      Secret=NAME[:ID] ...            secrets of the cluster that its program finds in $CREDENTIALS_DIRECTORY/ID;
+//                                      services on systems' own managers only, and not in [X-Fleet]
 //      X-Condition{MachineID,MachineMetadata,MachineOf}=, X-Conflicts=   [X-Fleet] only, old names
 //
 // An empty assignment undoes the ones before it. Specifiers in all of them but Global=: %n (name), %N
@@ -142,6 +144,8 @@ DEFINE_CLEANUP(UnitFile *, unit_file_free)
 // specifiers; -ENOMEM.
 int unit_file_expand(const UnitFile *f, const char *path, const char *name, UnitOptions **ret,
                      char **ret_why) _warn_unused_;
+// Whether it has a Secret=.
+bool unit_file_has_secrets(const UnitFile *f);
 // Whether units with this file may differ in Role= or Priority=, since these have specifiers.
 bool unit_file_rank_varies(const UnitFile *f);
 // The unit that systemd starts on behalf of the unit `name` with this file: the one that a timer, a path or

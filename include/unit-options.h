@@ -52,6 +52,11 @@ typedef struct UnitDependency {
         unsigned line; // where the file names it first
 } UnitDependency;
 
+typedef struct UnitSecret {
+        char *name, *id; // of the secret, and by which the program finds it
+        unsigned line;
+} UnitSecret;
+
 // Where a unit may run.
 typedef struct UnitOptions {
         unsigned refs;
@@ -82,6 +87,8 @@ typedef struct UnitOptions {
         bool preemptible, preemptible_given;
         UnitDependency *dependencies; // sorted by name, each once
         size_t n_dependencies;
+        UnitSecret *secrets; // sorted by id, no two of one
+        size_t n_secrets;
         char *key; // equal for options that admit the same machines; "" if they admit every one. Says
                    // nothing about `global`
 } UnitOptions;

@@ -16,6 +16,7 @@
 #include "buf.h"
 #include "hash.h"
 
+#define VOTER_SECRET_SECRETS "secrets" // with which the log's SecretVersions are sealed: SECRET_KEY_SIZE bytes
 #define VOTER_SECRET_CA "ca" // DER (PKCS#8) of a CA's key; CaRecord.number says which
 
 enum {

@@ -25,12 +25,14 @@
 #include "agent-remote.h"
 #include "agent-report.h"
 #include "agent-search.h"
+#include "agent-secrets.h"
 #include "agent-session.h"
 #include "agent-steps.h"
 #include "agent-unit.h"
 #include "agent-wanted.h"
 #include "clock.h"
 #include "log.h"
+#include "message.h"
 #include "str.h"
 #include "unit-verifier.h"
 
@@ -137,7 +139,7 @@ static void obey_some(Agent *a) {
         while (n < AGENT_ORDERS_PER_TURN && (message = agent_fence_take(a))) {
                 n += n_orders(message);
                 agent_obey(a, message);
-                argosy__to_host__free_unpacked(message, NULL);
+                message_free(message);
         }
         if (n >= AGENT_ORDERS_PER_TURN) // there may be more
                 drain_mark(&a->drain);
@@ -152,6 +154,7 @@ static void agent_drain(void *userdata) {
         agent_fence_drain(a);
         plan_nodes(a);
         agent_carried_turn(a);
+        agent_secrets_drain(a);
         agent_foreach_node (node, a)
                 agent_search_drain(node);
         agent_foreach_node (node, a)
@@ -324,6 +327,7 @@ static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
         a->user = config->user;
         a->open_manager = config->open_manager;
         a->open_manager_data = config->open_manager_data;
+        agent_secrets_open(a, config);
         r = open_lease(a, ret_why);
         if (r < 0)
                 return r;
@@ -349,6 +353,7 @@ static void agent_free(Agent *a) {
         agent_fence_drop(a);
         agent_local_units_drop(a);
         map_done(&a->specs);
+        agent_secrets_done(a);
         labels_free(a->labels, a->n_labels);
         free(a->state_dir);
         free(a->take_from);

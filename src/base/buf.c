@@ -13,6 +13,8 @@
 enum { BUF_MIN = 256 };
 
 void buf_done(Buf *b) {
+        if (b->secret && b->data)
+                explicit_bzero(b->data, b->allocated);
         free(b->data);
         *b = (Buf){};
 }
@@ -21,6 +23,20 @@ void buf_wipe(Buf *b) {
         if (b->data)
                 explicit_bzero(b->data, b->allocated);
         buf_done(b);
+}
+
+// What it was before is overwritten.
+static uint8_t *move(Buf *b, size_t size) {
+        uint8_t *p = malloc(size);
+
+        if (!p)
+                return NULL;
+        if (b->data) {
+                memcpy(p, b->data, b->len);
+                explicit_bzero(b->data, b->allocated);
+                free(b->data);
+        }
+        return p;
 }
 
 uint8_t *buf_reserve(Buf *b, size_t more) {
@@ -34,7 +50,7 @@ uint8_t *buf_reserve(Buf *b, size_t more) {
                 while (size < need)
                         if (__builtin_mul_overflow(size, (size_t) 2, &size))
                                 return NULL;
-                p = realloc(b->data, size);
+                p = b->secret ? move(b, size) : realloc(b->data, size);
                 if (!p)
                         return NULL;
                 b->data = p;
@@ -48,7 +64,7 @@ bool buf_fit(Buf *b, size_t size) {
 
         if (size <= b->allocated)
                 return true;
-        p = realloc(b->data, size);
+        p = b->secret ? move(b, size) : realloc(b->data, size);
         if (!p)
                 return false;
         b->data = p;
@@ -125,6 +141,8 @@ void buf_consume(Buf *b, size_t n) {
         b->len -= n;
         if (b->len > 0)
                 memmove(b->data, b->data + n, b->len);
+        if (b->secret && n > 0)
+                explicit_bzero(b->data + b->len, n);
 }
 
 char *buf_take_string(Buf *b) {

@@ -42,6 +42,7 @@
 #include "router.h"
 #include "run-private.h"
 #include "run.h"
+#include "secret-files.h"
 #include "socket-access.h"
 #include "start-failure.h"
 #include "state-dir.h"
@@ -258,6 +259,7 @@ static int open_agent(Daemon *d, char **ret_why) {
                 .state_dir = d->paths->state_dir,
                 .runtime_dir = d->paths->runtime_dir,
                 .unit_dir = manager->unit_dir,
+                .secrets_dir = d->paths->user ? NULL : SECRET_FILES_DIR,
                 .foreign_dirs = (const char *const *) manager->search_dirs,
                 .take_from = d->config.fleet_take_over,
                 .systemd = {.loop = d->loop,

@@ -49,6 +49,7 @@
 #include "retry-controller.h"
 #include "rollout-controller.h"
 #include "scheduler.h"
+#include "secrets.h"
 #include "sessions.h"
 #include "str.h"
 #include "tables.h"
@@ -609,6 +610,8 @@ void decide_next(Leader *l) {
                 r = tombstones_clear_decide(l, &d.batch);
         if (r >= 0 && !paused)
                 r = access_tokens_decide(l, &d.batch);
+        if (r >= 0 && !paused)
+                r = secrets_decide(l, &d.batch);
         if (r >= 0 && !paused) // behind what begins jobs
                 r = held_jobs_decide(l, &d.batch);
         if (r >= 0 && !paused)

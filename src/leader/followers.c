@@ -65,6 +65,7 @@
 #include "rollout-controller.h"
 #include "scheduler-roles.h"
 #include "scheduler.h"
+#include "secret-orders.h"
 #include "sessions.h"
 #include "tables.h"
 #include "tickets.h"
@@ -228,6 +229,7 @@ static void follow_unit(Leader *l, Unit *u, UnitEntry *e) {
         scheduler_drive_out(l, u, e);
         must(activation_affinity_on_unit(l, e));
         must(companion_orders_on_unit(l, e));
+        must(secret_orders_on_unit(l, e));
 }
 
 // Global units may have to go from where it is, or come back to where it was.

@@ -35,6 +35,7 @@
 #include "response.h"
 #include "roles.h"
 #include "rollout-controller.h"
+#include "secrets.h"
 #include "time-set.h"
 #include "waiters.h"
 #include "watchers.h"
@@ -94,6 +95,7 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {.answer_to = answer_jobs, .is_long = job_show_is_long, .begin_long = job_show_start, .refuse = answer_jobs_refuse},
         [ARGOSY__REQUEST__WHAT_ACCESS_LIST] = {.answer = access_answer_list},
         [ARGOSY__REQUEST__WHAT_TOKEN_LIST] = {.answer = access_tokens_answer_list},
+        [ARGOSY__REQUEST__WHAT_SECRET_LIST] = {.answer = secrets_answer_list},
         [ARGOSY__REQUEST__WHAT_RIGHT_CHECK] = {.answer_to = access_tokens_answer_check},
         [ARGOSY__REQUEST__WHAT_QUEUE_LIST] = {.answer = queue_answer_list},
 
@@ -152,6 +154,10 @@ static const Handler handlers[] = {
                 .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_TOKEN_REVOKE] = {.plan = access_tokens_plan_revoke,
                 .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}},
+        [ARGOSY__REQUEST__WHAT_SECRET_SET] = {.plan = secrets_plan_set,
+                .log = {ENTRY_SMALL, BOUND_SECRETS, AGAIN_ANSWERED}, .refuse = secrets_refuse_set},
+        [ARGOSY__REQUEST__WHAT_SECRET_DELETE] = {.plan = secrets_plan_delete,
+                .log = {ENTRY_SMALL, BOUND_SECRETS, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_JOIN] = {.plan = members_plan_join,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
 };

@@ -48,6 +48,7 @@ typedef struct RetiredTables {
         Map nodes, budgets, seen_specs, jobs;
         Activators activators;
         StopDependents stop_dependents;
+        SecretUsers secret_users;
         Companions companions;
         Dependencies dependencies;
         SchedulerTables *places;
@@ -87,6 +88,7 @@ static void free_tables(PoolWork *work) {
         map_done_with(&t->jobs, free_job);
         activators_done(&t->activators);
         stop_dependents_done(&t->stop_dependents);
+        secret_users_done(&t->secret_users);
         companions_done(&t->companions);
         dependencies_done_all(&t->dependencies);
         scheduler_tables_free(t->places);
@@ -139,6 +141,8 @@ void retired_tables_take(Leader *l) {
         l->activators = (Activators){};
         t->stop_dependents = l->stop_dependents;
         l->stop_dependents = (StopDependents){};
+        t->secret_users = l->secret_users;
+        l->secret_users = (SecretUsers){};
         t->companions = l->companions;
         l->companions = (Companions){};
         t->dependencies = l->dependencies;

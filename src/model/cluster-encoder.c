@@ -31,6 +31,7 @@ typedef enum Stage {
         STAGE_FORMER_SPECS,
         STAGE_STORED,
         STAGE_CLOCK,
+        STAGE_SECRETS,
         STAGE_END
 } Stage;
 
@@ -374,6 +375,19 @@ static int encode_clock(ClusterEncoder *e, Buf *ret) {
         return pack(&image, ret);
 }
 
+// Some, of PIECE_BYTES together.
+static int encode_secrets(ClusterEncoder *e, Buf *ret) {
+        const StateView *v = e->view;
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        size_t n = 0, bytes = 0;
+
+        while (e->at + n < v->n_secrets && bytes < PIECE_BYTES)
+                bytes += argosy__secret_record__get_packed_size(v->secrets[e->at + n++]);
+        image.secrets = v->n_secrets > 0 ? v->secrets + e->at : NULL;
+        image.n_secrets = n;
+        return pack_part(e, &image, n, v->n_secrets, ret);
+}
+
 // ------------------------------------------------------------------------------------------------- the whole
 
 static int encode_part(ClusterEncoder *e, Buf *ret) {
@@ -400,6 +414,8 @@ static int encode_part(ClusterEncoder *e, Buf *ret) {
                 return encode_stored(e, ret);
         case STAGE_CLOCK:
                 return encode_clock(e, ret);
+        case STAGE_SECRETS:
+                return encode_secrets(e, ret);
         case STAGE_END:
                 break;
         }

@@ -46,6 +46,8 @@ StateView state_view(const ClusterState *s) {
                 .access_set = s->access_set,
                 .access_tokens = s->access_tokens,
                 .n_access_tokens = s->n_access_tokens,
+                .secrets = s->secrets,
+                .n_secrets = s->n_secrets,
                 .jobs = state_jobs_view(s),
                 .keys = s->keys,
                 .stored = s->stored.requests,
@@ -75,6 +77,7 @@ static void copy_small_tables(StateView *v, void **at) {
         v->former = copy_array(v->former, v->n_former, &at);
         v->grants = copy_array(v->grants, v->n_grants, &at);
         v->access_tokens = copy_array(v->access_tokens, v->n_access_tokens, &at);
+        v->secrets = copy_array(v->secrets, v->n_secrets, &at);
         v->keys.open = copy_array(v->keys.open, v->keys.n_open, &at);
         v->jobs.held = copy_array(v->jobs.held, v->jobs.n_held, &at);
         v->stored = copy_array(v->stored, v->n_stored, &at);
@@ -83,7 +86,7 @@ static void copy_small_tables(StateView *v, void **at) {
 int cluster_state_snapshot(ClusterState *s, ClusterSnapshot **ret) {
         StateView view = state_view(s);
         size_t n = view.n_tokens + view.n_rollouts + view.n_roles + view.n_pools + view.n_former + view.n_grants + view.n_access_tokens +
-                   view.keys.n_open + view.jobs.n_held + view.n_stored;
+                   view.n_secrets + view.keys.n_open + view.jobs.n_held + view.n_stored;
         ClusterSnapshot *snapshot = s->newest;
         int r;
 

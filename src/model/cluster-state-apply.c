@@ -28,6 +28,7 @@ static int mark_dirty(ClusterState *s, UnitEntry *u) {
 static Argosy__UnitRecord *make_record(const Argosy__LogOp__UnitPut *put, const Argosy__UnitRecord *before,
                                        uint64_t revision) {
         Argosy__UnitRecord record = *put->unit; // borrows what that points to
+        Argosy__UnitExtra extra = ARGOSY__UNIT_EXTRA__INIT;
 
         record.revision = revision;
         record.start_rev = put->bump_start ? revision : before ? before->start_rev : 0;
@@ -35,6 +36,12 @@ static Argosy__UnitRecord *make_record(const Argosy__LogOp__UnitPut *put, const 
         record.stop_rev = put->bump_stop ? revision : before ? before->stop_rev : 0;
         if (record.global)
                 record.node = 0;
+        if (put->bump_secrets) {
+                if (record.extra)
+                        extra = *record.extra;
+                extra.secrets = revision;
+                record.extra = &extra;
+        }
         if (before)
                 record.name = (char *) protobuf_c_empty_string; // it has that one's
         record.outcomes = NULL;
@@ -462,6 +469,13 @@ static int carry_out(ClusterState *s, const Argosy__LogOp *op) {
                 return state_end_access_token(s, op->access_token_end);
         case ARGOSY__LOG_OP__OP_ACCESS_TOKEN_USES:
                 return state_note_access_token_uses(s, op->access_token_uses);
+        case ARGOSY__LOG_OP__OP_SECRET:
+                return state_put_secret(s, op->secret);
+        case ARGOSY__LOG_OP__OP_SECRET_REMOVE:
+                state_remove_secret(s, op->secret_remove->name);
+                return 0;
+        case ARGOSY__LOG_OP__OP_SECRET_PRUNE:
+                return state_prune_secret(s, op->secret_prune);
         case ARGOSY__LOG_OP__OP_TIME_SET:
                 return state_set_time(s, op->time_set);
         case ARGOSY__LOG_OP__OP_JOB: // apply_ops()

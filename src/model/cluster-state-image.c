@@ -214,6 +214,17 @@ static int load_access(ClusterState *s, Argosy__StateImage *image) {
         return 0;
 }
 
+static int load_secrets(ClusterState *s, Argosy__StateImage *image) {
+        for (size_t i = 0; i < image->n_secrets; i++) {
+                int r = state_load_secret(s, image->secrets[i]);
+
+                if (r < 0)
+                        return r;
+                image->secrets[i] = NULL;
+        }
+        return 0;
+}
+
 static int load_jobs(ClusterState *s, const Argosy__StateImage *image) {
         if (image->n_jobs > JOBS_RING || image->last_job < image->n_jobs ||
             image->last_job > REVISION_MAX || image->keys_forgotten_us > image->counted_us || image->jobs_complete_from > image->revision ||
@@ -264,7 +275,7 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
         if (image->revision > REVISION_MAX)
                 return -EBADMSG;
         s->revision = s->hosts_revision = s->pools_revision = s->voters_revision = s->rollouts_revision = s->roles_revision = s->access_revision =
-                s->grants_revision = s->queue_revision = s->left_revision = image->revision;
+                s->grants_revision = s->secrets_revision = s->queue_revision = s->left_revision = image->revision;
         s->last_host = image->last_host;
         s->last_node = image->last_node;
         s->last_raft_id = image->last_raft_id;
@@ -290,6 +301,8 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
                 r = load_queue(s, image);
         if (r == 0)
                 r = load_access(s, image);
+        if (r == 0)
+                r = load_secrets(s, image);
         if (r == 0)
                 r = load_former_specs(s, image);
         if (r == 0 && !list_is_empty(&s->idle)) // a content that nobody uses

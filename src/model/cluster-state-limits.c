@@ -324,6 +324,31 @@ static ClusterRefusal judge_access_token_end(const ClusterState *s, const Cluste
                                                                               : REFUSAL_NONE;
 }
 
+// ------------------------------------------------------------------------------------------------ secrets
+
+static ClusterRefusal judge_secret(const ClusterState *s, const ClusterHeld *held, const Argosy__LogOp *op) {
+        const Argosy__SecretRecord *there = cluster_state_find_secret(s, op->secret->name);
+        ClusterRefusal full = there ? REFUSAL_NONE : room(s, held, REFUSAL_SECRETS, s->n_secrets, 1);
+
+        if (!state_secret_fits(op->secret))
+                return REFUSAL_LENGTH;
+        if (!state_secret_follows(s, op->secret))
+                return REFUSAL_TWICE;
+        if (there && there->n_versions >= CLUSTER_SECRET_VERSIONS_MAX)
+                return REFUSAL_SECRET_VERSIONS;
+        return full ?: room(s, held, REFUSAL_SECRET_BYTES, s->secrets_bytes, op->secret->version->sealed.len);
+}
+
+static void count_secret(const ClusterState *s, const Argosy__LogOp *op, int64_t more[CLUSTER_REFUSALS]) {
+        more[REFUSAL_SECRETS] += !cluster_state_find_secret(s, op->secret->name);
+        more[REFUSAL_SECRET_BYTES] += (int64_t) op->secret->version->sealed.len;
+}
+
+static void count_secret_remove(const ClusterState *s, const Argosy__LogOp *op,
+                                int64_t more[CLUSTER_REFUSALS]) {
+        more[REFUSAL_SECRETS] -= cluster_state_find_secret(s, op->secret_remove->name) != NULL;
+}
+
 // ------------------------------------------------------------------------------------------------ jobs and the queue
 
 static ClusterRefusal judge_queue(const ClusterState *s, const ClusterHeld *held, const Argosy__LogOp *op) {
@@ -388,6 +413,9 @@ static const Row rows[] = {
         [ARGOSY__LOG_OP__OP_ACCESS_TOKEN_END] = {judge_access_token_end},
         [ARGOSY__LOG_OP__OP_ACCESS_TOKEN_USES] = {taken},
         [ARGOSY__LOG_OP__OP_TIME_SET] = {taken},
+        [ARGOSY__LOG_OP__OP_SECRET] = {judge_secret, count_secret},
+        [ARGOSY__LOG_OP__OP_SECRET_REMOVE] = {taken, count_secret_remove},
+        [ARGOSY__LOG_OP__OP_SECRET_PRUNE] = {taken},
 };
 
 bool cluster_op_is_judged(Argosy__LogOp__OpCase what) {
@@ -453,6 +481,8 @@ const char *cluster_op_subject(const Argosy__LogOp *op) {
                 return *op->grant->user ? op->grant->user : op->grant->group;
         case ARGOSY__LOG_OP__OP_ACCESS_TOKEN:
                 return op->access_token->name;
+        case ARGOSY__LOG_OP__OP_SECRET:
+                return op->secret->name;
         case ARGOSY__LOG_OP__OP_SPEC:
                 return "a file";
         case ARGOSY__LOG_OP__OP_TOKEN:

@@ -2,7 +2,7 @@
 #pragma once
 
 // Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and cluster-state-units.c, cluster-state-sets.c,
-// cluster-state-specs.c, cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-access.c, cluster-state-access-tokens.c,
+// cluster-state-specs.c, cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-access.c, cluster-state-access-tokens.c, cluster-state-secrets.c,
 // cluster-state-tombstones.c, cluster-state-jobs.c, cluster-state-own-jobs.c, cluster-state-job-records.c, cluster-state-job-settings.c, cluster-state-keys.c,
 // cluster-state-stored-requests.c), what batches do to them
 // (cluster-state-apply.c), snapshots (cluster-snapshot.c), and the image (cluster-encoder.c, cluster-state-image.c).
@@ -210,7 +210,8 @@ typedef struct StateView {
         Argosy__FormerHost **former;
         Argosy__GrantRecord **grants;
         Argosy__AccessTokenRecord **access_tokens;
-        size_t n_tokens, n_rollouts, n_roles, n_pools, n_former, n_grants, n_access_tokens;
+        Argosy__SecretRecord **secrets;
+        size_t n_tokens, n_rollouts, n_roles, n_pools, n_former, n_grants, n_access_tokens, n_secrets;
         bool access_set;
         JobView jobs;
         KeyTable keys;
@@ -294,6 +295,10 @@ struct ClusterState {
         size_t n_access_tokens;
         uint64_t access_tokens_due_us; // counted time when the next of them is to be dropped; that of none counts for nothing
         uint64_t access_revision, grants_revision;
+
+        Argosy__SecretRecord **secrets; // by name
+        size_t n_secrets, secrets_bytes;
+        uint64_t secrets_revision;
 
         PagedTable tombstone_entries;
         uint64_t last_order;    // that a tombstone got
@@ -458,6 +463,16 @@ void state_drop_old_access_tokens(ClusterState *s);
 // Of an image: takes the record, which must come behind all others. -EBADMSG: it does not.
 int state_load_access_token(ClusterState *s, Argosy__AccessTokenRecord *token);
 void state_access_tokens_done(ClusterState *s);
+
+// cluster-state-secrets.c. What they are given is borrowed.
+bool state_secret_fits(const Argosy__LogOp__SecretPut *put); // its words are of lengths that they can have
+bool state_secret_follows(const ClusterState *s, const Argosy__LogOp__SecretPut *put); // its number is the next one
+int state_put_secret(ClusterState *s, const Argosy__LogOp__SecretPut *put);
+int state_prune_secret(ClusterState *s, const Argosy__LogOp__SecretPrune *prune);
+void state_remove_secret(ClusterState *s, const char *name);
+// Of an image: takes the record, which must come behind all others. -EBADMSG: it does not.
+int state_load_secret(ClusterState *s, Argosy__SecretRecord *record);
+void state_secrets_done(ClusterState *s);
 
 // cluster-state-tombstones.c. Nodes that are no host's are left out.
 int state_put_tombstones(ClusterState *s, const char *name, const uint32_t *nodes, size_t n,

@@ -253,6 +253,7 @@ void state_done(ClusterState *s) {
         state_roles_done(s);
         state_access_done(s);
         state_access_tokens_done(s);
+        state_secrets_done(s);
         state_stored_requests_done(s);
         state_jobs_done(s);
         state_keys_done(s);

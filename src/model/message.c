@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "argosy.pb-c.h"
 #include "macro.h"
 #include "pool.h"
 
@@ -161,7 +162,67 @@ void *message_copy(const void *message) {
         return NULL;
 }
 
+// ------------------------------------------------------------------------------------------------ secrets
+
+// The values of secrets are in requests, which may be forwarded, and in orders. Of a copy that could not be had whole a part may be missing.
+typedef struct SecretValues {
+        Argosy__SecretValue **list;
+        size_t n;
+} SecretValues;
+
+static SecretValues values_of(const Argosy__ToHost *m) {
+        switch (m->msg_case) {
+        case ARGOSY__TO_HOST__MSG_ORDERS:
+                return m->orders ? (SecretValues){m->orders->secrets, m->orders->n_secrets} : (SecretValues){};
+        case ARGOSY__TO_HOST__MSG_WELCOME:
+                return m->welcome ? (SecretValues){m->welcome->secrets, m->welcome->n_secrets} : (SecretValues){};
+        case ARGOSY__TO_HOST__MSG_WELCOME_PART:
+                return m->welcome_part ? (SecretValues){m->welcome_part->secrets, m->welcome_part->n_secrets} : (SecretValues){};
+        default:
+                return (SecretValues){};
+        }
+}
+
+static const Argosy__Request *request_of(const ProtobufCMessage *message) {
+        const Argosy__ToVoter *m = (const Argosy__ToVoter *) message;
+
+        if (message->descriptor == &argosy__request__descriptor)
+                return (const Argosy__Request *) message;
+        if (message->descriptor == &argosy__to_voter__descriptor && m->msg_case == ARGOSY__TO_VOTER__MSG_FORWARD)
+                return m->forward ? m->forward->request : NULL;
+        return NULL;
+}
+
+static ProtobufCBinaryData *value_asked(const ProtobufCMessage *message) {
+        const Argosy__Request *q = request_of(message);
+
+        return q && q->what_case == ARGOSY__REQUEST__WHAT_SECRET_SET && q->secret_set ? &q->secret_set->value : NULL;
+}
+
+bool message_is_secret(const ProtobufCMessage *message) {
+        if (message->descriptor == &argosy__to_host__descriptor)
+                return values_of((const Argosy__ToHost *) message).n > 0;
+        return value_asked(message);
+}
+
+static void wipe_bytes(ProtobufCBinaryData *bytes) {
+        if (bytes && bytes->data)
+                explicit_bzero(bytes->data, bytes->len);
+}
+
+static void wipe(ProtobufCMessage *message) {
+        SecretValues values = {};
+
+        if (message->descriptor == &argosy__to_host__descriptor)
+                values = values_of((const Argosy__ToHost *) message);
+        for (size_t i = 0; i < values.n; i++)
+                wipe_bytes(&values.list[i]->value);
+        wipe_bytes(value_asked(message));
+}
+
 void message_free(void *message) {
+        if (message)
+                wipe(message);
         protobuf_c_message_free_unpacked(message, NULL);
 }
 

@@ -337,6 +337,12 @@ static const RequestKind kinds[] = {
         [ARGOSY__REQUEST__WHAT_TOKEN_REVOKE] = {"token_revoke", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
                 ABOUT_ALL, .job = {"token revoke", NULL, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},
         [ARGOSY__REQUEST__WHAT_TOKEN_LIST] = {"token_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_ADMIN, ABOUT_ALL},
+        // The log keeps what is held back as it came, and this must not be there.
+        [ARGOSY__REQUEST__WHAT_SECRET_SET] = {"secret_set", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY,
+                ABOUT_ALL, .job = {"secret set", NULL, REQUEST_RULED | REQUEST_LIMITED, never, never, never, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_SECRET_DELETE] = {"secret_delete", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY,
+                ABOUT_ALL, .job = {"secret delete", NULL, IN_QUEUE, never, never, never, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_SECRET_LIST] = {"secret_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
         [ARGOSY__REQUEST__WHAT_RIGHT_CHECK] = {"right_check", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_NONE, ABOUT_ALL},
         [ARGOSY__REQUEST__WHAT_ACCESS_LIST] = {"access_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_NONE, ABOUT_ALL},
 };

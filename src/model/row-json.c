@@ -158,6 +158,39 @@ void token_json(const void *row, Json *j) {
         json_end(j, '}');
 }
 
+// ---- secrets
+
+static void secret_use_json(const Argosy__Response__SecretUse *use, Json *j) {
+        json_begin(j, '{');
+        json_word(j, "unit", use->unit);
+        json_u64_or_null(j, "version", use->version, use->version > 0);
+        json_key(j, "nodes");
+        json_begin(j, '[');
+        for (size_t i = 0; i < use->n_nodes; i++)
+                json_string(j, use->nodes[i]);
+        json_end(j, ']');
+        json_end(j, '}');
+}
+
+void secret_json(const void *row, Json *j) {
+        const Argosy__Response__SecretRow *r = row;
+
+        json_begin(j, '{');
+        json_word(j, "name", r->name);
+        json_u64_or_null(j, "version", r->version, true);
+        json_u64_or_null(j, "set_us", r->at_us, true);
+        json_word(j, "set_by", r->by);
+        json_u64_or_null(j, "bytes", r->bytes, true);
+        json_u64_or_null(j, "units", r->units, true);
+        json_u64_or_null(j, "stale", r->stale, true);
+        json_key(j, "uses");
+        json_begin(j, '[');
+        for (size_t i = 0; i < r->n_uses; i++)
+                secret_use_json(r->uses[i], j);
+        json_end(j, ']');
+        json_end(j, '}');
+}
+
 // ---- hosts
 
 void member_json(const void *row, Json *j) {

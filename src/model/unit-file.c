@@ -267,6 +267,7 @@ static const struct {
         {"BindsTo", NULL, RAW_BINDS_TO, false, true},
         {"Wants", NULL, RAW_WANTS, false, true},
         {"PartOf", NULL, RAW_PART_OF, false, true},
+        {"Secret", NULL, RAW_SECRET, false, true},
         {"X-ConditionMachineID", NULL, RAW_MACHINE_ID, true, false},
         {"X-ConditionMachineMetadata", NULL, RAW_METADATA, true, false},
         {"X-ConditionMachineOf", NULL, RAW_SAME_NODE, true, false},
@@ -683,12 +684,23 @@ int unit_file_expand(const UnitFile *f, const char *path, const char *name, Unit
                 r = demands_check(o, path, name, ret_why);
         if (r >= 0)
                 r = dependencies_check(o, path, name, ret_why);
+        if (r >= 0)
+                r = secrets_check(o, path, name, ret_why);
         if (r < 0) {
                 unit_options_unref(o);
                 return r;
         }
         *ret = o;
         return 0;
+}
+
+bool unit_file_has_secrets(const UnitFile *f) {
+        if (f->common) // of which nothing is kept as written
+                return f->common->n_secrets > 0;
+        for (size_t i = 0; i < f->n_raw; i++)
+                if (f->raw[i].kind == RAW_SECRET)
+                        return true;
+        return false;
 }
 
 int unit_file_activates(const UnitFile *f, const char *name, char **ret) {

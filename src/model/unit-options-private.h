@@ -34,6 +34,7 @@ typedef enum RawKind {
         RAW_BINDS_TO,
         RAW_WANTS,
         RAW_PART_OF,
+        RAW_SECRET, // NAME[:ID]: see unit-options-secrets.c
 
         // In UnitFile.install, one name each:
         RAW_WANTED_BY,
@@ -81,6 +82,10 @@ int dependencies_add(UnitOptions *o, const RawOption *raw, const char *path, con
 void dependencies_finish(UnitOptions *o); // when all are added
 int dependencies_check(const UnitOptions *o, const char *path, const char *name, char **ret_why);
 void dependencies_done(UnitOptions *o);
+// unit-options-secrets.c
+int secrets_add(UnitOptions *o, const RawOption *raw, const char *path, const char *word, char **ret_why);
+int secrets_check(const UnitOptions *o, const char *path, const char *name, char **ret_why);
+void secrets_done(UnitOptions *o);
 void label_match_done(LabelMatch *m);
 bool parse_boolean(const char *word, bool *ret);
 // Fills *ret_why and returns -EINVAL, or -ENOMEM.

@@ -63,6 +63,7 @@ const OptionKind *option_kind(RawKind kind) {
                 [RAW_BINDS_TO] = {"BindsTo", .dependency = UNIT_REQUIRES | UNIT_BINDS_TO},
                 [RAW_WANTS] = {"Wants", .dependency = UNIT_WANTS},
                 [RAW_PART_OF] = {"PartOf", .dependency = UNIT_PART_OF},
+                [RAW_SECRET] = {"Secret"},
                 [RAW_WANTED_BY] = {"WantedBy"},
                 [RAW_REQUIRED_BY] = {"RequiredBy"},
                 [RAW_ALIAS] = {"Alias"},
@@ -197,6 +198,8 @@ static int add_word(Evaluation *e, const RawOption *raw, const char *path, const
                 return add_label(e, raw, path, word, ret_why);
         case RAW_MANAGER:
                 return add_manager(e, raw, path, word, ret_why);
+        case RAW_SECRET:
+                return secrets_add(e->options, raw, path, word, ret_why);
         default:
                 return demands_add(e->options, raw, path, word, ret_why);
         }
@@ -367,6 +370,7 @@ UnitOptions *unit_options_unref(UnitOptions *o) {
         free(o->managers);
         demands_done(o);
         dependencies_done(o);
+        secrets_done(o);
         free(o->machine_id);
         free(o->key);
         free(o);

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "frame.h"
+#include "message.h"
 
 static void append(Buf *out, const ProtobufCMessage *message, size_t len) {
         uint8_t *p = out->data + out->len;
@@ -25,6 +26,7 @@ int frame_append(Buf *out, const ProtobufCMessage *message, size_t max) {
 
         if (len > max)
                 return -EMSGSIZE;
+        out->secret |= message_is_secret(message);
         if (!buf_reserve(out, FRAME_HEADER_SIZE + len))
                 return -ENOMEM;
         append(out, message, len);
@@ -36,6 +38,7 @@ int frame_pack(const ProtobufCMessage *message, size_t max, Buf *ret) {
 
         if (len > max)
                 return -EMSGSIZE;
+        ret->secret |= message_is_secret(message);
         if (!buf_fit(ret, FRAME_HEADER_SIZE + len))
                 return -ENOMEM;
         append(ret, message, len);
@@ -97,7 +100,7 @@ ProtobufCMessage *frame_unpack(const ProtobufCMessageDescriptor *kind, const uin
         ProtobufCMessage *message = protobuf_c_message_unpack(kind, NULL, len, payload);
 
         if (message && !is_sane(message)) {
-                protobuf_c_message_free_unpacked(message, NULL);
+                message_free(message);
                 return NULL;
         }
         return message;

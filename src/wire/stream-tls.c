@@ -118,7 +118,12 @@ static bool receive(Stream *s) {
         ssize_t n = gnutls_record_recv(tls_session_gnutls(s->tls), shared, sizeof(shared));
 
         if (n > 0) {
-                if (buf_append(&s->plain_in, shared, (size_t) n) >= 0)
+                int r;
+
+                s->plain_in.secret = true; // nobody knows what comes
+                r = buf_append(&s->plain_in, shared, (size_t) n);
+                explicit_bzero(shared, (size_t) n);
+                if (r >= 0)
                         return true;
                 stream_fail(s, -ENOMEM, false, "out of memory");
                 return false;

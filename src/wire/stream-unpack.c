@@ -110,7 +110,7 @@ bool stream_unpack_is_long(const Stream *s, const uint8_t *payload, size_t len) 
 
 int stream_unpack_later(Stream *s, size_t at, size_t len, bool counted) {
         size_t end = at + FRAME_HEADER_SIZE + len;
-        _cleanup_buf_ Buf rest = {};
+        _cleanup_buf_ Buf rest = {.secret = true};
         StreamUnpack *u;
 
         if (buf_append(&rest, s->plain_in.data + end, s->plain_in.len - end) < 0)

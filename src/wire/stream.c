@@ -305,6 +305,7 @@ static void take_in(Stream *s) {
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
         Stream *s = stream->data;
+        int r;
 
         if (n < 0) {
                 on_read_end(s, (int) n);
@@ -314,7 +315,11 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
                 return;
         if (!s->tls && s->plain_in.len > 0 && !hold(s, s->plain_in.len + (size_t) n))
                 return;
-        if (buf_append(s->tls ? &s->wire_in : &s->plain_in, buf->base, (size_t) n) < 0) {
+        s->plain_in.secret = true; // nobody knows what comes
+        r = buf_append(s->tls ? &s->wire_in : &s->plain_in, buf->base, (size_t) n);
+        if (!s->tls)
+                explicit_bzero(buf->base, (size_t) n);
+        if (r < 0) {
                 stream_fail(s, -ENOMEM, false, "out of memory");
                 return;
         }

@@ -306,7 +306,7 @@ class Cluster(testbed.Cluster):
 
     def make_fresh(self, node):
         """A host as after an installation: a cluster of its own that knows nothing."""
-        node.run("systemctl stop argosyd.socket argosyd.service")
+        node.run("systemctl stop argosyd.socket argosyd.service run-argosy-secrets.mount")
         # What an earlier test's cluster ran would be a stranger's to this one.
         node.run("systemctl show --property=Id,FragmentPath '*' | grep -B1 ^FragmentPath=/run/systemd/system/ | sed -n s/^Id=//p"
                  " | xargs --no-run-if-empty systemctl stop")

@@ -44,7 +44,7 @@ def test_an_installation_without_a_package_starts_as_readme_says(c: Cluster):
     c.ctl("destroy web")
     n1.run("systemctl disable --now argosyd.service argosyd.socket")
     n1.run("tar -tf /root/tree.tar | grep -v '/$' | (cd / && xargs rm -f)")
-    n1.run("rm -r /run/argosy && find /var/lib/argosy -mindepth 1 -delete && systemctl daemon-reload && groupdel argosy")
+    n1.run("umount /run/argosy/secrets && rm -r /run/argosy && find /var/lib/argosy -mindepth 1 -delete && systemctl daemon-reload && groupdel argosy")
 
 
 def test_the_package_installs_starts_upgrades_and_leaves(c: Cluster):

@@ -19,6 +19,7 @@
 #include "recovering.h"
 #include "scheduler-private.h"
 #include "scheduler.h"
+#include "secret-box.h"
 #include "unit-event.h"
 #include "test.h"
 #include "unit-record.h"
@@ -866,6 +867,31 @@ void rig_give_ca(Rig *g, const Ca *ca, VoterSecrets *secrets) {
         next.ca = &record;
         next.voter_secrets = &keys;
         next.n_voter_secrets = 1;
+        batch_op(&b, ARGOSY__LOG_OP__OP_CLUSTER)->cluster = &next;
+        rig_propose(g, &b);
+        rig_settle(g);
+}
+
+void rig_give_secrets_key(Rig *g, VoterSecrets *secrets, uint32_t number) {
+        _cleanup_(batch_done) Batch b = {};
+        Argosy__ClusterRecord next = *cluster_state_cluster(g->state);
+        Argosy__VoterSecretRecord key = ARGOSY__VOTER_SECRET_RECORD__INIT, *keys[VOTER_SECRETS_MAX];
+        uint32_t kept_by[STORE_MEMBERS_MAX];
+        uint8_t value[SECRET_KEY_SIZE];
+
+        memset(value, (int) number, sizeof(value));
+        assert_int_equal(voter_secrets_put(secrets, VOTER_SECRET_SECRETS, number, value, sizeof(value)), 0);
+        g->secrets = secrets;
+        key.name = (char *) VOTER_SECRET_SECRETS;
+        key.number = number;
+        key.fingerprint = (ProtobufCBinaryData){HASH_SIZE, secrets->list[secrets->n - 1].fingerprint.bytes};
+        for (size_t i = 0; i < g->n_members; i++)
+                kept_by[key.n_kept_by++] = g->members[i].raft_id;
+        key.kept_by = kept_by;
+        if (next.n_voter_secrets > 0)
+                memcpy(keys, next.voter_secrets, next.n_voter_secrets * sizeof(*keys));
+        keys[next.n_voter_secrets++] = &key;
+        next.voter_secrets = keys;
         batch_op(&b, ARGOSY__LOG_OP__OP_CLUSTER)->cluster = &next;
         rig_propose(g, &b);
         rig_settle(g);

@@ -130,6 +130,8 @@ void rig_start_many(Rig *g, size_t n_hosts);
 void rig_stop(Rig *g);
 // The cluster has that CA, and its key is the first secret of the voters; `secrets` are the leader's, and it can sign from now on.
 void rig_give_ca(Rig *g, const struct Ca *ca, struct VoterSecrets *secrets);
+// The same with a key for units' secrets, made of its number.
+void rig_give_secrets_key(Rig *g, struct VoterSecrets *secrets, uint32_t number);
 // One host more, which the log knows by the next number.
 void rig_add_host(Rig *g, bool up, uint32_t feature_level);
 // An entry that nobody asked for.

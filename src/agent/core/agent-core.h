@@ -136,6 +136,11 @@ typedef struct Agent {
         char *take_from; // the loop's; each batch of files is told (agent_node_take_from())
         AgentFleet fleet;
         const char *const *helper;                                // see HelperConfig.command
+        struct SecretFiles *secrets; // agent-secrets.c alone; NULL: it has no place for them
+        char *secrets_dir;
+        int secrets_error;           // why it has none
+        bool secrets_any_fs;
+        bool secrets_known; // all that is wanted here was said
         struct UnitVerifier *verifier;                            // NULL: nobody is asked about contents
         bool user; // its own manager is that of a user
         int (*open_manager)(const char *manager, void *userdata); // for tests, else NULL

@@ -44,6 +44,7 @@ typedef struct AgentSpec {
         bool spreadable;      // no Slice= and no resource weights of its own
         bool cut_off_stop;    // CutOff=stop
         bool rerun_unknown;   // OutcomeUnknown=rerun
+        bool secrets;         // has a Secret=
         bool links;           // has an [Install] section that asks for links
         unsigned cut_off_sec; // of cut_off_stop
         char *bound_to;       // units that systemd stops its units with, blanks between them; NULL: none

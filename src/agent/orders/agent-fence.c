@@ -11,6 +11,7 @@
 #include "agent-fence.h"
 #include "clock.h"
 #include "log.h"
+#include "message.h"
 #include "pool.h"
 
 typedef struct Batch {
@@ -29,7 +30,7 @@ typedef struct FenceSave {
 static void batch_free(Agent *a, Batch *b) {
         list_unlink(&b->link);
         if (b->message)
-                argosy__to_host__free_unpacked(b->message, NULL);
+                message_free(b->message);
         free(b);
         a->n_batches--;
 }

@@ -9,6 +9,7 @@
 #include "agent-core.h"
 #include "agent-nodes.h"
 #include "agent-obey.h"
+#include "agent-secrets.h"
 #include "agent-session.h"
 #include "agent-spec.h"
 #include "agent-unit.h"
@@ -100,6 +101,7 @@ static int obey_order(Agent *a, const Argosy__UnitOrder *o, const Parcel *parcel
         u = agent_unit_find(node, o->name);
         if (o->stay && o->target == ARGOSY__TARGET__TARGET_LAUNCHED)
                 return 0; // as it is: what was ordered before stays ordered, and is what reports answer
+        agent_secrets_ordered(node, o->name, remove ? NULL : o);
         if (remove) {
                 if (!u) {
                         r = agent_unit_new(node, o->name, &u); // unknown here: still answered with `gone`
@@ -149,6 +151,7 @@ static void unwant_the_rest(AgentNode *node) {
         agent_foreach_unit(u, node) {
                 if (u->in_welcome)
                         continue;
+                agent_secrets_ordered(node, u->name, NULL);
                 if (u->has_held || agent_unit_doing(u)->busy != PLAN_NOTHING) // also what is only looked at so far
                         (void) agent_unit_unwant(u); // out of memory: the next Welcome comes to it again
                 else
@@ -181,6 +184,7 @@ static void obey_welcome_part(Agent *a, const Argosy__ToHost__WelcomePart *p) {
         Parcel parcel = {p->specs, p->n_specs};
 
         agent_nodes_number(a, p->nodes, p->n_nodes);
+        agent_secrets_take(a, p->secrets, p->n_secrets);
         obey_companions(a, p->companions);
         obey_wanted(a, p->orders, p->n_orders, &parcel);
         a->welcome_parts++;
@@ -198,7 +202,9 @@ static void obey_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
         }
         agent_nodes_number(a, w->nodes, w->n_nodes);
         obey_companions(a, w->companions);
+        agent_secrets_take(a, w->secrets, w->n_secrets);
         obey_wanted(a, w->orders, w->n_orders, &parcel);
+        agent_secrets_welcomed(a);
         agent_foreach_node (each, a)
                 if (each->number != 0) // else the leader does not know it yet
                         unwant_the_rest(each);
@@ -222,6 +228,7 @@ void agent_obey(Agent *a, const Argosy__ToHost *m) {
 
                 agent_nodes_number(a, m->orders->nodes, m->orders->n_nodes);
                 obey_companions(a, m->orders->companions);
+                agent_secrets_take(a, m->orders->secrets, m->orders->n_secrets);
                 obey_orders(a, m->orders->orders, m->orders->n_orders, &parcel);
         }
         drain_mark(&a->drain);

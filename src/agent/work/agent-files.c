@@ -16,6 +16,7 @@
 #include "agent-companions.h"
 #include "agent-links.h"
 #include "agent-search.h"
+#include "agent-secrets.h"
 #include "agent-spec.h"
 #include "agent-start-barrier.h"
 #include "agent-step.h"
@@ -222,6 +223,7 @@ static void on_written(AgentUnit *u, FileItem *it) {
         agent_spec_unref(u->node->agent, TAKE_PTR(work->before));
         work->replacing = false;
         u->content_known = u->file_present = true;
+        (void) agent_secrets_place(u, (char[AGENT_ERROR_MAX]){}); // for whatever starts it; a start of ours says what is missing
         u->enabled = it->enable;
         u->stale = work->new_content && down && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND;
         // A unit that is up without a file can be stopped, but systemd neither restarts it nor reads its

@@ -17,6 +17,7 @@
 #include "agent-probation.h"
 #include "agent-returns.h"
 #include "agent-search.h"
+#include "agent-secrets.h"
 #include "agent-spec.h"
 #include "agent-start-barrier.h"
 #include "agent-step.h"
@@ -472,6 +473,17 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
 
 // ---- one turn
 
+// It is not started without: that is tried again, and at once when there is another order.
+static bool lacks_secrets(AgentUnit *u) {
+        char why[AGENT_ERROR_MAX];
+
+        if ((u->work->busy != PLAN_START && u->work->busy != PLAN_RESTART) || agent_secrets_place(u, why) == 0)
+                return false;
+        u->unwatched = false; // pending, and certainly not started
+        agent_step_done(u, why);
+        return true;
+}
+
 static void call_systemd(AgentUnit *u) {
         static const SystemdJobKind kinds[] = {
                 [PLAN_START] = SYSTEMD_START,
@@ -480,9 +492,12 @@ static void call_systemd(AgentUnit *u) {
                 [PLAN_RESET_FAILED] = SYSTEMD_RESET_FAILED,
         };
         SystemdManager *m = u->node->systemd;
-        AgentStepCall *call = agent_step_call_new(u);
+        AgentStepCall *call;
         int r;
 
+        if (lacks_secrets(u))
+                return;
+        call = agent_step_call_new(u);
         if (!call)
                 r = -ENOMEM;
         else if (u->work->busy == PLAN_RELOAD)

@@ -37,6 +37,7 @@ const OptionInfo option_table[] = {
         {OPT_TTL, "ttl", 0, "SPAN", "How long the token can be used (default: a day; token create: 90d)"},
         {OPT_RIGHT, "right", 0, "RIGHT", "What the token lets do: view, operate, deploy or admin"},
         {OPT_NAME, "name", 0, "NAME", "What the token is called"},
+        {OPT_FILE, "file", 0, "FILE", "Read the secret from this file, not from standard input"},
         {OPT_CERTIFICATE, "certificate", 0, NULL, "Make a key and a certificate instead of a text, for clients of fleet's API"},
         {OPT_YES, "yes", 0, NULL, "Really do it"},
         {OPT_DEADLINE, "deadline", 0, "SPAN", "Stop what has not left by then (default: let it stay)"},

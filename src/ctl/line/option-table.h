@@ -42,6 +42,7 @@ typedef enum Option {
         OPT_BATCH = 1 << 29,
         OPT_ORDER = 1 << 26,
         OPT_CERTIFICATE = 1LL << 36,
+        OPT_FILE = 1LL << 37,
         OPT_ALL = 1LL << 38,
         OPT_SINCE = 1LL << 39,
         OPT_MAX_UNAVAILABLE = 1LL << 40,

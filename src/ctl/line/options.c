@@ -92,6 +92,7 @@ static const ValueRow values[] = {
         TEXT(OPT_SOCKET, socket, is_word, "a path"),
         TEXT(OPT_RIGHT, right, NULL, NULL),
         TEXT(OPT_NAME, name, NULL, NULL),
+        TEXT(OPT_FILE, file, NULL, NULL),
         TEXT(OPT_FOR, for_what, is_word, "a word"),
         TEXT(OPT_REASON, reason, NULL, NULL),
         TEXT(OPT_KEY, key, request_key_is_valid, "a text of 1 to 64 characters"),

@@ -132,6 +132,13 @@ VERB("token revoke", NULL, "NAME|ID...", GROUP_ROLES, OPT_CHANGES | OPT_KEY, 1, 
 VERB("token list", NULL, "", GROUP_ROLES, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_token_list,
      "Show tokens, and when they were used last")
 
+VERB("secret set", NULL, "NAME", GROUP_ROLES, OPT_FILE | OPT_CHANGES | OPT_KEY | OPT_JSON, 1, 1, verb_secret_set,
+     "Give units another secret, read from standard input or a file")
+VERB("secret list", NULL, "[NAME...]", GROUP_ROLES, OPT_JSON | OPT_NO_LEGEND, 0, ARGS_MAX, verb_secret_list,
+     "Show secrets, never their values, and which units have them where")
+VERB("secret delete", NULL, "NAME...", GROUP_ROLES, OPT_JOB, 1, ARGS_MAX, verb_secret_delete,
+     "Forget secrets that no unit has")
+
 VERB("queue rule", NULL, "add ACTION [KEY=PATTERN...]|list|delete RULE...", GROUP_ROLES,
      OPT_CHANGES | OPT_KEY | OPT_JSON | OPT_NO_LEGEND, 1, ARGS_MAX, verb_queue_rule,
      "Say which requests are held back, refused or limited")

@@ -203,6 +203,15 @@ int rollout_put_template(Leader *l, BatchBuilder *b, const char *name, const Pro
         return batch_builder_put_unit(b, &next, 0, 0);
 }
 
+// What goes back keeps the versions that it has.
+static unsigned secrets_bump(const UnitEntry *e, const Argosy__RolloutRecord *r, SpecEntry *spec) {
+        const UnitFile *file;
+
+        if (rollout_is_returning(r) || spec_entry_file(rollout_is_update(r) && spec ? spec : e->spec, &file) < 0)
+                return 0;
+        return unit_file_has_secrets(file) ? BATCH_BUMP_SECRETS : 0;
+}
+
 // A global unit's record gets what its nodes have by now.
 static int settle_global(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r) {
         const UnitEntry *e = cluster_state_find_unit(l->state, r->name);
@@ -215,7 +224,7 @@ static int settle_global(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord
         next = *e->record;
         if (rollout_is_update(r) && !rollout_is_returning(r))
                 next.spec = r->spec;
-        return batch_builder_put_unit(b, &next, 0, e->record->revision);
+        return batch_builder_put_unit(b, &next, secrets_bump(e, r, rollout_spec(l, &next.spec)), e->record->revision);
 }
 
 // From here on it goes back, or ends where it is if there is nothing to go back to.
@@ -357,11 +366,13 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
                        Scheduler **scheduler) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         Argosy__UnitRecord next = *e->record;
+        Argosy__UnitExtra extra;
         SpecEntry *spec = rollout_spec(l, rollout_is_returning(r) ? &r->spec_before : &r->spec);
         unsigned bump = !item->wanted_up ? 0 : has_kept_content(r, item) ? BATCH_BUMP_START : BATCH_BUMP_START | BATCH_BUMP_RESTART;
         int k;
 
-        next.trial = NULL;
+        next.extra = unit_extra_with_trial(&extra, e->record, NULL);
+        bump |= secrets_bump(e, r, spec);
         if (rollout_is_update(r) && spec) {
                 next.spec = hash_field(&spec->hash);
                 k = rollout_place(l, u, spec, scheduler, &next);

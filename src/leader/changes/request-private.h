@@ -126,6 +126,14 @@ int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResul
 int request_refuse_cycle(const Planner *p, const char *name, Argosy__Response__UnitResult *result);
 void request_cycles_done(Planner *p);
 
+// request-secrets.c
+// Before its record is put: that the secrets of what is to run are there. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
+int request_check_secrets(Planner *p, const Source *source, const UnitOptions *options, Argosy__Target target,
+                          Argosy__Response__UnitResult *result);
+// Whether it gets the newest versions with this. u: as it is; NULL: it is new. keeps: it is only put back.
+bool request_raises_secrets(const Planner *p, const UnitEntry *u, const Source *source, const UnitOptions *options,
+                            Argosy__Target target, unsigned bump, bool keeps);
+
 // request-replaces.c
 // Before its record is put: that no cycle of units replaces it. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
 int request_check_replaces(Planner *p, const char *name, const Source *source, UnitOptions *options,

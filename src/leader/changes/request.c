@@ -37,6 +37,7 @@ int request_fail(Argosy__Response__UnitResult *result, int status, const char *m
 typedef struct Wanted {
         Argosy__Target target;
         unsigned bump;
+        bool keeps_secrets;
 } Wanted;
 
 // 0, UNIT_REFUSED, -ENOMEM.
@@ -284,6 +285,8 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         UnitOptions *options = NULL;
         Argosy__UnitRecord next = ARGOSY__UNIT_RECORD__INIT;
         Argosy__Trial trial = ARGOSY__TRIAL__INIT;
+        Argosy__UnitExtra extra;
+        unsigned bump = wanted->bump;
         int r;
 
         if (u)
@@ -294,7 +297,6 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         next.target = wanted->target;
         if (source->set)
                 next.set = (char *) source->set;
-        next.trial = NULL;
 
         r = check_install(source, name, &ignored, &why);
         if (r == 0)
@@ -315,6 +317,8 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 r = request_check_replaces(p, name, source, options, result);
         if (r == 0)
                 r = refuse_unknown_role(p, source, options, result);
+        if (r == 0)
+                r = request_check_secrets(p, source, options, next.target, result);
         if (r != 0) {
                 unit_options_unref(options);
                 return r;
@@ -325,6 +329,8 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         } else
                 r = place(p, source->file, options, &next, source->changes && u,
                           u && is_restarted_as_it_is(p, u, source), result);
+        if (request_raises_secrets(p, u, source, options, next.target, bump, wanted->keeps_secrets))
+                bump |= BATCH_BUMP_SECRETS;
         unit_options_unref(options);
         if (r != 0)
                 return r;
@@ -344,8 +350,8 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         }
         if (u && !wanted->bump && !record_differs(&next, u->record))
                 return 0;
-        next.trial = is_tried(p, u, &next, source) ? &trial : NULL;
-        return judged(p, batch_builder_put_unit(p->batch, &next, wanted->bump, 0), result);
+        next.extra = unit_extra_with_trial(&extra, u ? u->record : &next, is_tried(p, u, &next, source) ? &trial : NULL);
+        return judged(p, batch_builder_put_unit(p->batch, &next, bump, 0), result);
 }
 
 // "main" if the template says DefaultInstance=main, else "1". What has specifiers is known on a node only.
@@ -384,7 +390,7 @@ static int check_name(const Planner *p, const char *name, Argosy__Response__Unit
 
 static int plan_aim(Planner *p, const char *name, UnitEntry *u, const ChangeAim *aim,
                     Argosy__Response__UnitResult *result) {
-        Wanted wanted = {aim->target, aim->bump};
+        Wanted wanted = {aim->target, aim->bump, aim->keeps_secrets};
         Source source;
         int r;
 

@@ -66,6 +66,7 @@ typedef struct ChangeAim {
         const char *set; // that it belongs to; NULL: as it is
         Argosy__Target target;
         unsigned bump; // BATCH_BUMP_START and so on
+        bool keeps_secrets; // in the versions that it has
 } ChangeAim;
 
 typedef struct ChangeOps {

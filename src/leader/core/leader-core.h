@@ -15,6 +15,7 @@
 #include "list.h"
 #include "map.h"
 #include "name-table.h"
+#include "secret-users.h"
 #include "stop-dependents.h"
 #include "unit-life.h"
 #include "uvx.h"
@@ -215,6 +216,8 @@ struct Leader {
         size_t n_fleet_unknown; // hosts that do not know yet what they run of fleet's
         Activators activators; // which recorded unit activates which
         StopDependents stop_dependents; // which recorded units systemd stops with which
+        SecretUsers secret_users; // which recorded units have which secrets, and in which versions
+        bool secrets_due; // it may be that nobody has some older version any more
         Companions companions; // which templates stand beside which units
         Dependencies dependencies;
         LeaseTable leases;

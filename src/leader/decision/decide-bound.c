@@ -147,6 +147,8 @@ int decide_bound_check(const Leader *l, Ticket *t, const HandlerLog *log) {
                 return decide_bound_check_revision(t, "the rules of the queue", cluster_state_queue_revision(state));
         case BOUND_RIGHTS:
                 return decide_bound_check_revision(t, "rights and tokens", cluster_state_access_revision(state));
+        case BOUND_SECRETS:
+                return decide_bound_check_revision(t, "secrets", cluster_state_secrets_revision(state));
         case BOUND_JOBS:
                 return decide_bound_check_revision(t, "a job", newest_of_jobs(state, q->job_release));
         case BOUND_CONTENTS:

@@ -18,6 +18,7 @@ typedef struct HandlerLog {
                 BOUND_ROLES,
                 BOUND_QUEUE,
                 BOUND_RIGHTS,    // and tokens of programs
+                BOUND_SECRETS,
                 BOUND_JOBS,      // those that it names
                 BOUND_CONTENTS,  // the same: jobs that have brought or replaced them
                 BOUND_LATER,     // who plans it says so, once that is read

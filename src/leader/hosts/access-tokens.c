@@ -118,14 +118,6 @@ static const char *create_error(const Argosy__Request__TokenCreate *m) {
         return NULL;
 }
 
-// USER@HOST, as jobs name who asked.
-static void say_author(const Leader *l, const Argosy__Author *author, char *ret, size_t size) {
-        const Argosy__HostRecord *host = cluster_state_find_host(l->state, author->host);
-        char who[AUTHOR_TEXT_SIZE];
-
-        str_fit(ret, size, "%s%s%s", author_text(author, who), host ? "@" : "", host ? host->name : "");
-}
-
 // What was asked for was made before: by the same request, since nobody else has its hash.
 static bool is_same(const Argosy__AccessTokenRecord *token, const Argosy__Request__TokenCreate *m) {
         return token->hash.len == m->hash.len && memcmp(token->hash.data, m->hash.data, m->hash.len) == 0 &&
@@ -170,7 +162,7 @@ int access_tokens_plan_create(Leader *l, Ticket *t, BatchBuilder *b) {
                 return settle(t, response_error(EEXIST,
                                                 "there is a token called '%s' already: argosyctl token list",
                                                 m->name));
-        say_author(l, t->author, by, sizeof(by));
+        authorization_author_at(l, t->author, by, sizeof(by));
         record.id = id;
         record.name = m->name;
         record.hash = m->hash;
@@ -213,7 +205,7 @@ int access_tokens_plan_revoke(Leader *l, Ticket *t, BatchBuilder *b) {
         }
         if (m->n_tokens == 0 || m->n_tokens > CLUSTER_ACCESS_TOKENS_MAX)
                 return settle(t, response_error(EINVAL, "this names %zu tokens", m->n_tokens));
-        say_author(l, t->author, by, sizeof(by));
+        authorization_author_at(l, t->author, by, sizeof(by));
         for (size_t i = 0; i < m->n_tokens; i++) {
                 int r = batch_builder_end_access_token(b, access_token_resolve(list, m->tokens[i])->id,
                                                        list.now.wall_us, by);

@@ -45,6 +45,13 @@ AccessList authorization_list_for(const Leader *l, const Argosy__Author *author)
         return access_shows_token(author) ? authorization_list(l) : cluster_state_access(l->state);
 }
 
+void authorization_author_at(const Leader *l, const Argosy__Author *author, char *ret, size_t size) {
+        const Argosy__HostRecord *host = cluster_state_find_host(l->state, author->host);
+        char who[AUTHOR_TEXT_SIZE];
+
+        str_fit(ret, size, "%s%s%s", author_text(author, who), host ? "@" : "", host ? host->name : "");
+}
+
 // ------------------------------------------------------------------------------------------------ units
 
 static bool has_by_file(const Leader *l, const Argosy__Author *author, Argosy__Right right, const UnitFile *file, const char *name) {

@@ -20,6 +20,8 @@ AccessList authorization_list(const Leader *l);
 AccessList authorization_list_for(const Leader *l, const Argosy__Author *author);
 // Of somebody who may not: EACCES, or what is wrong with the token that he has shown.
 int authorization_error(const Leader *l, const Argosy__Author *author);
+// USER@HOST, as jobs name who asked.
+void authorization_author_at(const Leader *l, const Argosy__Author *author, char *ret, size_t size);
 // True: he may not, with the reason for people. What a host answers alone never comes here.
 bool authorization_refuses(const Leader *l, const Argosy__Author *author, const Argosy__Request *q,
                            char why[AUTHORIZATION_WHY_SIZE]);

@@ -2,7 +2,7 @@
 //
 // A job gives a unit that runs another content, which does not start: the unit gets the one that it ran with again.
 //
-//      1. the Change marks the record of a unit that is up and gets another content (UnitRecord.trial)
+//      1. the Change marks the record of a unit that is up and gets another content (UnitExtra.trial)
 //      2. the job's wait for its start fails: queries/open-jobs.c keeps that wait, and notes it (OpenJob.reverting)
 //      3. here the unit is put with what the job's own record says of it before; instances of a template go together, with
 //         the template, as in an update. This is the job's own doing, and one more part of it in the log
@@ -111,6 +111,7 @@ typedef struct Why {
 static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, uint64_t revision, SpecEntry *former,
                const Why *why) {
         Argosy__Trial trial = ARGOSY__TRIAL__INIT;
+        Argosy__UnitExtra extra;
         Argosy__UnitRecord next = *e->record;
         Leader *l = r->d->leader;
         Unit *u = unit_find(l, next.name);
@@ -129,7 +130,7 @@ static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, ui
         trial.failed = revision;
         trial.why = (char *) why->text;
         trial.along = why->along;
-        next.trial = &trial;
+        next.extra = unit_extra_with_trial(&extra, e->record, &trial);
         if (u && !next.global)
                 k = rollout_place(l, u, former, &r->d->scheduler, &next);
         if (k < 0)

@@ -26,6 +26,8 @@ typedef enum KeyKind {
         KEY_CLUSTER,
         KEY_ACCESS,
         KEY_QUEUE,
+        KEY_SECRET,
+        KEY_SECRET_USED, // a unit that is put has it
         KEY_CLAIM,   // a word
 } KeyKind;
 
@@ -36,6 +38,7 @@ static const struct {
         [KEY_ROLLOUT] = {.put = ARGOSY__LOG_OP__OP_ROLLOUT},
         [KEY_ROLE] = {.put = ARGOSY__LOG_OP__OP_ROLE, .remove = ARGOSY__LOG_OP__OP_ROLE_REMOVE},
         [KEY_POOL] = {.put = ARGOSY__LOG_OP__OP_POOL, .remove = ARGOSY__LOG_OP__OP_POOL_REMOVE},
+        [KEY_SECRET] = {.remove = ARGOSY__LOG_OP__OP_SECRET_REMOVE},
         [KEY_HOST] = {.put = ARGOSY__LOG_OP__OP_HOST},
         [KEY_SPEC] = {.put = ARGOSY__LOG_OP__OP_SPEC},
         [KEY_CLUSTER] = {.put = ARGOSY__LOG_OP__OP_CLUSTER},
@@ -218,6 +221,7 @@ int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned
         put.bump_start = bump & BATCH_BUMP_START;
         put.bump_restart = bump & BATCH_BUMP_RESTART;
         put.bump_stop = bump & BATCH_BUMP_STOP;
+        put.bump_secrets = bump & BATCH_BUMP_SECRETS;
         put.if_revision = if_revision;
         op.op_case = ARGOSY__LOG_OP__OP_UNIT;
         op.unit = &put;
@@ -467,6 +471,45 @@ int batch_builder_note_access_token_uses(BatchBuilder *b, Argosy__LogOp__AccessT
         op.op_case = ARGOSY__LOG_OP__OP_ACCESS_TOKEN_USES;
         op.access_token_uses = uses;
         return append_op(b, &op);
+}
+
+int batch_builder_put_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion *version) {
+        Argosy__LogOp__SecretPut put = ARGOSY__LOG_OP__SECRET_PUT__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        put.name = (char *) name;
+        put.version = version;
+        op.op_case = ARGOSY__LOG_OP__OP_SECRET;
+        op.secret = &put;
+        return append_on(b, KEY_SECRET, name, strlen(name), &op);
+}
+
+int batch_builder_remove_secret(BatchBuilder *b, const char *name) {
+        return append_removal(b, KEY_SECRET, name);
+}
+
+int batch_builder_prune_secret(BatchBuilder *b, const char *name, uint64_t *versions, size_t n) {
+        Argosy__LogOp__SecretPrune prune = ARGOSY__LOG_OP__SECRET_PRUNE__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        prune.name = (char *) name;
+        prune.versions = versions;
+        prune.n_versions = n;
+        op.op_case = ARGOSY__LOG_OP__OP_SECRET_PRUNE;
+        op.secret_prune = &prune;
+        return append_op(b, &op);
+}
+
+bool batch_builder_has_secret(const BatchBuilder *b, const char *name) {
+        return has_name(b, KEY_SECRET, name);
+}
+
+int batch_builder_use_secret(BatchBuilder *b, const char *name) {
+        return touch(b, KEY_SECRET_USED, name, strlen(name), NULL);
+}
+
+bool batch_builder_uses_secret(const BatchBuilder *b, const char *name) {
+        return has_name(b, KEY_SECRET_USED, name);
 }
 
 int batch_builder_forget_specs(BatchBuilder *b, ProtobufCBinaryData *hashes, size_t n) {

@@ -83,6 +83,7 @@ enum {
         BATCH_BUMP_START = 1 << 0,
         BATCH_BUMP_RESTART = 1 << 1,
         BATCH_BUMP_STOP = 1 << 2,
+        BATCH_BUMP_SECRETS = 1 << 3, // the newest versions that there are
 };
 
 // All of these: 0 or -ENOMEM (then roll back), -EPROTONOSUPPORT for what is beyond feature_level: our own
@@ -112,6 +113,9 @@ int batch_builder_change_access(BatchBuilder *b, Argosy__GrantRecord *grant, boo
 int batch_builder_put_access_token(BatchBuilder *b, Argosy__AccessTokenRecord *token);
 int batch_builder_end_access_token(BatchBuilder *b, const char *id, uint64_t at_us, const char *by);
 int batch_builder_note_access_token_uses(BatchBuilder *b, Argosy__LogOp__AccessTokenUses *uses); // of no right
+int batch_builder_put_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion *version);
+int batch_builder_remove_secret(BatchBuilder *b, const char *name);
+int batch_builder_prune_secret(BatchBuilder *b, const char *name, uint64_t *versions, size_t n);
 int batch_builder_forget_specs(BatchBuilder *b, ProtobufCBinaryData *hashes, size_t n);
 // Behind the operations that are its own.
 int batch_builder_put_job(BatchBuilder *b, Argosy__LogOp__JobPut *put);
@@ -138,6 +142,9 @@ bool batch_builder_has_rollout(const BatchBuilder *b, const char *name);
 bool batch_builder_has_role(const BatchBuilder *b, const char *name);
 int batch_builder_use_role(BatchBuilder *b, const char *name); // a unit in it is of this role; no operation
 bool batch_builder_uses_role(const BatchBuilder *b, const char *name);
+bool batch_builder_has_secret(const BatchBuilder *b, const char *name); // it is set, or deleted
+int batch_builder_use_secret(BatchBuilder *b, const char *name);        // a unit in it has this secret; no operation
+bool batch_builder_uses_secret(const BatchBuilder *b, const char *name);
 bool batch_builder_has_pool(const BatchBuilder *b, const char *name);
 bool batch_builder_has_access(const BatchBuilder *b); // a right is given or taken back, also with a token
 bool batch_builder_has_queue(const BatchBuilder *b);

@@ -131,6 +131,10 @@ static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
                 return add(w, q->token_create->name);
         case ARGOSY__REQUEST__WHAT_TOKEN_REVOKE:
                 return add_all(w, q->token_revoke->tokens, q->token_revoke->n_tokens);
+        case ARGOSY__REQUEST__WHAT_SECRET_SET:
+                return add(w, q->secret_set->name);
+        case ARGOSY__REQUEST__WHAT_SECRET_DELETE:
+                return add_all(w, q->secret_delete->names, q->secret_delete->n_names);
         case ARGOSY__REQUEST__WHAT_APPLY:
                 return add(w, q->apply->set);
         case ARGOSY__REQUEST__WHAT_UNDO:
@@ -300,6 +304,7 @@ static int hash_rollout(const Argosy__Request *request, uint64_t *ret) {
 int job_request_content(const Argosy__Request *request, uint64_t *ret) {
         Argosy__Request only = *request;
         Argosy__Request__Rebalance rebalance;
+        Argosy__Request__SecretSet secret;
 
         only.id = only.cancel_id = 0;
         only.timeout_ms = 0;
@@ -315,6 +320,11 @@ int job_request_content(const Argosy__Request *request, uint64_t *ret) {
                 rebalance.id = (ProtobufCBinaryData){};
                 rebalance.no_wait = false; // how it is listened to
                 only.rebalance = &rebalance;
+        }
+        if (only.what_case == ARGOSY__REQUEST__WHAT_SECRET_SET) { // the log keeps this, and nothing that the value could be guessed by
+                secret = *request->secret_set;
+                secret.value = (ProtobufCBinaryData){};
+                only.secret_set = &secret;
         }
         return hash_request(&only, ret);
 }

@@ -28,6 +28,7 @@
 #include "registry.h"
 #include "response.h"
 #include "rollout-content.h"
+#include "secret-orders.h"
 #include "row-walks.h"
 #include "tables.h"
 #include "tombstones.h"
@@ -195,6 +196,7 @@ typedef struct Bundle {
         Argosy__Spec *specs;
         Argosy__Spec **spec_pointers;
         size_t n_specs;
+        SecretOrders secrets;
         size_t bytes;
 } Bundle;
 
@@ -203,6 +205,7 @@ static void bundle_done(Bundle *b) {
         free(b->order_pointers);
         free(b->specs);
         free(b->spec_pointers);
+        secret_orders_done(&b->secrets);
         *b = (Bundle){};
 }
 
@@ -279,7 +282,7 @@ static int order_to_hold(Leader *l, Bundle *b, UnitOnNode *s, const UnitEntry *e
         o->stop_rev = r->stop_rev;
         o->outcome = (Argosy__Outcome *) record_final_outcome(r, s->node->number);
         ordering_adjust(s, o);
-        return 0;
+        return secret_orders_add(l, &b->secrets, e, &c, o, &b->bytes);
 }
 
 static int bundle_add(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, const UnitEntry *e) {
@@ -344,6 +347,8 @@ static void send_orders(Leader *l, Host *h, Bundle *b) {
         orders.n_specs = b->n_specs;
         orders.orders = b->order_pointers;
         orders.n_orders = b->n_orders;
+        orders.secrets = b->secrets.value_pointers;
+        orders.n_secrets = b->secrets.n_values;
         if (h->nodes_due) {
                 orders.nodes = record->nodes;
                 orders.n_nodes = record->n_nodes;
@@ -369,6 +374,8 @@ static void send_part(Leader *l, Host *h, Bundle *b) {
         part.n_specs = b->n_specs;
         part.orders = b->order_pointers;
         part.n_orders = b->n_orders;
+        part.secrets = b->secrets.value_pointers;
+        part.n_secrets = b->secrets.n_values;
         part.nodes = record->nodes;
         part.n_nodes = record->n_nodes;
         m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME_PART;
@@ -395,6 +402,8 @@ static void send_welcome(Leader *l, Host *h, Bundle *b) {
         w.n_specs = b->n_specs;
         w.orders = b->order_pointers;
         w.n_orders = b->n_orders;
+        w.secrets = b->secrets.value_pointers;
+        w.n_secrets = b->secrets.n_values;
         w.nodes = record->nodes;
         w.n_nodes = record->n_nodes;
         w.parts = h->welcome_parts;

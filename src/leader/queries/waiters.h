@@ -32,7 +32,7 @@ void waiter_free(Leader *l, Waiter *w);
 // What a wait of this verb for the unit would be told now. `seen`: what was seen of it in this turn; NULL: it is looked at now.
 WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
                          const WaitSeen *seen, WaitDue *ret_due);
-// The verdict is that the content on trial (UnitRecord.trial) does not start, and a job is about to bring the former one back: so
+// The verdict is that the content on trial (UnitExtra.trial) does not start, and a job is about to bring the former one back: so
 // nobody's wait has ended.
 bool waiter_is_to_revert(const Leader *l, const Unit *u, const WaitVerdict *v);
 // Whoever waits so is judged again then. -ENOMEM: nothing was kept.

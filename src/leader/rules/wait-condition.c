@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "cluster-state.h"
 #include "macro.h"
 #include "str.h"
 #include "unit-name.h"
@@ -295,15 +296,16 @@ static WaitVerdict judge_placed(Argosy__Verb verb, uint64_t revision, const Wait
 // Whose content did not start is done when it is known how it does with the former one, and has failed whatever that is.
 static WaitVerdict judge_launched(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
         const Argosy__UnitRecord *r = v->record;
-        bool reverted = r && r->trial && r->trial->failed > 0 && r->trial->failed >= revision;
+        const Argosy__Trial *trial = r ? unit_record_trial(r) : NULL;
+        bool reverted = trial && trial->failed > 0 && trial->failed >= revision;
         WaitVerdict verdict = judge_placed(verb, reverted ? MAX_OF(revision, r->start_rev) : revision, v);
         const WaitNode *on;
 
         if (!reverted || !verdict.done || verdict.status == ECANCELED)
                 return verdict;
         on = wait_node(v);
-        verdict.reverted = r->trial->why;
-        verdict.reverted_along = r->trial->along;
+        verdict.reverted = trial->why;
+        verdict.reverted_along = trial->along;
         verdict.node = verdict.node ?: on ? on->node : NULL;
         verdict.message = verdict.status ? verdict.message : "";
         verdict.status = verdict.status ?: EIO;

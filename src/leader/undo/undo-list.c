@@ -118,7 +118,7 @@ static bool is_about_set_only(const UndoItem *item) {
 static void aim(const ClusterState *state, UndoItem *item) {
         bool is_launched = item->unit.now.exists && item->unit.now.target == ARGOSY__TARGET__TARGET_LAUNCHED;
 
-        item->aim = (ChangeAim){.remove = item->verdict == UNDO_REMOVE};
+        item->aim = (ChangeAim){.remove = item->verdict == UNDO_REMOVE, .keeps_secrets = true};
         item->leaves_set = false;
         if (item->verdict != UNDO_PUT)
                 return;

@@ -28,7 +28,7 @@ const Argosy__RolloutNode *rollout_turn(const Argosy__RolloutRecord *r, uint32_t
 }
 
 Content rollout_content(const Leader *l, const UnitEntry *e, uint32_t node) {
-        Content c = {e->spec, e->record->revision, e->record->restart_rev};
+        Content c = {e->spec, e->record->revision, e->record->restart_rev, unit_record_secrets(e->record)};
         const Argosy__RolloutRecord *r =
                 e->record->global ? cluster_state_find_rollout(l->state, e->record->name) : NULL;
         const Argosy__RolloutNode *turn = rollout_is_under_way(r) ? rollout_turn(r, node) : NULL;
@@ -40,5 +40,7 @@ Content rollout_content(const Leader *l, const UnitEntry *e, uint32_t node) {
         c.revision = MAX_OF(c.revision, turn->revision);
         if (!turn->kept)
                 c.restart_rev = MAX_OF(c.restart_rev, turn->revision);
+        if (!turn->kept && !turn->back)
+                c.secrets = MAX_OF(c.secrets, turn->revision);
         return c;
 }

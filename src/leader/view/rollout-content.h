@@ -9,6 +9,7 @@
 typedef struct Content {
         SpecEntry *spec;
         uint64_t revision, restart_rev;
+        uint64_t secrets; // revision as of which it has its secrets; 0: none so far
 } Content;
 
 Content rollout_content(const Leader *l, const UnitEntry *e, uint32_t node);

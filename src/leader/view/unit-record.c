@@ -12,7 +12,9 @@ int unit_options_of(const UnitEntry *e, UnitOptions **ret) {
 }
 
 bool record_is_on_trial(const Argosy__UnitRecord *r) {
-        return r->trial && r->trial->failed == 0;
+        const Argosy__Trial *trial = unit_record_trial(r);
+
+        return trial && trial->failed == 0;
 }
 
 bool record_has_spec_of(const Argosy__UnitRecord *r, const Argosy__UnitRecord *other) {

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "frame.h"
+#include "message.h"
 #include "stream.h"
 
 void local_init(Local *l, Drain *drain, const LocalOps *ops, void *userdata) {
@@ -81,7 +82,7 @@ static void give_to_leader(Local *l, const uint8_t *payload, size_t len) {
                 return;
         }
         l->ops->to_leader(message, l->userdata);
-        argosy__to_voter__free_unpacked(message, NULL);
+        message_free(message);
 }
 
 static void give_to_host(Local *l, const uint8_t *payload, size_t len) {
@@ -92,7 +93,7 @@ static void give_to_host(Local *l, const uint8_t *payload, size_t len) {
                 return;
         }
         l->ops->to_host(message, l->userdata);
-        argosy__to_host__free_unpacked(message, NULL);
+        message_free(message);
 }
 
 // What was queued up to now; what the callbacks add is for the next turn.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "unit-dir-private.h"
+#include "unit-dropin.h"
 #include "unit-pin.h"
 
 static const char *item_slice(const UnitDirItem *item) {
@@ -50,6 +51,8 @@ static int begin_links(UnitDir *d, Entry *e) {
         int r = unit_dir_links_of(file, item->name, &m->next_links);
 
         m->failing = file ? file->failing : (FailingOptions){};
+        if (r == 0 && file)
+                r = unit_dropin_secrets(file, item->name, &m->secrets);
         return r ?: unit_dir_links_foreign(d, item->name, m->next_links) ? -EEXIST : 0;
 }
 
@@ -149,13 +152,13 @@ static int write_dropins(UnitDir *d, Entry *e) {
         int r;
 
         if (t && !t->dropin) {
-                r = unit_dir_put_dropin(d, t->name, NULL, NULL);
+                r = unit_dir_put_dropin(d, t->name, NULL, NULL, NULL);
                 if (r < 0)
                         return r;
                 t->dropin = true;
         }
-        if (entry_needs_dropin(e, slice, &e->more->failing))
-                return unit_dir_put_dropin(d, e->name, slice, &e->more->failing);
+        if (entry_needs_dropin(e, slice, &e->more->failing, e->more->secrets))
+                return unit_dir_put_dropin(d, e->name, slice, &e->more->failing, e->more->secrets);
         return 0; // one that is no longer wanted goes at the end
 }
 
@@ -246,7 +249,7 @@ static int finish_write(UnitDir *d, Entry *e) {
                 r = unit_dir_drop_file(d, e->name);
                 e->own_file = e->own_file && r < 0;
         }
-        if (r == 0 && !entry_needs_dropin(e, slice, &e->more->failing))
+        if (r == 0 && !entry_needs_dropin(e, slice, &e->more->failing, e->more->secrets))
                 r = unit_dir_drop_dropin(d, e->name);
         if (r == 0)
                 r = entry_set_slice(d, e, slice);
@@ -325,6 +328,7 @@ static void end_item(UnitDir *d, UnitDirItem *item) {
                 t->next = NULL, t->error = 0;
         m->item = NULL;
         m->links_only = m->takes = false;
+        free(TAKE_PTR(m->secrets));
         m->next_links = unit_dir_links_free(m->next_links);
         if (item->error == -EEXIST && entry_is_unknown(e) && !e->own_file) {
                 (void) unit_dir_links_drop(d, e->name, m->links, NULL, item);

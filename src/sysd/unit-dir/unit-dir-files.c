@@ -29,6 +29,8 @@ int unit_dir_drop_file(UnitDir *d, const char *name) {
         return 0;
 }
 
+enum { DROPIN_MAX = 32 * 1024 }; // bytes of one of ours, with all secrets that a unit may have
+
 int unit_dir_vacant(UnitDir *d, const char *name) {
         struct stat st;
 
@@ -73,12 +75,12 @@ int unit_dir_drop_dropin(UnitDir *d, const char *name) {
         return r;
 }
 
-int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing) {
+int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing, const char *secrets) {
         char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
         _cleanup_buf_ Buf text = {};
         int r;
 
-        r = unit_dropin_text(unit_name_suffix(name), slice, failing, &text);
+        r = unit_dropin_text(unit_name_suffix(name), slice, failing, secrets, &text);
         if (r < 0)
                 return r;
         if (text.len == 0)
@@ -95,7 +97,7 @@ int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const F
 }
 
 UnitFile *unit_dir_parse(const void *content, size_t len, const char *name) {
-        static const char *const words[] = {"[Install]", "CutOff"};
+        static const char *const words[] = {"[Install]", "CutOff", "Secret"};
         UnitFile *f = NULL;
         bool worth_it = false;
 
@@ -103,7 +105,7 @@ UnitFile *unit_dir_parse(const void *content, size_t len, const char *name) {
                 worth_it |= memmem(content, len, words[i], strlen(words[i])) != NULL;
         if (!worth_it || unit_file_parse(name, content, len, &f, NULL) < 0)
                 return NULL;
-        return f->n_install > 0 || f->failing.cut_off_stop ? f : unit_file_free(f);
+        return f->n_install > 0 || f->failing.cut_off_stop || unit_file_has_secrets(f) ? f : unit_file_free(f);
 }
 
 Hash unit_dir_inspect_file(UnitDir *d, const char *name, UnitFile **ret_file) {
@@ -116,15 +118,15 @@ Hash unit_dir_inspect_file(UnitDir *d, const char *name, UnitFile **ret_file) {
         return hash_of(b.data, b.len);
 }
 
-bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing) {
+bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing, const char *secrets) {
         char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
         _cleanup_buf_ Buf want = {}, have = {};
         int r;
 
         dropin_path(name, dir, file);
-        if (unit_dropin_text(unit_name_suffix(name), slice, failing, &want) < 0)
+        if (unit_dropin_text(unit_name_suffix(name), slice, failing, secrets, &want) < 0)
                 return false;
-        r = file_read(d->fd, file, 4096, &have);
+        r = file_read(d->fd, file, DROPIN_MAX, &have);
         if (want.len == 0)
                 return r == -ENOENT;
         return r == 0 && have.len == want.len && memcmp(have.data, want.data, want.len) == 0;

@@ -46,6 +46,7 @@ typedef struct EntryMore {
         UnitDirItem *item;       // the rest: during apply
         UnitInstall *next_links; // that `item` asks for
         FailingOptions failing;  // of `item`
+        char *secrets;           // what its drop-in says of them (unit_dropin_secrets()); NULL: nothing
         Template *left;          // the template that has lost its last instance with this one
         bool links_only;         // all else is in place
         bool takes;              // the link of its name was left behind by others, and goes
@@ -100,7 +101,7 @@ const Hash *entry_spec(const Entry *e);
 const UnitInstall *entry_links(const Entry *e);
 const UnitDirItem *entry_item(const Entry *e);
 const char *entry_slice(const UnitDir *d, const Entry *e);
-bool entry_needs_dropin(const Entry *e, const char *slice, const FailingOptions *failing);
+bool entry_needs_dropin(const Entry *e, const char *slice, const FailingOptions *failing, const char *secrets);
 // -EINVAL: there can be none of that name, or in that slice.
 int entry_check_name(const char *name, bool from_template);
 int entry_check_slice(const char *slice);
@@ -115,13 +116,13 @@ int unit_dir_vacant(UnitDir *d, const char *name);
 // 0, also if it is gone; -EEXIST: what was our file is no plain file any more (`systemctl mask --force`
 // leaves a link).
 int unit_dir_replaceable(UnitDir *d, const char *name);
-int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing);
+int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing, const char *secrets);
 int unit_dir_drop_dropin(UnitDir *d, const char *name);
 // Zero: no such file, not a plain file, or unreadable. *ret_file as from unit_dir_parse().
 Hash unit_dir_inspect_file(UnitDir *d, const char *name, UnitFile **ret_file);
-// What a content says if anything here depends on it ([Install], CutOff=), else NULL.
+// What a content says if anything here depends on it ([Install], CutOff=, Secret=), else NULL.
 UnitFile *unit_dir_parse(const void *content, size_t len, const char *name);
-bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing);
+bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing, const char *secrets);
 // The file that pins one-shots: written if it is not there; taken away.
 int unit_dir_put_pin(UnitDir *d);
 void unit_dir_drop_pin(UnitDir *d);

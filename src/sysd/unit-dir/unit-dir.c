@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "unit-dir-private.h"
+#include "unit-dropin.h"
 
 static int copy_dirs(const char *const *dirs, const char *except, char ***ret) {
         size_t n = 0;
@@ -108,6 +109,7 @@ static int entry_inspect_links(UnitDir *d, Entry *e, const UnitFile *effective, 
 static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *slice) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         Hash own = unit_dir_inspect_file(d, e->name, &file);
+        _cleanup_free_ char *secrets = NULL;
         FailingOptions failing = {};
         Template *t = e->template;
         const UnitFile *effective;
@@ -121,15 +123,17 @@ static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *sl
         effective = e->own_file || !t ? file : t->file;
         if (effective)
                 failing = effective->failing;
+        if (effective && unit_dropin_secrets(effective, e->name, &secrets) < 0)
+                good = false;
         return entry_inspect_links(d, e, effective, &complete) == 0 && complete && good &&
                (!t || t->dropin) &&
-               (!entry_needs_dropin(e, slice, &failing) || unit_dir_dropin_is(d, e->name, slice, &failing));
+               (!entry_needs_dropin(e, slice, &failing, secrets) || unit_dir_dropin_is(d, e->name, slice, &failing, secrets));
 }
 
 static void template_inspect(UnitDir *d, Template *t) {
         unit_file_free(t->file);
         t->spec = unit_dir_inspect_file(d, t->name, &t->file);
-        t->dropin = unit_dir_dropin_is(d, t->name, NULL, NULL);
+        t->dropin = unit_dir_dropin_is(d, t->name, NULL, NULL, NULL);
 }
 
 static void entry_learn(UnitDir *d, Entry *e, const Hash *spec, const char *slice) {

@@ -6,6 +6,8 @@
 #include <errno.h>
 
 #include "failing-options.h"
+#include "secret-files.h"
+#include "unit-file.h"
 #include "unit-dropin.h"
 
 typedef struct TypeRule {
@@ -32,7 +34,26 @@ static int append_guard(const FailingOptions *f, Buf *ret) {
         return buf_printf(ret, "[Service]\nTimeoutStopSec=%d\n", STOP_TIMEOUT_DEFAULT_SEC);
 }
 
-int unit_dropin_text(const char *suffix, const char *slice, const FailingOptions *failing, Buf *ret) {
+int unit_dropin_secrets(const UnitFile *f, const char *name, char **ret) {
+        _cleanup_(unit_options_unrefp) UnitOptions *options = NULL;
+        _cleanup_buf_ Buf text = {};
+        int r;
+
+        *ret = NULL;
+        if (!unit_file_has_secrets(f))
+                return 0;
+        r = unit_file_expand(f, name, name, &options, NULL);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        for (size_t i = 0; r == 0 && i < options->n_secrets; i++)
+                r = buf_printf(&text, "LoadCredential=%s:" SECRET_FILES_DIR "/units/%s/%s\n", options->secrets[i].id, name,
+                               options->secrets[i].id);
+        if (r == 0 && text.len > 0)
+                *ret = buf_take_string(&text);
+        return r < 0 || (options->n_secrets > 0 && !*ret) ? -ENOMEM : 0;
+}
+
+int unit_dropin_text(const char *suffix, const char *slice, const FailingOptions *failing, const char *secrets, Buf *ret) {
         for (size_t i = 0; i < ELEMENTSOF(type_rules); i++) {
                 const TypeRule *t = &type_rules[i];
                 int r = 0;
@@ -45,6 +66,8 @@ int unit_dropin_text(const char *suffix, const char *slice, const FailingOptions
                         r = buf_printf(ret, "[%s]\nSlice=%s\n", t->section, slice);
                 if (r == 0 && failing && failing->cut_off_stop)
                         r = append_guard(failing, ret);
+                if (r == 0 && secrets)
+                        r = buf_printf(ret, "[Service]\n%s", secrets);
                 return r;
         }
         return 0;

@@ -74,6 +74,16 @@ static void add_access_token(Batch *b, unsigned number) {
         batch_op(b, ARGOSY__LOG_OP__OP_ACCESS_TOKEN)->access_token = token;
 }
 
+static void add_secret(Batch *b, unsigned number) {
+        Argosy__LogOp__SecretPut *put = BATCH_NEW(b, Argosy__LogOp__SecretPut, argosy__log_op__secret_put__init);
+
+        put->name = name_of(b, "secret", number);
+        put->version = BATCH_NEW(b, Argosy__SecretVersion, argosy__secret_version__init);
+        put->version->version = 1;
+        put->version->sealed = batch_bytes(b, "x", 1);
+        batch_op(b, ARGOSY__LOG_OP__OP_SECRET)->secret = put;
+}
+
 static void add_tombstone(Batch *b, unsigned number) {
         batch_tombstone(b, name_of(b, "gone.service", number), (uint32_t[]){1}, 1, 0);
 }
@@ -121,6 +131,8 @@ static const Kind kinds[CLUSTER_REFUSALS] = {
         [REFUSAL_ACCESS_TOKENS] = {add_access_token, "program3",
                                    "there are as many access tokens that can be used as there may be (3)",
                                    true},
+        [REFUSAL_SECRETS] = {add_secret, "secret3", "there are as many secrets as there may be (3)", true},
+        [REFUSAL_SECRET_BYTES] = {add_secret, "secret3", "there are as many bytes of secrets as there may be (3)", true},
         [REFUSAL_TOMBSTONES] =
                 {add_tombstone, "gone.service3",
                  "there are as many units that may still run on silent hosts (remove those that are gone for good) as there may be (3)",

@@ -4287,4 +4287,22 @@ FAULTS = [
           "{\"kind\", SHAPE_TEXTS, \"Only events of that kind\", 0, 0},",
           "",
           "http/openapi: each_route_is_there_in_words_with_its_parameters"),
+
+    # ---- secrets: sealed in the log, and where their units are
+    Fault("a-seal-without-its-version", "src/trust/secret-box.c",
+          "uint64_t version = htobe64(label->version);",
+          "uint64_t version = 0;",
+          "trust/secret-box: nothing_else_opens_it"),
+    Fault("a-move-brings-another-version", "src/model/cluster-state-secrets.c",
+          "while (i > 0 && record->versions[i]->revision > revision)",
+          "while (false)",
+          "leader/secrets: a_unit_that_moves_keeps_its_version"),
+    Fault("a-version-that-a-unit-has-goes", "src/leader/hosts/secrets.c",
+          "if (secret_users_count_of(&l->secret_users, record->name, record->versions[i]->version) == 0)",
+          "if (true)",
+          "leader/secrets: a_version_goes_when_nobody_has_it"),
+    Fault("a-value-stays-without-a-unit", "src/sysd/unit-dir/secret-files.c",
+          "if (!streq(d->d_name, \".\") && !streq(d->d_name, \"..\") && !map_find_str(&f->refs, d->d_name))",
+          "if (false)",
+          "sysd/secret-files: it_goes_with_its_last_unit"),
 ]

@@ -99,7 +99,7 @@ static void who_waits_hears_of_it_when_it_is_up_again(void **state) {
 
         (void) rig_change(&g, START, "a.service", SERVICE);
         (void) replace("a.service", BAD);
-        revision = cluster_state_find_unit(g.state, "a.service")->record->trial->failed;
+        revision = cluster_state_find_unit(g.state, "a.service")->record->extra->trial->failed;
         assert_true(revision > 0 && revision < rig_record(&g, "a.service")->revision);
         a = rig_wait(&g, START, "a.service", revision);
         assert_true(a->final);
@@ -161,10 +161,10 @@ static void instances_go_together_with_their_template(void **state) {
         for (size_t i = 0; i < N_INSTANCES; i++) {
                 assert_true(has(names[i], SERVICE));
                 assert_up(names[i]);
-                n_well += rig_record(&g, names[i])->trial->along;
+                n_well += rig_record(&g, names[i])->extra->trial->along;
         }
         assert_true(n_well >= 1 && n_well < N_INSTANCES);
-        assert_true(rig_record(&g, names[0])->trial->along);
+        assert_true(rig_record(&g, names[0])->extra->trial->along);
         assert_true(has("web@.service", SERVICE));
         assert_true(has("alone.service", OTHER)); // that is nobody else's business
         assert_int_equal(state_of(job), FAILED);
@@ -237,10 +237,10 @@ static void the_next_order_ends_it(void **state) {
         (void) rig_change(&g, START, "a.service", SERVICE);
         (void) replace("a.service", BAD);
         rig_pass_ms(&g, LATER_MS);
-        assert_true(rig_record(&g, "a.service")->trial->failed > 0);
+        assert_true(rig_record(&g, "a.service")->extra->trial->failed > 0);
         (void) rig_change(&g, ARGOSY__VERB__VERB_RESTART, "a.service", NULL);
         rig_pass_ms(&g, LATER_MS);
-        assert_null(rig_record(&g, "a.service")->trial);
+        assert_null(rig_record(&g, "a.service")->extra);
         assert_int_equal(state_of(rig_last_job(&g)), DONE);
 }
 

@@ -167,6 +167,7 @@ void large_cluster_make(unsigned n_hosts, unsigned n_units) {
         rig_start_many(&large.rig, n_hosts);
         assert_int_equal(ca_create(&ca), 0);
         rig_give_ca(&large.rig, &ca, &secrets);
+        rig_give_secrets_key(&large.rig, &secrets, 1);
         label_hosts();
         name_them(large.big, NAMES_MAX, "big");
         name_them(large.part, SET_UNITS, "part");

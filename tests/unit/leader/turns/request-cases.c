@@ -13,6 +13,7 @@
 #include "request-kind.h"
 #include "request-rights.h"
 #include "request-ties.h"
+#include "secret-name.h"
 #include "str.h"
 #include "test.h"
 
@@ -885,6 +886,25 @@ static void revoke_token(void) {
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_TOKEN_REVOKE, &m));
 }
 
+static void set_secret(void) {
+        Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
+        static uint8_t value[SECRET_VALUE_MAX];
+
+        m.name = (char *) "password";
+        m.value = (ProtobufCBinaryData){sizeof(value), value};
+        (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_SECRET_SET, &m));
+}
+
+static void delete_secret(void) {
+        Argosy__Request__SecretDelete m = ARGOSY__REQUEST__SECRET_DELETE__INIT;
+        char *name = (char *) "password";
+
+        set_secret();
+        m.names = &name;
+        m.n_names = 1;
+        (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_SECRET_DELETE, &m));
+}
+
 // A question that says nothing more.
 static void ask_plainly(Argosy__Request__WhatCase what) {
         request_kinds_foreach(field, kind) if (field->id == (unsigned) what) {
@@ -905,6 +925,7 @@ PLAIN(list_roles, ROLE_LIST)
 PLAIN(list_queue, QUEUE_LIST)
 PLAIN(list_access, ACCESS_LIST)
 PLAIN(list_tokens, TOKEN_LIST)
+PLAIN(list_secrets, SECRET_LIST)
 
 static void check_right(void) {
         Argosy__Request__RightCheck m = ARGOSY__REQUEST__RIGHT_CHECK__INIT;
@@ -1029,6 +1050,9 @@ const TurnCase request_cases[] = {
         CASE(TOKEN_CREATE, make_token),
         CASE(TOKEN_REVOKE, revoke_token),
         CASE(TOKEN_LIST, list_tokens),
+        CASE(SECRET_SET, set_secret),
+        CASE(SECRET_DELETE, delete_secret),
+        CASE(SECRET_LIST, list_secrets),
         CASE(RIGHT_CHECK, check_right),
 };
 const size_t n_request_cases = ELEMENTSOF(request_cases);

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What a secret may be called, and how long it may be. Pure.
+
+#include <stdbool.h>
+
+enum {
+        SECRET_NAME_MAX = 64,          // characters of a name, and of an id: letters, digits and ._-, no '.' in front
+        SECRET_VALUE_MAX = 64 * 1024,  // bytes; and at least one
+        SECRETS_PER_UNIT = 32,
+};
+
+// Of a secret, or of what a unit finds it by.
+bool secret_name_is_valid(const char *name);

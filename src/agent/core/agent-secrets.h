@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Secrets of this host's units, in the files of secret-files.h. Only those of the system's own manager have any.
+
+#include "agent-core.h"
+
+void agent_secrets_open(Agent *a, const AgentConfig *config);
+void agent_secrets_done(Agent *a);
+// Values that came with orders, before these.
+void agent_secrets_take(Agent *a, Argosy__SecretValue *const *values, size_t n);
+// What the unit is to start with; NULL: it is to go.
+void agent_secrets_ordered(AgentNode *node, const char *unit, const Argosy__UnitOrder *order);
+// Right before it starts, or a file of it that names them is there. 0; -ENOENT and others, and a clause in `why`.
+int agent_secrets_place(const AgentUnit *u, char why[AGENT_ERROR_MAX]);
+// The whole wanted set is known from now on.
+void agent_secrets_welcomed(Agent *a);
+void agent_secrets_drain(Agent *a); // once per turn

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// secret: what units get and people do not. A value comes from standard input or a file, byte for byte, and never from the command line,
+// which others can see and shells remember. Here it is in memory of its own until it is sent; nothing reads one back.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ctl.h"
+#include "row-json.h"
+#include "secret-bytes.h"
+#include "secret-name.h"
+#include "str.h"
+#include "table.h"
+#include "text.h"
+#include "verbs.h"
+
+// ---- set
+
+// One byte more than there may be, so that too many are seen.
+static int read_all(int fd, SecretBytes *ret) {
+        _cleanup_(secret_bytes_done) SecretBytes bytes = {};
+        size_t len = 0;
+        ssize_t n;
+        int r = secret_bytes_new(SECRET_VALUE_MAX + 1, &bytes);
+
+        if (r < 0)
+                return r;
+        do {
+                n = read(fd, bytes.data + len, bytes.len - len);
+                len += n > 0 ? (size_t) n : 0;
+        } while ((n > 0 && len < bytes.len) || (n < 0 && errno == EINTR));
+        if (n < 0)
+                return -errno;
+        if (len > SECRET_VALUE_MAX)
+                return -EFBIG;
+        if (len == 0)
+                return -ENODATA;
+        bytes.len = len;
+        *ret = bytes;
+        bytes = (SecretBytes){};
+        return 0;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b) {
+        return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static int read_open_file(int fd, SecretBytes *ret) {
+        struct stat before, after;
+        int r;
+
+        if (fstat(fd, &before) < 0)
+                return -errno;
+        if (!S_ISREG(before.st_mode))
+                return -EMEDIUMTYPE;
+        r = read_all(fd, ret);
+        if (r < 0)
+                return r;
+        if (fstat(fd, &after) < 0)
+                return -errno;
+        return is_same_file(&before, &after) ? 0 : -ESTALE;
+}
+
+static int read_file(const char *path, SecretBytes *ret) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), r;
+
+        if (fd < 0)
+                return -errno;
+        r = read_open_file(fd, ret);
+        close(fd);
+        if (r < 0)
+                secret_bytes_done(ret);
+        return r;
+}
+
+static int complain(Ctl *ctl, int r, const char *from) {
+        switch (r) {
+        case -EFBIG:
+                return ctl_fail(ctl, "%s: a secret has %d bytes at most", from, SECRET_VALUE_MAX);
+        case -ENODATA:
+                return ctl_fail(ctl, "%s is empty: a secret has at least one byte", from);
+        case -EMEDIUMTYPE:
+                return ctl_fail(ctl, "%s is no regular file", from);
+        case -ESTALE:
+                return ctl_fail(ctl, "%s was changed while it was read", from);
+        default:
+                return ctl_fail(ctl, "cannot read %s: %s", from, strerror(-r));
+        }
+}
+
+static int on_set(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Json *j = userdata;
+
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_SECRETS || r->secrets->n_rows != 1)
+                return 0;
+        if (ctl->opt.json != JSON_OFF) {
+                secret_json(r->secrets->rows[0], j);
+                json_finish(j);
+        } else if (!(ctl->opt.given & OPT_QUIET) && r->secrets->rows[0]->units > 0)
+                fprintf(ctl->term.err, "%u unit%s it: they get version %" PRIu64 " when they are started or restarted.\n",
+                        r->secrets->rows[0]->units, r->secrets->rows[0]->units == 1 ? " has" : "s have", r->secrets->rows[0]->version);
+        return 0;
+}
+
+int verb_secret_set(Ctl *ctl, char **words, size_t n) {
+        Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Json j = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY};
+        _cleanup_(secret_bytes_done) SecretBytes value = {};
+        int r;
+
+        if (!secret_name_is_valid(words[0]))
+                return ctl_usage(ctl, "'%.80s' is no name of a secret: 1 to %d letters, digits and ._-, and no '.' in front", words[0],
+                                 SECRET_NAME_MAX);
+        r = ctl->opt.file ? read_file(ctl->opt.file, &value) : read_all(STDIN_FILENO, &value);
+        if (r < 0)
+                return complain(ctl, r, ctl->opt.file ?: "standard input");
+        m.name = words[0];
+        m.value = (ProtobufCBinaryData){value.len, value.data};
+        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
+        request.secret_set = &m;
+        return ctl_ask(ctl, &request, 0, on_set, &j);
+}
+
+// ---- delete
+
+int verb_secret_delete(Ctl *ctl, char **words, size_t n) {
+        Argosy__Request__SecretDelete m = ARGOSY__REQUEST__SECRET_DELETE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.names = words;
+        m.n_names = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_DELETE;
+        request.secret_delete = &m;
+        return ctl_ask(ctl, &request, 0, NULL, NULL);
+}
+
+// ---- list
+
+typedef struct Show {
+        Table table;
+        Json json;
+} Show;
+
+static int add_number(Table *t, uint64_t number) {
+        char text[24];
+
+        snprintf(text, sizeof(text), "%" PRIu64, number);
+        return table_add(t, number > 0 ? text : "", COLOUR_NONE);
+}
+
+static int add_time(Table *t, uint64_t at_us) {
+        _cleanup_buf_ Buf text = {};
+        int r = text_append_time(&text, at_us);
+
+        r = r < 0 ? r : buf_append(&text, "", 1);
+        return r < 0 ? r : table_add(t, (const char *) text.data, COLOUR_NONE);
+}
+
+static int add_nodes(Table *t, const Argosy__Response__SecretUse *use) {
+        _cleanup_buf_ Buf text = {};
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < use->n_nodes; i++)
+                r = buf_printf(&text, "%s%s", i > 0 ? "," : "", use->nodes[i]);
+        r = r < 0 ? r : buf_append(&text, "", 1);
+        return r < 0 ? r : table_add(t, (const char *) text.data, COLOUR_NONE);
+}
+
+static int add_row(Table *t, const Argosy__Response__SecretRow *row, const Argosy__Response__SecretUse *use) {
+        int r = table_add(t, row->name, COLOUR_NONE);
+
+        r = r < 0 ? r : add_number(t, row->version);
+        r = r < 0 ? r : add_time(t, row->at_us);
+        r = r < 0 ? r : table_add(t, row->by, COLOUR_NONE);
+        r = r < 0 ? r : table_add(t, use ? use->unit : "", COLOUR_NONE);
+        r = r < 0 ? r : add_number(t, use ? use->version : 0);
+        if (r < 0 || use)
+                return r < 0 ? r : add_nodes(t, use);
+        return table_add(t, "", COLOUR_NONE);
+}
+
+static int add_rows(Table *t, const Argosy__Response__SecretRow *row) {
+        int r = row->n_uses == 0 ? add_row(t, row, NULL) : 0;
+
+        for (size_t i = 0; r == 0 && i < row->n_uses; i++)
+                r = add_row(t, row, row->uses[i]);
+        return r;
+}
+
+static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Show *s = userdata;
+        int e = 0;
+
+        for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_SECRETS && i < r->secrets->n_rows && e == 0; i++) {
+                const Argosy__Response__SecretRow *row = r->secrets->rows[i];
+
+                if (ctl->opt.json != JSON_OFF)
+                        secret_json(row, &s->json);
+                else
+                        e = add_rows(&s->table, row);
+                if (ctl->opt.json == JSON_OFF && row->n_uses < row->units && !(ctl->opt.given & OPT_QUIET))
+                        fprintf(ctl->term.err, "%s: %u units have it, %zu are listed.\n", row->name, row->units, row->n_uses);
+        }
+        return e;
+}
+
+int verb_secret_list(Ctl *ctl, char **words, size_t n) {
+        static const char *const headers[] = {"NAME", "VERSION", "SET", "BY", "UNIT", "HAS", "ON"};
+        Show s = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        Argosy__Request__SecretList list = ARGOSY__REQUEST__SECRET_LIST__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        int code;
+
+        list.names = words;
+        list.n_names = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_LIST;
+        request.secret_list = &list;
+        if (ctl->opt.json != JSON_OFF)
+                return ctl_ask_for_list(ctl, &s.json, &request, 0, on_rows, &s);
+        for (size_t i = 0; i < ELEMENTSOF(headers); i++)
+                table_add_column(&s.table, headers[i], false, false);
+        code = ctl_ask(ctl, &request, 0, on_rows, &s);
+        if (code == EXIT_OK)
+                code = ctl_print_table(ctl, &s.table);
+        table_done(&s.table);
+        return code;
+}

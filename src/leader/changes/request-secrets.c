@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Secrets of units that are put: a unit that is to run has those that its file names, and in which versions is said by one number, the
+// revision as of which they are (UnitExtra.secrets). A start of what is not up, a restart and another content bring the newest; what
+// puts back keeps what the unit has, and so does whatever only moves it.
+//
+// A secret that is missing refuses the unit by its line. What it has must not be deleted in the same entry (KEY_SECRET_USED).
+#include <errno.h>
+
+#include "request-private.h"
+#include "response.h"
+
+static int refuse_missing(const Source *source, const UnitSecret *secret, Argosy__Response__UnitResult *result) {
+        int r;
+
+        result->status = ENOENT;
+        r = field_printf(&result->message, "%s:%u: Secret=%s: there is no such secret; `argosyctl secret set %s` makes it",
+                         source->path ?: result->name, secret->line, secret->name, secret->name);
+        return r < 0 ? r : UNIT_REFUSED;
+}
+
+int request_check_secrets(Planner *p, const Source *source, const UnitOptions *options, Argosy__Target target,
+                          Argosy__Response__UnitResult *result) {
+        for (size_t i = 0; i < options->n_secrets; i++) {
+                const UnitSecret *secret = &options->secrets[i];
+                int r;
+
+                if (batch_builder_has_secret(p->batch, secret->name))
+                        return -EBUSY;
+                if (target != ARGOSY__TARGET__TARGET_INACTIVE && !cluster_state_find_secret(p->state, secret->name))
+                        return refuse_missing(source, secret, result);
+                r = batch_builder_use_secret(p->batch, secret->name);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+bool request_raises_secrets(const Planner *p, const UnitEntry *u, const Source *source, const UnitOptions *options,
+                            Argosy__Target target, unsigned bump, bool keeps) {
+        if (options->n_secrets == 0 || target == ARGOSY__TARGET__TARGET_INACTIVE)
+                return false;
+        if (!u || unit_record_secrets(u->record) == 0)
+                return true;
+        if (keeps)
+                return false;
+        if ((bump & BATCH_BUMP_RESTART) || !hash_equal(&u->spec->hash, &source->hash))
+                return true;
+        return (bump & BATCH_BUMP_START) && !(p->ops->is_up && p->ops->is_up(u->record->name, p->userdata));
+}

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Secrets: a unit's program reads them, on its node and nowhere else, and they outlive argosyd, the leader and a reboot."""
+
+from lib import QUICK, Cluster, eventually, main
+
+SECRETS = "/run/argosy/secrets"
+
+# Tells in a file of its node what it reads, and goes on.
+READER = ("[Service]\nExecStart=/bin/sh -c 'cat $CREDENTIALS_DIRECTORY/password >/root/read-%i; exec sleep infinity'\n"
+          "[X-Argosy]\nSecret=db:password\n")
+
+
+def set_secret(c, name, value, on=None, options=""):
+    node = on or c.leader()
+    return node.run(f"argosyctl secret set {name} {options}", input=value)
+
+
+def read(c, unit="r@1"):
+    """What the unit's program has read where it runs."""
+    node = c.where(unit)
+    return node and node.run(f"cat /root/read-{unit.split('@')[1]}")
+
+
+def secrets(c, name=""):
+    return {row["name"]: row for row in c.json(f"secret list {name}")}
+
+
+def files(node):
+    return sorted(node.run(f"cd {SECRETS} && find . -type f").split())
+
+
+def forget(c):
+    """What the test before has left."""
+    for node in c.nodes:
+        node.run("rm -f /root/read-*")
+    if secrets(c):
+        c.ctl(f"secret delete {' '.join(secrets(c))}")
+
+
+def test_a_program_reads_its_secret(c: Cluster):
+    forget(c)
+    for node in c.nodes:
+        assert "ramfs" in node.run(f"findmnt -n -o FSTYPE {SECRETS}"), f"{node.name} has no ramfs"
+    set_secret(c, "db", "hunter2")
+    c.start("r@{1..2}", READER)
+    assert read(c) == "hunter2"
+    row = secrets(c)["db"]
+    assert row["version"] == 1 and row["units"] == 3, row  # and the template
+    used = {use["unit"]: use for use in row["uses"]}
+    assert used["r@1.service"]["nodes"] == [c.where("r@1").name], row
+    for node in c.nodes:
+        has = node.name in (c.where("r@1").name, c.where("r@2").name)
+        assert bool(files(node)) == has, f"{node.name}: {files(node)}"
+        modes = node.run(f"find {SECRETS} -type f -printf '%m %u\n'").split("\n")
+        assert all(mode in ("600 root", "") for mode in modes), modes
+
+
+def test_a_new_version_comes_with_the_next_start(c: Cluster):
+    forget(c)
+    set_secret(c, "db", "one")
+    c.start("r@1", READER)
+    set_secret(c, "db", "two")
+    assert secrets(c)["db"]["stale"] == 1
+    node = c.where("r@1")
+    node.run("systemctl restart r@1")  # by systemd alone: as it was
+    eventually(lambda: read(c) == "one")
+    c.ctl("restart r@1")
+    eventually(lambda: read(c) == "two")
+    assert secrets(c)["db"]["stale"] == 0
+
+
+def test_restarts_need_neither_argosyd_nor_a_leader(c: Cluster):
+    forget(c)
+    set_secret(c, "db", "hunter2")
+    c.start("r@1", READER + "NodeLost=keep\n")
+    node = c.where("r@1")
+    for other in c.nodes:
+        other.run("systemctl stop argosyd.socket argosyd.service")
+    node.run("rm /root/read-1; systemctl restart r@1")
+    eventually(lambda: node.run("cat /root/read-1") == "hunter2")
+    for other in c.nodes:
+        other.run("systemctl start argosyd.socket argosyd.service")
+    c.wait_online()
+    node.run("systemctl restart argosyd")
+    c.wait_online()
+    c.ctl("restart r@1")
+    assert read(c) == "hunter2"
+
+
+def test_they_outlive_the_leader(c: Cluster):
+    forget(c)
+    set_secret(c, "db", "hunter2")
+    c.start("r@1", READER + f"Host={c.followers()[0].name}\n")
+    old = c.leader()
+    old.kill()
+    eventually(lambda: c.leader().name != old.name)
+    c.ctl("restart r@1")
+    assert read(c) == "hunter2"
+    set_secret(c, "db", "after")
+    c.ctl("restart r@1")
+    eventually(lambda: read(c) == "after")
+
+
+def test_a_unit_that_moves_brings_its_secret(c: Cluster):
+    forget(c)
+    set_secret(c, "db", "one")
+    c.start("r@1", READER)
+    set_secret(c, "db", "two")
+    node = c.where("r@1")
+    node.kill()
+    eventually(lambda: c.where("r@1") and c.where("r@1").name != node.name)
+    assert eventually(lambda: read(c)) == "one", "a failover keeps the version"
+
+
+def test_a_host_that_boots_has_none_before_a_leader_says_so(c: Cluster):
+    forget(c)
+    set_secret(c, "db", "hunter2")
+    node = c.followers()[0]
+    c.start("r@1", READER + f"Host={node.name}\nNodeLost=keep\n")
+    node.kill()
+    node.boot()
+    eventually(lambda: read(c) == "hunter2")
+
+
+def test_it_goes_with_its_last_unit(c: Cluster):
+    forget(c)
+    set_secret(c, "db", "hunter2")
+    c.start("r@1", READER)
+    node = c.where("r@1")
+    c.ctl_fails("secret delete db", saying="have the secret db")
+    c.ctl("destroy 'r@*'")
+    eventually(lambda: files(node) == [])
+    c.ctl("secret delete db")
+    assert secrets(c) == {}
+
+
+def test_bad_ones_are_refused(c: Cluster):
+    forget(c)
+    node = c.leader()
+    node.write("/root/large", "x" * 65537)
+    for options, value, words in [("db", "", "standard input is empty"), ("../db", "x", "no name of a secret"),
+                                  ("db --file=/root/none", None, "cannot read /root/none"), ("db --file=/root/large", None, "65536 bytes at most"),
+                                  ("db --file=/dev/zero", None, "no regular file"), ("db --file=/root", None, "no regular file")]:
+        result = node.exec(["sh", "-c", f"argosyctl secret set {options}"], input=value or "")
+        assert result.status != 0 and words in result.err, (options, result)
+    assert secrets(c) == {}
+    c.submit("r@.service", READER)
+    c.ctl_fails("start r@1", saying="there is no such secret")
+    for text, words in [("Manager=user@1000\n", "machines' own managers only"), ("Secret=a:password\n", "two secrets would be called password"),
+                        ("Secret=a/b\n", "is not NAME[:ID]")]:
+        node.write("/root/units/bad.service", READER.replace("%i", "bad") + text)
+        c.ctl_fails("submit /root/units/bad.service", on=node, saying=words)
+
+
+def test_a_closed_queue_refuses_and_keeps_nothing(c: Cluster):
+    forget(c)
+    c.ctl("queue close --reason=holidays")
+    try:
+        result = c.leader().exec(["argosyctl", "secret", "set", "db"], input="hunter2")
+        assert result.status != 0 and "hunter2" not in result.err, result
+        assert c.json("list-jobs --state=held") == []
+    finally:
+        c.ctl("queue open")
+    assert secrets(c) == {}
+
+
+if __name__ == "__main__":
+    main(nodes=3, conf=QUICK)

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Secrets with a whole leader: sealed in the log, sent to the hosts of their units and to nobody else, in the version that each unit has.
+#include <errno.h>
+
+#include "test.h"
+
+#include "access.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "log.h"
+#include "message.h"
+#include "secret-name.h"
+#include "voter-secrets.h"
+
+#define SUBMIT ARGOSY__VERB__VERB_SUBMIT
+#define START ARGOSY__VERB__VERB_START
+#define STOP ARGOSY__VERB__VERB_STOP
+#define RESTART ARGOSY__VERB__VERB_RESTART
+#define DESTROY ARGOSY__VERB__VERB_DESTROY
+#define APP "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nSecret=db:password\n"
+#define OTHER "[Service]\nExecStart=/bin/sleep 1001\n[X-Argosy]\nSecret=db:password\n"
+#define PLAIN "[Service]\nExecStart=/bin/sleep 1000\n"
+
+static Rig g;
+static VoterSecrets keys;
+
+// What a host was sent last, and ever.
+static struct Sent {
+        uint64_t version; // of the last order that names a secret
+        char value[64], id[16];
+        unsigned n; // values
+} sent[8];
+
+static void on_secrets(uint32_t host, Argosy__UnitOrder **orders, size_t n_orders, Argosy__SecretValue **values, size_t n) {
+        struct Sent *s = &sent[host];
+
+        for (size_t i = 0; i < n; i++) {
+                snprintf(s->value, sizeof(s->value), "%.*s", (int) values[i]->value.len, values[i]->value.data);
+                s->n++;
+        }
+        for (size_t i = 0; i < n_orders; i++)
+                if (orders[i]->n_secrets > 0) {
+                        s->version = orders[i]->secrets[0]->version;
+                        snprintf(s->id, sizeof(s->id), "%s", orders[i]->secrets[0]->id);
+                }
+}
+
+static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_ORDERS)
+                on_secrets(host, m->orders->orders, m->orders->n_orders, m->orders->secrets, m->orders->n_secrets);
+        else if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME)
+                on_secrets(host, m->welcome->orders, m->welcome->n_orders, m->welcome->secrets, m->welcome->n_secrets);
+        else if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME_PART)
+                on_secrets(host, m->welcome_part->orders, m->welcome_part->n_orders, m->welcome_part->secrets, m->welcome_part->n_secrets);
+}
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        rig_give_secrets_key(&g, &keys, 1);
+        g.author = NULL;
+        memset(sent, 0, sizeof(sent));
+        g.on_host_message = on_host_message;
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        voter_secrets_done(&keys);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ asking
+
+static const Argosy__Response *ask(Argosy__Request *request) {
+        RigAnswer *a = rig_ask_and_settle(&g, request);
+
+        assert_true(a->final);
+        return rig_last(a);
+}
+
+static const Argosy__Response *set_bytes(const char *name, const void *value, size_t len) {
+        Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.name = (char *) name;
+        m.value = (ProtobufCBinaryData){len, (uint8_t *) value};
+        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
+        request.secret_set = &m;
+        return ask(&request);
+}
+
+static void set(const char *name, const char *value) {
+        const Argosy__Response *r = set_bytes(name, value, strlen(value));
+
+        assert_string_equal(r->message, "");
+        assert_int_equal(r->status, 0);
+}
+
+static const Argosy__Response *delete(const char *name) {
+        Argosy__Request__SecretDelete m = ARGOSY__REQUEST__SECRET_DELETE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.names = (char **) &name;
+        m.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_DELETE;
+        request.secret_delete = &m;
+        return ask(&request);
+}
+
+static const Argosy__Response__SecretRow *row(const char *name) {
+        Argosy__Request__SecretList m = ARGOSY__REQUEST__SECRET_LIST__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const Argosy__Response *r;
+
+        m.names = (char **) &name;
+        m.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_LIST;
+        request.secret_list = &m;
+        r = ask(&request);
+        return r->status == 0 ? r->secrets->rows[0] : NULL;
+}
+
+static const Argosy__Response__UnitResult *change(Argosy__Verb verb, const char *name, const char *content) {
+        RigAnswer *a = rig_change_with(&g, verb, name, content, true, NULL);
+
+        rig_settle(&g);
+        return rig_change_answered(a)->units[0];
+}
+
+static void do_well(Argosy__Verb verb, const char *name, const char *content) {
+        const Argosy__Response__UnitResult *r = change(verb, name, content);
+
+        assert_string_equal(r->message, "");
+        assert_int_equal(r->status, 0);
+}
+
+static size_t n_versions(const char *name) {
+        return cluster_state_find_secret(g.state, name)->n_versions;
+}
+
+static struct Sent *at_unit(const char *name) {
+        return &sent[rig_host_of(&g, name)];
+}
+
+// ------------------------------------------------------------------------------------------------ tests
+
+static void it_comes_with_the_order_that_names_it(void **state) {
+        unsigned n = 0;
+
+        set("db", "hunter2");
+        for (unsigned i = 1; i <= 3; i++)
+                n += sent[i].n;
+        assert_int_equal(n, 0); // nobody has it
+        do_well(START, "a.service", APP);
+        assert_string_equal(at_unit("a.service")->value, "hunter2");
+        assert_string_equal(at_unit("a.service")->id, "password");
+        assert_int_equal(at_unit("a.service")->version, 1);
+        for (unsigned i = 1; i <= 3; i++)
+                n += sent[i].n;
+        assert_int_equal(n, at_unit("a.service")->n); // and nobody else
+}
+
+static void the_log_has_it_sealed_only(void **state) {
+        _cleanup_buf_ Buf image = {};
+
+        set("db", "hunter2-that-nobody-sees");
+        assert_int_equal(cluster_state_encode(g.state, &image), 0);
+        assert_null(memmem(image.data, image.len, "hunter2", 7));
+        assert_non_null(memmem(image.data, image.len, "db", 2));
+}
+
+static void a_unit_gets_another_version_when_it_is_started_or_restarted(void **state) {
+        set("db", "one");
+        do_well(START, "a.service", APP);
+        set("db", "two");
+        assert_int_equal(at_unit("a.service")->version, 1);
+        assert_int_equal(row("db")->stale, 1);
+        do_well(START, "a.service", NULL); // it is up: nothing happens to it
+        assert_int_equal(at_unit("a.service")->version, 1);
+        do_well(RESTART, "a.service", NULL);
+        assert_int_equal(at_unit("a.service")->version, 2);
+        assert_string_equal(at_unit("a.service")->value, "two");
+        assert_int_equal(row("db")->stale, 0);
+        set("db", "three");
+        do_well(STOP, "a.service", NULL);
+        assert_int_equal(at_unit("a.service")->version, 2);
+        do_well(START, "a.service", NULL);
+        assert_int_equal(at_unit("a.service")->version, 3);
+        set("db", "four");
+        do_well(START, "a.service", OTHER); // another file
+        assert_int_equal(at_unit("a.service")->version, 4);
+}
+
+static void a_unit_that_moves_keeps_its_version(void **state) {
+        uint32_t host;
+
+        set("db", "one");
+        do_well(START, "a.service", APP);
+        host = rig_host_of(&g, "a.service");
+        set("db", "two");
+        assert_int_equal(n_versions("db"), 2);
+        if (host == 1) // the leader's own
+                return;
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        assert_int_not_equal(rig_host_of(&g, "a.service"), host);
+        assert_int_equal(at_unit("a.service")->version, 1);
+        assert_string_equal(at_unit("a.service")->value, "one");
+}
+
+static void a_version_goes_when_nobody_has_it(void **state) {
+        set("db", "one");
+        do_well(START, "a.service", APP);
+        do_well(START, "b.service", OTHER);
+        set("db", "two");
+        set("db", "three"); // nobody had the second
+        rig_settle(&g);
+        assert_int_equal(n_versions("db"), 2);
+        do_well(RESTART, "a.service", NULL);
+        assert_int_equal(n_versions("db"), 2);
+        do_well(RESTART, "b.service", NULL);
+        rig_settle(&g);
+        assert_int_equal(n_versions("db"), 1);
+        assert_int_equal(row("db")->version, 3);
+}
+
+static void a_list_says_who_has_what_and_no_value(void **state) {
+        const Argosy__Response__SecretRow *r;
+
+        set("db", "hunter2");
+        do_well(START, "a.service", APP);
+        do_well(SUBMIT, "b.service", APP);
+        r = row("db");
+        assert_int_equal(r->version, 1);
+        assert_int_equal(r->bytes, 7);
+        assert_int_equal(r->units, 2);
+        assert_int_equal(r->stale, 0);
+        assert_int_equal(r->n_uses, 2);
+        assert_string_equal(r->uses[0]->unit, "a.service");
+        assert_int_equal(r->uses[0]->version, 1);
+        assert_int_equal(r->uses[0]->n_nodes, 1);
+        assert_string_equal(r->uses[1]->unit, "b.service");
+        assert_int_equal(r->uses[1]->version, 0);
+        assert_int_equal(r->uses[1]->n_nodes, 0);
+        assert_non_null(strstr(r->by, "@"));
+        assert_null(row("none"));
+}
+
+static void what_is_used_is_not_deleted(void **state) {
+        set("db", "hunter2");
+        do_well(START, "a.service", APP);
+        assert_int_equal(delete("db")->status, EBUSY);
+        assert_string_equal(delete("db")->message, "1 unit has the secret db (a.service): nothing was changed");
+        do_well(START, "a.service", PLAIN);
+        assert_int_equal(delete("db")->status, 0);
+        assert_null(cluster_state_find_secret(g.state, "db"));
+        assert_int_equal(delete("db")->status, ENOENT);
+}
+
+static void what_is_not_there_starts_nothing(void **state) {
+        const Argosy__Response__UnitResult *r = change(START, "a.service", APP);
+
+        assert_int_equal(r->status, ENOENT);
+        assert_non_null(strstr(r->message, "Secret=db: there is no such secret; `argosyctl secret set db` makes it"));
+        assert_null(rig_record(&g, "a.service"));
+        do_well(SUBMIT, "a.service", APP); // it may come later
+        set("db", "hunter2");
+        do_well(START, "a.service", NULL);
+        assert_string_equal(at_unit("a.service")->value, "hunter2");
+}
+
+static void bad_ones_are_refused_without_a_word_of_them(void **state) {
+        static uint8_t large[SECRET_VALUE_MAX + 1];
+
+        assert_int_equal(set_bytes("db", "", 0)->status, EINVAL);
+        assert_int_equal(set_bytes("db", large, sizeof(large))->status, E2BIG);
+        assert_int_equal(set_bytes("../db", "x", 1)->status, EINVAL);
+        assert_int_equal(set_bytes("", "x", 1)->status, EINVAL);
+        assert_null(strstr(set_bytes("a b", "hunter2", 7)->message, "hunter2"));
+        assert_int_equal(cluster_state_secrets_bytes(g.state), 0);
+}
+
+static void it_outlives_its_leader(void **state) {
+        set("db", "one");
+        do_well(START, "a.service", APP);
+        set("db", "two");
+        rig_depose(&g);
+        rig_turns(&g, 3);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_int_equal(at_unit("a.service")->version, 1);
+        assert_int_equal(row("db")->stale, 1);
+        do_well(RESTART, "a.service", NULL);
+        assert_string_equal(at_unit("a.service")->value, "two");
+}
+
+static void without_its_key_nothing_is_sealed_or_sent(void **state) {
+        set("db", "one");
+        voter_secrets_done(&keys);
+        assert_int_equal(set_bytes("db", "two", 3)->status, ENOKEY);
+        do_well(START, "a.service", APP);
+        assert_int_equal(at_unit("a.service")->n, 0);
+        assert_int_equal(at_unit("a.service")->version, 1); // named all the same: it waits there
+}
+
+#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                RIG_TEST(it_comes_with_the_order_that_names_it),
+                RIG_TEST(the_log_has_it_sealed_only),
+                RIG_TEST(a_unit_gets_another_version_when_it_is_started_or_restarted),
+                RIG_TEST(a_unit_that_moves_keeps_its_version),
+                RIG_TEST(a_version_goes_when_nobody_has_it),
+                RIG_TEST(a_list_says_who_has_what_and_no_value),
+                RIG_TEST(what_is_used_is_not_deleted),
+                RIG_TEST(what_is_not_there_starts_nothing),
+                RIG_TEST(bad_ones_are_refused_without_a_word_of_them),
+                RIG_TEST(it_outlives_its_leader),
+                RIG_TEST(without_its_key_nothing_is_sealed_or_sent),
+        };
+
+        log_set_level(LOG_CRIT);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

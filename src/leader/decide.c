@@ -5,7 +5,8 @@
 //
 // In this order: units whose node is lost or refuses them, those that failed, outcomes, what hosts say about
 // themselves, voters, units without a node if something has changed for them, requests as they came,
-// tombstones that are not needed any more, when tokens were used, and how jobs have ended. Who only asks what a change would do is answered before all that.
+// tombstones that are not needed any more, when tokens were used, and how jobs have ended. Who only asks what a change would do is answered in
+// turns in which nothing is decided.
 // Whatever touches a record that the entry touches already waits.
 #include "decide.h"
 
@@ -15,19 +16,15 @@
 #include "access-tokens.h"
 #include "answer-cursor.h"
 #include "author-jobs.h"
-#include "authorization.h"
 #include "batch-builder.h"
 #include "ca-controller.h"
 #include "clock.h"
-#include "decide-dry-runs.h"
 #include "decide-jobs.h"
 #include "decide-moves.h"
-#include "decide-parts.h"
-#include "decide-queue.h"
+#include "decide-requests.h"
 #include "decision.h"
 #include "dependencies.h"
 #include "feature-controller.h"
-#include "handlers.h"
 #include "held-jobs.h"
 #include "host-complaints.h"
 #include "host-marks.h"
@@ -65,7 +62,6 @@
 #include "voters.h"
 
 enum {
-        PLANNED_UNITS = 500,    // in one turn, by all who only ask; or one request of more
         LOOKED_OUTCOMES = 4096, // whether they are still to be put into the log, at about 0.2 us each
 };
 
@@ -121,143 +117,6 @@ static int decide_hosts(Decision *d) {
                         return r;
                 list_unlink(i);
                 list_append(&l->pending_records_flying, i);
-        }
-        return 0;
-}
-
-// ------------------------------------------------------------------------------------------------ requests
-
-static Argosy__Response *unplaceable_response(const Ticket *t, int error) {
-        DecideExtent text;
-
-        if (error == -EUSERS)
-                return response_error(EAGAIN, "as many requests are carried out in several entries of the log as it remembers at once: "
-                                              "%s; ask again later",
-                                      decide_extent(t, text));
-        if (error == -ENOSPC)
-                return response_error(
-                        ENOSPC, "there are as many kinds of resources, patterns of conflicts and lists "
-                                "of managers in this cluster as it can count: %s",
-                        decide_extent(t, text));
-        return response_error(-error, "%s: %s", decide_extent(t, text), strerror(-error));
-}
-
-static Argosy__Response *refused_response(const Ticket *t, const BatchBuilder *b) {
-        char why[CLUSTER_REFUSAL_SIZE];
-        DecideExtent text;
-
-        return response_error(ENOSPC, "%s: %s", cluster_refusal_words(b->state, b->refusal, why),
-                              decide_extent(t, text));
-}
-
-static Argosy__Response *failed_to_plan(const Ticket *t, const BatchBuilder *b, int error) {
-        if (error == -ENOMEM)
-                return NULL;
-        if (error == -EDQUOT)
-                return refused_response(t, b);
-        if (t->removal_begun)
-                return response_error(-error,
-                                      "the host is no voter any more, but could not be removed: %s; to go on, "
-                                      "give the same command again",
-                                      strerror(-error));
-        return unplaceable_response(t, error);
-}
-
-// They put nothing into the batch: others do not wait for them, nor they for whatever goes into every batch. Those for
-// which this turn has no time are answered in the next. False: one of many units goes on then, and until it has ended
-// nothing is decided.
-static bool answer_dry_runs(Decision *d) {
-        size_t n = 0;
-
-        list_foreach_safe (i, &d->leader->dry_runs) {
-                Ticket *t = CONTAINER_OF(i, Ticket, queue);
-                size_t n_units = MAX_OF(t->request->change->n_names, (size_t) 1);
-                int r;
-
-                if (n > 0 && n + n_units > PLANNED_UNITS) {
-                        leader_mark(d->leader);
-                        return true;
-                }
-                n += n_units;
-                r = decide_dry_run(d, t);
-                if (r == DRY_RUN_GOES_ON) {
-                        leader_mark(d->leader);
-                        return false;
-                }
-                if (r < 0)
-                        ticket_settle(t, failed_to_plan(t, &d->batch, r));
-        }
-        return true;
-}
-
-// What it puts into one entry. The largest part of any Change counts as much as the leader fills by itself.
-static size_t units_of(const Ticket *t, const Handler *h) {
-        const Argosy__Request__Change *change = t->request->change;
-        size_t part;
-
-        switch (h->log.entry) {
-        case ENTRY_UNITS:
-                part = change_part_units(change);
-                return MAX_OF(MIN_OF(change->n_names, part) * BATCH_SOFT_UNITS / part, (size_t) 1);
-        case ENTRY_FULL:
-                return BATCH_SOFT_UNITS;
-        case ENTRY_SMALL:
-                break;
-        }
-        return 1;
-}
-
-// The rights, or the role of one of its units, may have changed while it waited; so may he who brings something now bring
-// nothing. What has begun goes on.
-static bool forbid(Leader *l, Ticket *t) {
-        char why[AUTHORIZATION_WHY_SIZE];
-
-        if (t->job > 0 || t->n_kept > 0 || t->removing)
-                return false;
-        if (!authorization_refuses(l, t->author, t->request, why)) {
-                authorization_drop_files(l, t);
-                return false;
-        }
-        ticket_settle(t, response_error(authorization_error(l, t->author), "%s", why));
-        return true;
-}
-
-static int decide_requests(Decision *d, ListNode *taken) {
-        Leader *l = d->leader;
-
-        list_foreach_safe (i, &l->queue) {
-                Ticket *t = CONTAINER_OF(i, Ticket, queue);
-                const Handler *h = handler_find(t->request->what_case); // never NULL: it was taken on
-                BatchBuilderMark mark = batch_builder_mark(&d->batch);
-                int r;
-
-                if (!batch_builder_takes_request(&d->batch, units_of(t, h)))
-                        return 0;
-                if (t->removing && !members_removal_ready(l, t))
-                        continue; // goes on when its host is no voter any more
-                if (forbid(l, t))
-                        continue;
-                r = decide_job_admit(d, t, &h->log);
-                if (r == STEP_PASSED)
-                        r = decide_queue_admit(d, t);
-                if (r == STEP_PASSED) {
-                        r = h->decide ? h->decide(d, t) : h->plan(l, t, &d->batch);
-                        if (r == PLAN_IN_BATCH)
-                                r = decide_job_put(d, t, mark) ?: PLAN_IN_BATCH;
-                } else if (r == QUEUE_HOLDS)
-                        r = PLAN_IN_BATCH;
-                if (r == -EBUSY) { // first come, first served
-                        batch_builder_rollback(&d->batch, mark);
-                        return 0;
-                }
-                if (r < 0) {
-                        batch_builder_rollback(&d->batch, mark);
-                        ticket_settle(t, failed_to_plan(t, &d->batch, r));
-                } else if (r == PLAN_IN_BATCH) {
-                        answer_cursor_note(l, t);
-                        list_unlink(&t->queue);
-                        list_append(taken, &t->queue);
-                }
         }
         return 0;
 }
@@ -424,7 +283,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
                         t->committed(l, t);
                 ticket_settle(t, TAKE_PTR(t->response));
         }
-        list_splice(&l->queue, &again); // behind those who came meanwhile: each has its turn between two parts
+        decide_requests_wait(&again); // behind those who came meanwhile: each has its turn between two parts
         rebalance_job_landed(l, outcome == STORE_COMMITTED);
         open_jobs_landed(l, outcome == STORE_COMMITTED);
         own_jobs_landed(l, outcome == STORE_COMMITTED);
@@ -485,8 +344,7 @@ static void on_too_long(Leader *l, size_t bytes) {
                 t->response = NULL;
                 t->committed = NULL;
         }
-        list_splice(&l->flying, &l->queue); // they were there first
-        list_splice(&l->queue, &l->flying);
+        decide_requests_take_back(&l->flying);
         l->one_by_one = true;
         mark_everything(l);
         leader_mark(l);
@@ -576,7 +434,7 @@ void decide_next(Leader *l) {
                           .state = l->state,
                           .held.counted_us = leader_counted(l),
                           .soft_bytes = l->one_by_one,
-                          .soft_units = list_is_empty(&l->queue) ? BATCH_SOFT_UNITS : BATCH_SOFT_UNITS / 2,
+                          .soft_units = author_turns_are_empty(&l->queue) ? BATCH_SOFT_UNITS : BATCH_SOFT_UNITS / 2,
                           .feature_level = cluster_state_feature_level(l->state)}};
         ListNode taken = LIST_INIT(taken);
         bool paused = l->pause_us > leader_now(l);
@@ -592,7 +450,7 @@ void decide_next(Leader *l) {
         held_limits_settle(l);
         author_jobs_settle(l);
         decide_pending_anew(l);
-        if (!answer_dry_runs(&d))
+        if (!decide_dry_runs(&d))
                 return;
         rebalance_answer(l, &d.scheduler);
         if (!paused)
@@ -604,7 +462,7 @@ void decide_next(Leader *l) {
         }
         d.batch.judges = true;
         if (r >= 0)
-                r = decide_requests(&d, &taken);
+                decide_requests(&d, &taken);
         d.batch.judges = false;
         if (r >= 0 && !paused) // last: what is cleared along with others costs no entry
                 r = tombstones_clear_decide(l, &d.batch);

@@ -5,6 +5,7 @@
 // his own.
 
 #include "activators.h"
+#include "author-turns.h"
 #include "cluster-state.h"
 #include "companions.h"
 #include "deadline-heap.h"
@@ -197,9 +198,12 @@ struct Leader {
         // ---- core: tickets
         Map tickets_by_id;
         ListNode tickets;  // Ticket.all
-        ListNode queue;    // Ticket.queue: those that are to be decided
-        ListNode dry_runs; // Ticket.queue: Changes that are only asked about
+        AuthorTurns queue;    // Ticket.queue: those that are to be decided
+        AuthorTurns dry_runs; // Ticket.queue: Changes that are only asked about; and of these
+        Ticket *dry_run;      // the one that is being planned, in several turns; NULL: none is
+        bool dry_runs_had;    // the last turn was theirs
         ListNode dry_runs_asking; // Ticket.queue: those that wait for what nodes say, in the order of their deadlines
+        AuthorTurns verifies; // Ticket.queue: of a Verify, contents that nodes are yet to get
         ListNode flying;   // Ticket.queue: of the entry that is on its way
         ListNode outbox;   // Ticket.outbox
         size_t n_tickets;

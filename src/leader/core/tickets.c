@@ -80,9 +80,19 @@ static void drop_responses(Ticket *t) {
                 message_free(take_response(t));
 }
 
+static void leave_turn(Ticket *t) {
+        if (t->orphaned)
+                author_turn_orphan_over(t->turn);
+        t->orphaned = false;
+        author_turn_leave(TAKE_PTR(t->turn));
+}
+
 // It is in no list of those who work on it any more.
 static void let_go(Ticket *t) {
         list_unlink(&t->queue);
+        leave_turn(t);
+        if (t->leader->dry_run == t)
+                t->leader->dry_run = NULL;
         list_unlink(&t->turn_due);
         list_unlink(&t->why.due);
         list_unlink(&t->drain);
@@ -108,6 +118,16 @@ void ticket_free(Ticket *t) {
         message_free(t->response);
         buf_done(&t->cert);
         free(t);
+}
+
+int ticket_wait(Ticket *t, AuthorTurns *turns) {
+        if (!t->turn)
+                t->turn = author_turns_enter(turns, t->author);
+        if (!t->turn)
+                return -ENOMEM;
+        author_turn_wait(t->turn, &t->queue);
+        leader_mark(t->leader);
+        return 0;
 }
 
 // ------------------------------------------------------------------------------------------------ the outbox

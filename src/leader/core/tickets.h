@@ -41,7 +41,9 @@ struct Ticket {
         bool lent;                // then it is the asker's, and there as long as the ticket
         Argosy__Author *author;   // who asks; owned
         ListNode all;             // in Leader.tickets
-        ListNode queue;           // in Leader.queue or .dry_runs, or .flying while its batch is on the way
+        ListNode queue;           // in Leader.queue, .dry_runs or .verifies, or .flying while its batch is on the way
+        AuthorTurn *turn;         // of its author, in the former three, once it has waited there
+        bool orphaned;  // its client was gone before anything of it was in the log
         bool again;     // back into the queue when the batch is committed
         bool made;      // the log has what it asked for
         bool told;      // what is said of its Change, or the part at hand, is what the record of its job says
@@ -124,6 +126,8 @@ Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, 
 // The same of a request that stays the asker's (leader_request_lent()).
 Ticket *ticket_borrow(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 void ticket_free(Ticket *t);
+// It waits for a turn of its author: in Leader.queue, .dry_runs or .verifies, and always in the same of these. 0 or -ENOMEM.
+int ticket_wait(Ticket *t, AuthorTurns *turns) _warn_unused_;
 // One more response, which is taken; NULL stands for out of memory, and ends the ticket. It goes out in
 // tickets_flush(): who is told may cancel any ticket, and nobody who walks over tickets has to mind that.
 void ticket_send(Ticket *t, Argosy__Response *response);

@@ -72,7 +72,7 @@ void plan_turns_free(Ticket *t) {
 
 static void on_settled(Ticket *t) {
         list_unlink(&t->queue);
-        list_append(&t->leader->dry_runs, &t->queue);
+        author_turn_wait(t->turn, &t->queue); // in Leader.dry_runs again
         leader_mark(t->leader);
 }
 

@@ -38,6 +38,7 @@
 #include "unit-record.h"
 #include "unit-state.h"
 #include "unit-wanted.h"
+#include "verify-calls.h"
 
 enum {
         CALL_MARKS_MAX = 16, // not taken; a node that keeps to its window has half of that at most
@@ -45,9 +46,6 @@ enum {
         LOOKS_SHARE = 256,     // of one ticket in a turn, if others wait
         LOOKS_OF_NAME = 4,     // what a unit costs as well
         CANCELS_PER_TURN = 1024,
-        VERIFY_NODES_MAX = 16,          // each gets all contents
-        VERIFY_FILES_MAX = 32,          // as many as a node's helper takes at once
-        VERIFY_BYTES_MAX = 768 * 1024,
 };
 
 typedef struct Mark {
@@ -87,7 +85,8 @@ static void send_cancel(Leader *l, const NodeCall *c) {
 }
 
 static void cancel(Leader *l, NodeCall *c) {
-        send_cancel(l, c);
+        if (!c->unsent)
+                send_cancel(l, c);
         node_call_free(l, c);
 }
 
@@ -178,13 +177,11 @@ static void send_call(Leader *l, const NodeCall *c, Argosy__ToHost__Call *call) 
         leader_to_host(l, c->node->host, &m);
 }
 
-static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
-        Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
-        Argosy__Request request = *t->request;
+int node_call_begin(Leader *l, Ticket *t, const char *unit, Node *n, NodeCall **ret) {
         bool listens = !is_status(t) && !t->author->owner;
-        RequestOfOne room;
         NodeCall *c;
 
+        *ret = NULL;
         node_calls_on_sessions_ended(l); // or this one would be taken for one of those
         if (listens && n->n_listeners >= NODE_LISTENERS_MAX)
                 return respond(t, response_error(EBUSY, "node %s is listened to by %d others already", n->name,
@@ -192,12 +189,32 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
         c = call_new(l, t, unit, n, listens);
         if (!c)
                 return -ENOMEM;
-        if (question_of(t)->narrow)
-                question_of(t)->narrow(t, c, &request, &room);
-        message.request = &request;
-        message.asker = author_key(t->author);
-        send_call(l, c, &message);
+        c->unsent = true;
+        *ret = c;
         return 0;
+}
+
+void node_call_send(Leader *l, NodeCall *c) {
+        Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
+        Argosy__Request request = *c->ticket->request;
+        const Question *question = question_of(c->ticket);
+        RequestOfOne room;
+
+        if (question->narrow)
+                question->narrow(c->ticket, c, &request, &room);
+        message.request = &request;
+        message.asker = author_key(c->ticket->author);
+        c->unsent = false;
+        send_call(l, c, &message);
+}
+
+static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
+        NodeCall *c;
+        int r = node_call_begin(l, t, unit, n, &c);
+
+        if (r >= 0 && c)
+                node_call_send(l, c);
+        return r;
 }
 
 // ------------------------------------------------------------------------------------------------ in turns
@@ -691,66 +708,6 @@ static Argosy__Response *usage_gone(Leader *l, const NodeCall *c) {
         return r;
 }
 
-// ------------------------------------------------------------------------------------------------ verify
-
-// Of hosts' own managers: those of users say the same, and those of containers have another systemd, which nobody asks.
-static bool can_verify(const Node *n) {
-        return can_be_asked(n) && streq(n->manager, "system");
-}
-
-static Argosy__Response *refuse_verify(const Argosy__Request__Verify *m) {
-        size_t bytes = 0;
-
-        for (size_t i = 0; i < m->n_files; i++) {
-                bytes += m->files[i]->content.len;
-                if (unit_name_kind(m->files[i]->name, NULL) == UNIT_NAME_INVALID)
-                        return response_error(EINVAL, "'%s' is not a unit name", m->files[i]->name);
-        }
-        if (m->n_files == 0)
-                return response_error(EINVAL, "no file is named");
-        if (m->n_files > VERIFY_FILES_MAX || bytes > VERIFY_BYTES_MAX)
-                return response_error(E2BIG, "more than %d files, or %d KiB of them", VERIFY_FILES_MAX, VERIFY_BYTES_MAX / 1024);
-        return NULL;
-}
-
-static int ask_for_verify(Leader *l, Ticket *t) {
-        const Argosy__Request__Verify *m = t->request->verify;
-        Argosy__Response *refused = refuse_verify(m);
-        uint32_t number = 0;
-        int r = 0;
-
-        if (refused)
-                return respond(t, refused);
-        if (*m->node && !cluster_state_resolve_node(l->state, m->node, &number, NULL))
-                return respond(t, response_error(ENOENT, "%s: no such node", m->node));
-        map_foreach (slot, &l->nodes) {
-                Node *n = slot->value;
-
-                if (r < 0 || (*m->node ? n->number != number || !can_be_asked(n) : !can_verify(n)))
-                        continue;
-                t->n_could_be_asked++;
-                if (t->n_calls < VERIFY_NODES_MAX)
-                        r = call(l, t, "", n);
-        }
-        if (r < 0 || t->n_calls || !list_is_empty(&t->responses))
-                return r;
-        return respond(t, *m->node ? response_error(EHOSTUNREACH, "node %s cannot be reached", m->node)
-                                   : response_error(EHOSTUNREACH, "no node can be reached"));
-}
-
-static void complete_verify(Leader *l, Argosy__Response *r, NodeCall *c) {
-        _cleanup_free_ char *why = NULL;
-
-        if (r->what_case == ARGOSY__RESPONSE__WHAT_VERIFY) {
-                (void) field_set(&r->verify->node, c->node->name);
-                r->verify->nodes = c->ticket->n_could_be_asked;
-                r->verify->number = ++c->ticket->n_readings;
-        } else if (r->status != 0) {
-                why = strdup(r->message);
-                (void) field_printf(&r->message, "%s: %s", c->node->name, why ?: "");
-        }
-}
-
 // ------------------------------------------------------------------------------------------------ answers
 
 static void send_taken(Leader *l, const NodeCall *c, uint64_t mark) {
@@ -805,6 +762,7 @@ static void end_without_calls(Ticket *t) {
 
 void node_calls_turn(Leader *l) {
         cancel_some(l);
+        verify_calls_turn(l);
         for (size_t n = 0; n < LOOKS_PER_TURN && !list_is_empty(&l->asking); n += LOOKS_SHARE) {
                 Ticket *t = CONTAINER_OF(l->asking.next, Ticket, turn_due);
 
@@ -845,7 +803,7 @@ static Argosy__Response *question_lost(Leader *l, const NodeCall *c) {
 static const Question questions[] = {
         [ARGOSY__REQUEST__WHAT_STATUS] = {ask_for_status, ask_for_more_status, narrow_status, complete_status_reply, status_lost},
         [ARGOSY__REQUEST__WHAT_JOURNAL] = {ask_for_journal, ask_for_more_journals, narrow_journal, complete_journal, question_lost},
-        [ARGOSY__REQUEST__WHAT_VERIFY] = {ask_for_verify, NULL, NULL, complete_verify, question_lost},
+        [ARGOSY__REQUEST__WHAT_VERIFY] = {verify_calls_ask, NULL, NULL, verify_calls_complete, question_lost},
         [ARGOSY__REQUEST__WHAT_TOP] = {ask_for_usage, ask_for_more_usage, NULL, complete_usage, usage_gone},
 };
 

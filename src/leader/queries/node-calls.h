@@ -18,12 +18,16 @@ struct NodeCall {
         char *unit;
         unsigned n_marks; // of its lines, that were not taken yet
         bool listens;     // counts as one of Node.n_listeners
+        bool unsent;      // the node is yet to be asked
         NodeNamesAnswered *answered; // of a question about names; NULL: it is what the ticket asks
         void *userdata;
 };
 
 bool node_calls_can_ask(Argosy__Request__WhatCase what);
 int node_calls_start(Leader *l, Ticket *t);
+// What a ticket asks of a node: *ret, to be sent. NULL: it was told why not. 0 or -ENOMEM.
+int node_call_begin(Leader *l, Ticket *t, const char *unit, Node *n, NodeCall **ret);
+void node_call_send(Leader *l, NodeCall *c);
 // Asks a node, which can be asked, about names. *ret: a number, with which the answer comes. 0 or -ENOMEM.
 int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__NameCheck *names,
                          NodeNamesAnswered *answered, void *userdata, uint64_t *ret);

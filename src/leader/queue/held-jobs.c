@@ -579,8 +579,7 @@ static void go(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, const Argo
                 h->limit->n_going++;
         }
         give_up_room(h);
-        list_append(&l->queue, &t->queue);
-        leader_mark(l);
+        (void) oom_check(ticket_wait(t, &l->queue));
 }
 
 void held_job_put_back(Leader *l, Ticket *t) {

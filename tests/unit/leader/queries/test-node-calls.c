@@ -256,6 +256,84 @@ static void contents_are_looked_at_by_each_node(void **state) {
         assert_int_equal(g.leader->calls_by_id.count, 0);
 }
 
+enum { LARGE = 700 * 1024, MOST_PER_TURN = 1024 * 1024 };
+
+static size_t n_sent[4], bytes_sent, most_sent; // contents, by host; in this turn, and in the one in which most were
+
+static void count_sent(Rig *r, uint32_t host, const Argosy__ToHost *m) {
+        if (m->msg_case != ARGOSY__TO_HOST__MSG_CALL || m->call->request->what_case != ARGOSY__REQUEST__WHAT_VERIFY)
+                return;
+        n_sent[host]++;
+        bytes_sent += m->call->request->verify->files[0]->content.len;
+}
+
+static void end_turn(Rig *r) {
+        most_sent = bytes_sent > most_sent ? bytes_sent : most_sent;
+        bytes_sent = 0;
+}
+
+static RigAnswer *ask_verify_large(void) {
+        static uint8_t content[LARGE];
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Verify m = ARGOSY__REQUEST__VERIFY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        file.name = (char *) "a.service";
+        file.content = (ProtobufCBinaryData){.data = memset(content, '\n', LARGE), .len = LARGE};
+        m.files = &files;
+        m.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_VERIFY;
+        request.verify = &m;
+        return rig_ask(&g, &request);
+}
+
+static void large_contents_leave_one_after_the_other(void **state) {
+        RigAnswer *first, *second;
+
+        memset(n_sent, 0, sizeof(n_sent));
+        bytes_sent = most_sent = 0;
+        g.on_host_message = count_sent;
+        g.on_turn = end_turn;
+        first = ask_verify_large();
+        second = ask_verify_large();
+        rig_settle(&g);
+        assert_true(first->final && second->final);
+        for (size_t h = 1; h <= 3; h++)
+                assert_int_equal(n_sent[h], 2);
+        assert_in_range(most_sent, LARGE, MOST_PER_TURN);
+}
+
+static void a_host_that_is_behind_gets_them_when_it_is_not(void **state) {
+        RigAnswer *a;
+
+        memset(n_sent, 0, sizeof(n_sent));
+        g.on_host_message = count_sent;
+        rig_host(&g, 2)->full = true;
+        a = ask_verify_large();
+        rig_settle(&g);
+        assert_int_equal(n_sent[1] + n_sent[3], 2);
+        assert_int_equal(n_sent[2], 0);
+        assert_false(a->final);
+        rig_host_drain(&g, 2);
+        assert_int_equal(n_sent[2], 1);
+        assert_true(a->final);
+}
+
+static void contents_that_nobody_waits_for_do_not_leave(void **state) {
+        RigAnswer *a;
+
+        memset(n_sent, 0, sizeof(n_sent));
+        g.on_host_message = count_sent;
+        rig_host(&g, 2)->full = true;
+        a = ask_verify_large();
+        rig_settle(&g);
+        rig_cancel(&g, a);
+        rig_host_drain(&g, 2);
+        assert_int_equal(n_sent[2], 0);
+        assert_int_equal(g.leader->calls_by_id.count, 0);
+        assert_int_equal(g.leader->n_tickets, 0);
+}
+
 static void what_cannot_be_looked_at_is_refused(void **state) {
         assert_int_equal(rig_last(ask_verify("a.service", 0, ""))->status, EINVAL);
         assert_int_equal(rig_last(ask_verify("../a.service", 1, ""))->status, EINVAL);
@@ -273,6 +351,9 @@ int main(void) {
                 CASE(users_who_listen_leave_root_a_place),
                 CASE(who_asks_no_more_may_ask_again),
                 CASE(contents_are_looked_at_by_each_node),
+                CASE(large_contents_leave_one_after_the_other),
+                CASE(a_host_that_is_behind_gets_them_when_it_is_not),
+                CASE(contents_that_nobody_waits_for_do_not_leave),
                 CASE(what_cannot_be_looked_at_is_refused),
         };
 

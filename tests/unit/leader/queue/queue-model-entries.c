@@ -146,10 +146,13 @@ static void note_begin(Model *m, ModelAsk *a, uint32_t rule, Entry *e) {
                 e->begun[i] += m->rules[i].number == rule;
 }
 
-// Together with what waits for it, which comes first. As long as the log has no room that is not known.
+// Together with what waits for it, which comes first, and with what may go and has its place, though its author has not had his turn. As long
+// as the log has no room that is not known.
 static bool is_spoken_for(const Model *m, uint32_t rule, const Entry *e) {
         size_t n = model_n_running(m, rule) + model_n_waiting(m, rule);
 
+        if (model_is_limit(m, rule) && m->rig->leader->n_held_going > 0)
+                return true;
         if (model_is_limit(m, rule) && m->rig->leader->pause_us > 0 && m->rig->leader->pause_us >= m->rig->now_us)
                 return true;
         return model_is_limit(m, rule) &&
@@ -425,9 +428,11 @@ void model_on_entry(Model *m) {
                 ModelAsk *a = &m->asks[i];
 
                 now[i] = a->job > 0 ? cluster_state_job_state(m->rig->state, a->job) : UNKNOWN;
-                if (a->job > 0)
-                        judge(m, a, now[i], a->job > m->last_job, &e);
+                if (a->job > 0 && a->job <= m->last_job)
+                        judge(m, a, now[i], false, &e);
         }
+        for (size_t i = 0; i < e.n_coming; i++) // in the order of their numbers: authors have turns, so that is not the one in which they asked
+                judge(m, e.coming[i], cluster_state_job_state(m->rig->state, e.coming[i]->job), true, &e);
         check_limits(m, &e);
         check_order(m, &e, now);
         check_units(m, &e);

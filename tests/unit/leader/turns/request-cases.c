@@ -351,6 +351,45 @@ static void verify_everywhere(void) {
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_VERIFY, &m);
 }
 
+// Of large contents, and as many as one user may have under way.
+static void verify_large_contents(void) {
+        enum { LARGE = 700 * 1024, QUESTIONS = 16 };
+        static char content[LARGE];
+        Argosy__Request__Verify m = ARGOSY__REQUEST__VERIFY__INIT;
+        Argosy__NamedFile *file;
+
+        memset(content, '\n', sizeof(content) - 1);
+        file = file_of("big@.service", content);
+        m.files = &file;
+        m.n_files = 1;
+        for (unsigned i = 0; i < QUESTIONS; i++)
+                (void) ask(ARGOSY__REQUEST__WHAT_VERIFY, &m);
+        large_cluster_turns(TURNS);
+}
+
+// Several requests that are large wait at a time.
+enum { BACKLOG = 8 };
+
+static void submit_much(void) {
+        for (unsigned i = 0; i < BACKLOG; i++)
+                (void) begin_change((ChangeOf){ARGOSY__VERB__VERB_SUBMIT, large.fresh, 5000, "new@.service", i % 2 ? BIG : BIG_NEXT, .replace = true});
+        large_cluster_turns(TURNS);
+}
+
+static void submit_nothing_new(void) {
+        for (unsigned i = 0; i < BACKLOG; i++)
+                (void) begin_change((ChangeOf){ARGOSY__VERB__VERB_SUBMIT, large.big, 512});
+        large_cluster_turns(TURNS);
+}
+
+static void plan_much_beside_changes(void) {
+        for (unsigned i = 0; i < BACKLOG; i++) {
+                (void) begin_change((ChangeOf){START, large.fresh, PLANNED / 8, "new@.service", BIG, .dry_run = true});
+                (void) begin_change((ChangeOf){ARGOSY__VERB__VERB_SUBMIT, large.fresh, 5000, "new@.service", i % 2 ? BIG : BIG_NEXT, .replace = true});
+        }
+        large_cluster_turns(TURNS);
+}
+
 // As many as one answer takes.
 static void list_all(void) {
         Argosy__Request__ListUnits m = ARGOSY__REQUEST__LIST_UNITS__INIT;
@@ -1000,6 +1039,10 @@ const TurnCase request_cases[] = {
         CASE(TOP, top_of_all),
         CASE(TOP, top_and_cancel),
         CASE(VERIFY, verify_everywhere),
+        CASE(VERIFY, verify_large_contents),
+        CASE(CHANGE, submit_much),
+        CASE(CHANGE, submit_nothing_new),
+        CASE(CHANGE, plan_much_beside_changes),
         CASE(CLUSTER_STATUS, cluster_status),
         CASE(CLUSTER_TOKEN, make_join_token),
         CASE(CLUSTER_REMOVE, remove_host),

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See decide-requests.h. Requests that wait are served by authors in turn (author-turns.h), as many units of them in a turn of the loop as
+// BATCH_MOST_UNITS says, whether that puts anything into the entry or not.
+//
+// A request that cannot be planned is refused, and has put nothing into the batch; one that has to wait for the next entry holds up those
+// behind it.
+#include "decide-requests.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "answer-cursor.h"
+#include "authorization.h"
+#include "batch-builder.h"
+#include "decide-dry-runs.h"
+#include "decide-jobs.h"
+#include "decide-parts.h"
+#include "decide-queue.h"
+#include "handlers.h"
+#include "members.h"
+#include "response.h"
+#include "turn.h"
+
+enum { PLANNED_UNITS = 500 }; // in one turn, by all who only ask; or one request of more
+
+// ------------------------------------------------------------------------------------------------ failures
+
+static Argosy__Response *unplaceable_response(const Ticket *t, int error) {
+        DecideExtent text;
+
+        if (error == -EUSERS)
+                return response_error(EAGAIN, "as many requests are carried out in several entries of the log as it remembers at once: "
+                                              "%s; ask again later",
+                                      decide_extent(t, text));
+        if (error == -ENOSPC)
+                return response_error(
+                        ENOSPC, "there are as many kinds of resources, patterns of conflicts and lists "
+                                "of managers in this cluster as it can count: %s",
+                        decide_extent(t, text));
+        return response_error(-error, "%s: %s", decide_extent(t, text), strerror(-error));
+}
+
+static Argosy__Response *refused_response(const Ticket *t, const BatchBuilder *b) {
+        char why[CLUSTER_REFUSAL_SIZE];
+        DecideExtent text;
+
+        return response_error(ENOSPC, "%s: %s", cluster_refusal_words(b->state, b->refusal, why),
+                              decide_extent(t, text));
+}
+
+static Argosy__Response *failed_to_plan(const Ticket *t, const BatchBuilder *b, int error) {
+        if (error == -ENOMEM)
+                return NULL;
+        if (error == -EDQUOT)
+                return refused_response(t, b);
+        if (t->removal_begun)
+                return response_error(-error,
+                                      "the host is no voter any more, but could not be removed: %s; to go on, "
+                                      "give the same command again",
+                                      strerror(-error));
+        return unplaceable_response(t, error);
+}
+
+// ------------------------------------------------------------------------------------------------ who only asks
+
+// True: it goes on in a later turn.
+static bool answer_dry_run(Decision *d, Ticket *t) {
+        Leader *l = d->leader;
+        int r = decide_dry_run(d, t);
+
+        l->dry_run = r == DRY_RUN_GOES_ON ? t : NULL;
+        if (r < 0)
+                ticket_settle(t, failed_to_plan(t, &d->batch, r));
+        return l->dry_run;
+}
+
+// Those of which the turn takes no more units than it has time for.
+static void answer_some_dry_runs(Decision *d) {
+        Leader *l = d->leader;
+        ListNode *next;
+        size_t n = 0;
+
+        while ((next = author_turns_next(&l->dry_runs))) {
+                Ticket *t = CONTAINER_OF(next, Ticket, queue);
+                size_t n_units = MAX_OF(t->request->change->n_names, (size_t) 1);
+
+                if (n > 0 && n + n_units > PLANNED_UNITS)
+                        break;
+                n += n_units;
+                author_turn_charge(t->turn, n_units);
+                if (answer_dry_run(d, t))
+                        break;
+        }
+        author_turns_end(&l->dry_runs);
+}
+
+bool decide_dry_runs(Decision *d) {
+        Leader *l = d->leader;
+        bool had_the_last = l->dry_runs_had;
+
+        l->dry_runs_had = false;
+        if (!l->dry_run && author_turns_are_empty(&l->dry_runs))
+                return true;
+        leader_mark(l);
+        if (!l->dry_run && had_the_last)
+                return true;
+        l->dry_runs_had = true;
+        if (l->dry_run)
+                (void) answer_dry_run(d, l->dry_run);
+        else
+                answer_some_dry_runs(d);
+        return false;
+}
+
+// ------------------------------------------------------------------------------------------------ for the log
+
+// What it puts into one entry. The largest part of any Change counts as much as the leader fills by itself.
+static size_t units_of(const Ticket *t, const Handler *h) {
+        const Argosy__Request__Change *change = t->request->change;
+        size_t part;
+
+        switch (h->log.entry) {
+        case ENTRY_UNITS:
+                part = change_part_units(change);
+                return MAX_OF(MIN_OF(change->n_names, part) * BATCH_SOFT_UNITS / part, (size_t) 1);
+        case ENTRY_FULL:
+                return BATCH_SOFT_UNITS;
+        case ENTRY_SMALL:
+                break;
+        }
+        return 1;
+}
+
+// The rights, or the role of one of its units, may have changed while it waited; so may he who brings something now bring
+// nothing. What has begun goes on.
+static bool forbid(Leader *l, Ticket *t) {
+        char why[AUTHORIZATION_WHY_SIZE];
+
+        if (t->job > 0 || t->n_kept > 0 || t->removing)
+                return false;
+        if (!authorization_refuses(l, t->author, t->request, why)) {
+                authorization_drop_files(l, t);
+                return false;
+        }
+        ticket_settle(t, response_error(authorization_error(l, t->author), "%s", why));
+        return true;
+}
+
+// As whoever plans it says.
+static int plan_request(Decision *d, Ticket *t, const Handler *h, BatchBuilderMark mark) {
+        int r = decide_job_admit(d, t, &h->log);
+
+        if (r == STEP_PASSED)
+                r = decide_queue_admit(d, t);
+        if (r == QUEUE_HOLDS)
+                return PLAN_IN_BATCH;
+        if (r != STEP_PASSED)
+                return r;
+        r = h->decide ? h->decide(d, t) : h->plan(d->leader, t, &d->batch);
+        return r == PLAN_IN_BATCH ? decide_job_put(d, t, mark) ?: PLAN_IN_BATCH : r;
+}
+
+// False: it waits for the next entry, and those behind it with it, so that nobody overtakes it for good.
+static bool decide_request(Decision *d, Ticket *t, const Handler *h, ListNode *taken) {
+        BatchBuilderMark mark = batch_builder_mark(&d->batch);
+        int r = plan_request(d, t, h, mark);
+
+        if (r < 0)
+                batch_builder_rollback(&d->batch, mark);
+        if (r == -EBUSY)
+                return false;
+        if (r < 0)
+                ticket_settle(t, failed_to_plan(t, &d->batch, r));
+        else if (r == PLAN_IN_BATCH) {
+                answer_cursor_note(d->leader, t);
+                list_unlink(&t->queue);
+                list_append(taken, &t->queue);
+        } else if (list_is_linked(&t->queue) && h->log.entry != ENTRY_UNITS)
+                d->n_served -= units_of(t, h); // it waits for somebody else, and that was a look
+        return true;
+}
+
+// Also of what puts nothing into the entry a turn takes no more units than of what does.
+static bool has_time(Decision *d, size_t n_units) {
+        if (d->n_served == 0 || d->n_served + n_units <= BATCH_MOST_UNITS)
+                return true;
+        leader_mark(d->leader);
+        return false;
+}
+
+void decide_requests(Decision *d, ListNode *taken) {
+        Leader *l = d->leader;
+        bool more = true;
+        ListNode *next;
+
+        while (more && (next = author_turns_next(&l->queue))) {
+                Ticket *t = CONTAINER_OF(next, Ticket, queue);
+                const Handler *h = handler_find(t->request->what_case); // never NULL: it was taken on
+                size_t n_units = units_of(t, h);
+
+                if (!batch_builder_takes_request(&d->batch, n_units) || !has_time(d, n_units))
+                        break;
+                if (t->removing && !members_removal_ready(l, t))
+                        continue; // goes on when its host is no voter any more
+                d->n_served += n_units;
+                author_turn_charge(t->turn, n_units);
+                if (!forbid(l, t))
+                        more = decide_request(d, t, h, taken);
+        }
+        author_turns_end(&l->queue);
+}
+
+void decide_requests_wait(ListNode *tickets) {
+        list_foreach_safe (i, tickets) {
+                Ticket *t = CONTAINER_OF(i, Ticket, queue);
+
+                list_unlink(&t->queue);
+                if (t->respond || t->author->owner)
+                        author_turn_wait(t->turn, &t->queue);
+                else // nobody has an account of it: it is to be over before others of the same author begin
+                        author_turn_wait_first(t->turn, &t->queue);
+        }
+}
+
+void decide_requests_take_back(ListNode *tickets) {
+        while (!list_is_empty(tickets)) {
+                Ticket *t = CONTAINER_OF(tickets->prev, Ticket, queue);
+
+                list_unlink(&t->queue);
+                author_turn_wait_first(t->turn, &t->queue);
+        }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Requests that wait for their turn: those that only ask, and what others put into an entry.
+
+#include "decision.h"
+
+// Who only asks has every other turn of the loop, and nothing is decided in it, so that none has both to do. Until a plan of many units has
+// ended, nothing is decided at all. False: this was such a turn.
+bool decide_dry_runs(Decision *d);
+// Requests of which there is something in the batch go to `taken`.
+void decide_requests(Decision *d, ListNode *taken);
+// Their entry is in the log, and there is more of them: behind the others of their authors.
+void decide_requests_wait(ListNode *tickets);
+// Nothing came of their entry: they stand where they stood.
+void decide_requests_take_back(ListNode *tickets);

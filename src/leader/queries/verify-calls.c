@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Contents that nodes are asked about: what does your systemd say of these files? Each of VERIFY_NODES_MAX nodes gets all of them, and a
+// message of 768 KiB takes about a millisecond until the link has it. So who is asked is known at once, and the contents follow: a turn sends
+// VERIFY_TURN_BYTES, of the authors in turn (author-turns.h), and nothing to a host that has not taken what it was sent before. When it has,
+// the leader hears so (leader_on_host_drained()).
+//
+//      a ticket -> its calls, unsent -> in Leader.verifies until the last of them is sent -> answers, as of any question
+//
+// Failures: whoever is lost meanwhile is told of as if it had been asked. Without memory the ticket ends.
+#include "verify-calls.h"
+
+#include <errno.h>
+
+#include "authorization.h"
+#include "macro.h"
+#include "message.h"
+#include "response.h"
+#include "str.h"
+#include "tables.h"
+#include "tickets.h"
+#include "turn.h"
+#include "unit-name.h"
+
+enum {
+        VERIFY_NODES_MAX = 16,
+        VERIFY_FILES_MAX = 32, // as many as a node's helper takes at once
+        VERIFY_BYTES_MAX = 768 * 1024,
+        VERIFY_TURN_BYTES = VERIFY_BYTES_MAX,
+        VERIFY_CALL_BYTES = 1024, // what a message costs besides
+};
+
+// ------------------------------------------------------------------------------------------------ who is asked
+
+// Of hosts' own managers: those of users say the same, and those of containers have another systemd, which nobody asks.
+static bool can_verify(const Node *n) {
+        return node_calls_knows_names(n) && streq(n->manager, "system");
+}
+
+static size_t bytes_of(const Argosy__Request__Verify *m) {
+        size_t bytes = 0;
+
+        for (size_t i = 0; i < m->n_files; i++)
+                bytes += m->files[i]->content.len;
+        return bytes;
+}
+
+static Argosy__Response *refuse(const Argosy__Request__Verify *m) {
+        for (size_t i = 0; i < m->n_files; i++)
+                if (unit_name_kind(m->files[i]->name, NULL) == UNIT_NAME_INVALID)
+                        return response_error(EINVAL, "'%s' is not a unit name", m->files[i]->name);
+        if (m->n_files == 0)
+                return response_error(EINVAL, "no file is named");
+        if (m->n_files > VERIFY_FILES_MAX || bytes_of(m) > VERIFY_BYTES_MAX)
+                return response_error(E2BIG, "more than %d files, or %d KiB of them", VERIFY_FILES_MAX, VERIFY_BYTES_MAX / 1024);
+        return NULL;
+}
+
+static int respond(Ticket *t, Argosy__Response *r) {
+        ticket_send(t, r);
+        return 0;
+}
+
+// `number` 0: of all nodes the first ones.
+static int begin_calls(Leader *l, Ticket *t, uint32_t number) {
+        NodeCall *c;
+        int r = 0;
+
+        map_foreach (slot, &l->nodes) {
+                Node *n = slot->value;
+
+                if (r < 0 || (number ? n->number != number || !node_calls_knows_names(n) : !can_verify(n)))
+                        continue;
+                t->n_could_be_asked++;
+                if (t->n_calls < VERIFY_NODES_MAX)
+                        r = node_call_begin(l, t, "", n, &c);
+        }
+        return r;
+}
+
+int verify_calls_ask(Leader *l, Ticket *t) {
+        const Argosy__Request__Verify *m = t->request->verify;
+        Argosy__Response *refused = refuse(m);
+        uint32_t number = 0;
+        int r;
+
+        if (refused)
+                return respond(t, refused);
+        if (*m->node && !cluster_state_resolve_node(l->state, m->node, &number, NULL))
+                return respond(t, response_error(ENOENT, "%s: no such node", m->node));
+        r = begin_calls(l, t, number);
+        if (r < 0)
+                return r;
+        if (t->n_calls > 0)
+                return ticket_wait(t, &l->verifies);
+        if (!list_is_empty(&t->responses))
+                return 0;
+        return respond(t, *m->node ? response_error(EHOSTUNREACH, "node %s cannot be reached", m->node)
+                                   : response_error(EHOSTUNREACH, "no node can be reached"));
+}
+
+// ------------------------------------------------------------------------------------------------ some in each turn
+
+// To a host that is not behind. *ret_more: there are others, or such as wait for their hosts.
+static NodeCall *next_of(Leader *l, const Ticket *t, bool *ret_more) {
+        NodeCall *next = NULL;
+
+        *ret_more = false;
+        list_foreach (i, &t->calls) {
+                NodeCall *c = CONTAINER_OF(i, NodeCall, by_ticket);
+
+                if (!c->unsent)
+                        continue;
+                if (!next && !l->ops.host_is_full(c->node->host->number, l->userdata))
+                        next = c;
+                else
+                        *ret_more = true;
+        }
+        return next;
+}
+
+// False: nothing can be sent at present.
+static bool send_next(Leader *l, Ticket *t) {
+        bool more;
+        NodeCall *c = next_of(l, t, &more);
+
+        if (c || !more)
+                list_unlink(&t->queue);
+        if (!c)
+                return false;
+        node_call_send(l, c);
+        if (more)
+                author_turn_wait(t->turn, &t->queue);
+        return true;
+}
+
+void verify_calls_turn(Leader *l) {
+        size_t sent = 0;
+        ListNode *next;
+
+        while ((next = author_turns_next(&l->verifies))) {
+                Ticket *t = CONTAINER_OF(next, Ticket, queue);
+                size_t bytes = VERIFY_CALL_BYTES + bytes_of(t->request->verify);
+
+                if (sent > 0 && sent + bytes > VERIFY_TURN_BYTES) {
+                        leader_mark(l);
+                        break;
+                }
+                if (!send_next(l, t))
+                        continue;
+                author_turn_charge(t->turn, bytes);
+                sent += bytes;
+        }
+        author_turns_end(&l->verifies);
+}
+
+// ------------------------------------------------------------------------------------------------ answers
+
+void verify_calls_complete(Leader *l, Argosy__Response *r, NodeCall *c) {
+        _cleanup_free_ char *why = NULL;
+
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_VERIFY) {
+                (void) field_set(&r->verify->node, c->node->name);
+                r->verify->nodes = c->ticket->n_could_be_asked;
+                r->verify->number = ++c->ticket->n_readings;
+        } else if (r->status != 0) {
+                why = strdup(r->message);
+                (void) field_printf(&r->message, "%s: %s", c->node->name, why ?: "");
+        }
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Requests as they come: what can be said at once is said, what nobody may ask or the leader has no room for is refused, and all else
+// becomes a ticket. What becomes of that stands in decide-requests.c, or where its kind is begun (handlers.c).
+//
+// Without memory nothing was taken on.
+#include <errno.h>
+
+#include "access-tokens.h"
+#include "author-questions.h"
+#include "author.h"
+#include "authorization.h"
+#include "error-response.h"
+#include "handlers.h"
+#include "message.h"
+#include "node-calls.h"
+#include "request-kind.h"
+#include "response.h"
+#include "tickets.h"
+
+static bool asks_nodes(const Argosy__Request *request) {
+        return request_kind(request->what_case)->by == REQUEST_BY_NODES;
+}
+
+// NULL if the request may be taken on. Whatever users wait for, root can stop what runs.
+static Argosy__Response *refuse(const Leader *l, const Handler *h, const Argosy__Author *author,
+                                const Argosy__Request *request) {
+        if (!h)
+                return response_error(EOPNOTSUPP, "the leader does not know this request");
+        if (l->n_tickets >= (author->owner ? TICKETS_MAX : TICKETS_OTHERS_MAX))
+                return response_error(EBUSY, "the leader has %zu requests under way already", (size_t) l->n_tickets);
+        if (!author->owner && asks_nodes(request) && author_questions_open(l, author) >= NODE_QUESTIONS_PER_USER)
+                return response_error(EBUSY, "nodes are asked %d things by this user already", NODE_QUESTIONS_PER_USER);
+        return h->refuse ? h->refuse(request) : NULL;
+}
+
+static bool change_is_dry_run(const Argosy__Request *request) {
+        return request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && request->change->dry_run;
+}
+
+// Or it is only asked.
+static bool is_for_the_log(const Argosy__Request *request) {
+        const Handler *h = handler_find(request->what_case);
+
+        return (h->decide || h->plan) && !change_is_dry_run(request);
+}
+
+static int ticket_start(Leader *l, Ticket *t, const Handler *h) {
+        if (h->begin)
+                return h->begin(l, t);
+        if (h->is_long) // or it would be answered
+                return h->begin_long(l, t);
+        return ticket_wait(t, change_is_dry_run(t->request) ? &l->dry_runs : &l->queue);
+}
+
+static void respond_and_free(Argosy__Response *response, const Argosy__Request *request,
+                             LeaderRespond respond, void *userdata) {
+        if (!response)
+                return;
+        response->id = request->id;
+        response->final = true;
+        respond(response, userdata);
+        message_free(response);
+}
+
+// Who asks may not; what nobody can have done is refused for that.
+static bool is_forbidden(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                         void *userdata) {
+        char why[AUTHORIZATION_WHY_SIZE];
+        Argosy__Response response;
+
+        if (!handler_find(request->what_case) || !authorization_refuses(l, author, request, why))
+                return false;
+        response = error_response(authorization_error(l, author), why);
+        response.id = request->id;
+        respond(&response, userdata);
+        return true;
+}
+
+// True: it was, with an answer or a refusal.
+static bool is_answered_at_once(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
+                                LeaderRespond respond, void *userdata) {
+        Argosy__Response *refusal;
+
+        if (is_forbidden(l, author, request, respond, userdata) || handler_answer(l, author, request, respond, userdata))
+                return true;
+        refusal = refuse(l, handler_find(request->what_case), author, request);
+        if (!refusal)
+                return false;
+        respond_and_free(refusal, request, respond, userdata);
+        return true;
+}
+
+// `t` NULL: out of memory.
+static int request_start(Leader *l, Ticket *t, const Argosy__Author *author, uint64_t *ret_cancel) {
+        int r;
+
+        if (!t)
+                return -ENOMEM;
+        t->author = message_copy(author);
+        if (!t->author) {
+                ticket_free(t);
+                return -ENOMEM;
+        }
+        authorization_drop_files(l, t);
+        if (asks_nodes(t->request)) { // others are to get an answer, too
+                t->questions = author_questions_add(l, t->author);
+                if (!t->questions) {
+                        ticket_free(t);
+                        return -ENOMEM;
+                }
+        }
+        *ret_cancel = t->id;
+        r = ticket_start(l, t, handler_find(t->request->what_case));
+        if (r < 0) {
+                ticket_free(t);
+                *ret_cancel = 0;
+        }
+        return r;
+}
+
+typedef enum RequestIs { REQUEST_COPIED, REQUEST_TAKEN, REQUEST_LENT } RequestIs;
+
+static Ticket *ticket_of(Leader *l, const Argosy__Request *request, RequestIs is, LeaderRespond respond, void *userdata) {
+        switch (is) {
+        case REQUEST_TAKEN:
+                return ticket_take(l, message_take((Argosy__Request *) request), respond, userdata);
+        case REQUEST_LENT:
+                return ticket_borrow(l, request, respond, userdata);
+        default:
+                return ticket_new(l, request, respond, userdata);
+        }
+}
+
+// Only a request that becomes a ticket is copied, or taken.
+static int on_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, RequestIs is,
+                      LeaderRespond respond, void *userdata, uint64_t *ret_cancel) {
+        Argosy__Author own = author_of_host(l->config.self);
+        Asker asker;
+
+        *ret_cancel = 0;
+        author = access_tokens_asker(l, author ?: &own, &asker);
+        if (!l->leading)
+                return -EAGAIN;
+        if (is_answered_at_once(l, author, request, respond, userdata))
+                return 0;
+        return request_start(l, ticket_of(l, request, is, respond, userdata), author, ret_cancel);
+}
+
+int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                   void *userdata, uint64_t *ret_cancel) {
+        return on_request(l, author, request, REQUEST_COPIED, respond, userdata, ret_cancel);
+}
+
+int leader_request_take(Leader *l, const Argosy__Author *author, Argosy__Request *request, LeaderRespond respond,
+                        void *userdata, uint64_t *ret_cancel) {
+        return on_request(l, author, request, REQUEST_TAKEN, respond, userdata, ret_cancel);
+}
+
+int leader_request_lent(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                        void *userdata, uint64_t *ret_cancel) {
+        return on_request(l, author, request, REQUEST_LENT, respond, userdata, ret_cancel);
+}
+
+void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                         void *userdata, uint64_t *ret_cancel) {
+        const Handler *h = handler_find(request->what_case);
+        Argosy__Author own = author_of_host(l->config.self);
+        Argosy__Response *refusal;
+        Asker asker;
+
+        *ret_cancel = 0;
+        author = access_tokens_asker(l, author ?: &own, &asker);
+        if (is_forbidden(l, author, request, respond, userdata) || handler_answer(l, author, request, respond, userdata))
+                return;
+        if (h && h->is_long)
+                refusal = refuse(l, h, author, request);
+        else
+                refusal = response_error(EAGAIN, "there is no leader: only the local host and what was last known can be "
+                                                 "asked");
+        if (refusal)
+                respond_and_free(refusal, request, respond, userdata);
+        else if (request_start(l, ticket_new(l, request, respond, userdata), author, ret_cancel) < 0)
+                respond_and_free(response_error(ENOMEM, "this host is out of memory"), request, respond, userdata);
+}
+
+static bool has_begun(const Ticket *t) {
+        return t->job > 0 || t->job_flying > 0 || t->n_kept > 0 || t->removing;
+}
+
+// What is meant for the log goes on, only nobody hears of it: a client that is gone has not changed its mind. But users leave
+// only so much behind that nothing has come of.
+static bool goes_on_alone(Ticket *t) {
+        if (!list_is_linked(&t->queue) || t->lent || !is_for_the_log(t->request))
+                return false;
+        if (t->author->owner || t->orphaned || has_begun(t))
+                return true;
+        t->orphaned = author_turn_orphan(t->turn);
+        return t->orphaned;
+}
+
+void leader_cancel(Leader *l, uint64_t cancel) {
+        Ticket *t = map_find(&l->tickets_by_id, &cancel, sizeof(cancel));
+
+        if (!t)
+                return;
+        if (goes_on_alone(t))
+                t->respond = NULL;
+        else
+                ticket_free(t);
+}
+
+void leader_taken(Leader *l, uint64_t cancel, uint64_t mark) {
+        Ticket *t = map_find(&l->tickets_by_id, &cancel, sizeof(cancel));
+
+        if (t)
+                node_calls_on_taken(l, t, mark);
+}

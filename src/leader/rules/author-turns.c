@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See author-turns.h. This is fair queueing by start times: `had` of an author is the time at which his next request starts, and `served`
+// is the time that it is. Authors who wait stand in the order of that, those with the same as they came, so where all ask for little,
+// requests are served as they came.
+//
+//      a request comes -> waiting -> next: seen -> end of the round: waiting again, at the head of its author's
+//                                         \-> unlinked by whoever serves it
+//
+// Cost: putting an author in his place looks at those behind it, and there are no more of these than authors with requests that wait.
+// Without memory nothing has changed.
+#include "author-turns.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "access-token.h"
+#include "str.h"
+
+enum { KEY_SIZE = sizeof("4294967295:4294967295:") + ACCESS_TOKEN_ID_LEN };
+
+struct AuthorTurn {
+        AuthorTurns *turns;
+        size_t n; // requests under way
+        size_t n_orphans; // of these
+        uint64_t had;
+        ListNode place;    // in AuthorTurns.waiting or .over; in neither while nothing of it waits
+        ListNode requests; // that wait
+        ListNode seen;     // that wait still, and had their turns in this round
+        char key[KEY_SIZE];
+};
+
+void author_turns_init(AuthorTurns *t) {
+        *t = (AuthorTurns){};
+        list_init(&t->waiting);
+        list_init(&t->over);
+}
+
+void author_turns_done(AuthorTurns *t) {
+        map_done(&t->authors);
+}
+
+// ------------------------------------------------------------------------------------------------ authors
+
+// Of a token it does not matter which host says that it was shown.
+static void make_key(const Argosy__Author *author, char ret[KEY_SIZE]) {
+        if (*author->token)
+                str_fit(ret, KEY_SIZE, "%s", author->token);
+        else
+                str_fit(ret, KEY_SIZE, "%" PRIu32 ":%" PRIu32, author->host, author->uid);
+}
+
+static AuthorTurn *turn_new(AuthorTurns *t, const char *key) {
+        AuthorTurn *a = calloc(1, sizeof(*a));
+
+        if (!a)
+                return NULL;
+        a->turns = t;
+        str_fit(a->key, sizeof(a->key), "%s", key);
+        list_init(&a->place);
+        list_init(&a->requests);
+        list_init(&a->seen);
+        if (map_add_str(&t->authors, a->key, a) == 0)
+                return a;
+        free(a);
+        return NULL;
+}
+
+AuthorTurn *author_turns_enter(AuthorTurns *t, const Argosy__Author *author) {
+        char key[KEY_SIZE];
+        AuthorTurn *a;
+
+        make_key(author, key);
+        a = map_find_str(&t->authors, key) ?: turn_new(t, key);
+        if (a)
+                a->n++;
+        return a;
+}
+
+void author_turn_leave(AuthorTurn *a) {
+        if (!a || --a->n > 0)
+                return;
+        list_unlink(&a->place);
+        map_take_str(&a->turns->authors, a->key);
+        free(a);
+}
+
+// ------------------------------------------------------------------------------------------------ their order
+
+static bool has_requests(const AuthorTurn *a) {
+        return !list_is_empty(&a->requests) || !list_is_empty(&a->seen);
+}
+
+// Behind those who have had as much: most are put at the end, or close to it.
+static void put_in_place(AuthorTurn *a) {
+        ListNode *where = &a->turns->waiting;
+
+        list_unlink(&a->place);
+        while (where->prev != &a->turns->waiting && CONTAINER_OF(where->prev, AuthorTurn, place)->had > a->had)
+                where = where->prev;
+        list_insert_before(where, &a->place);
+}
+
+// Before a request of it begins to wait.
+static void come(AuthorTurn *a) {
+        if (has_requests(a))
+                return;
+        a->had = MAX_OF(a->had, a->turns->served);
+        put_in_place(a);
+}
+
+void author_turn_wait(AuthorTurn *a, ListNode *request) {
+        come(a);
+        list_append(&a->requests, request);
+}
+
+void author_turn_wait_first(AuthorTurn *a, ListNode *request) {
+        come(a);
+        list_insert_before(a->requests.next, request);
+}
+
+void author_turn_charge(AuthorTurn *a, size_t units) {
+        a->turns->served = MAX_OF(a->turns->served, a->had);
+        a->had += units;
+        if (list_is_linked(&a->place))
+                put_in_place(a);
+}
+
+bool author_turn_orphan(AuthorTurn *a) {
+        if (a->n_orphans >= AUTHOR_ORPHANS_MAX)
+                return false;
+        a->n_orphans++;
+        return true;
+}
+
+void author_turn_orphan_over(AuthorTurn *a) {
+        a->n_orphans--;
+}
+
+// ------------------------------------------------------------------------------------------------ rounds
+
+ListNode *author_turns_next(AuthorTurns *t) {
+        while (!list_is_empty(&t->waiting)) {
+                AuthorTurn *a = CONTAINER_OF(t->waiting.next, AuthorTurn, place);
+                ListNode *request = a->requests.next;
+
+                if (list_is_empty(&a->requests)) {
+                        list_unlink(&a->place);
+                        list_append(&t->over, &a->place);
+                        continue;
+                }
+                list_unlink(request);
+                list_append(&a->seen, request);
+                return request;
+        }
+        return NULL;
+}
+
+void author_turns_end(AuthorTurns *t) {
+        list_foreach (i, &t->waiting) {
+                AuthorTurn *a = CONTAINER_OF(i, AuthorTurn, place);
+
+                list_splice_front(&a->requests, &a->seen);
+        }
+        while (!list_is_empty(&t->over)) {
+                AuthorTurn *a = CONTAINER_OF(t->over.next, AuthorTurn, place);
+
+                list_unlink(&a->place);
+                list_splice_front(&a->requests, &a->seen);
+                if (has_requests(a))
+                        put_in_place(a);
+        }
+}
+
+bool author_turns_are_empty(const AuthorTurns *t) {
+        list_foreach (i, &t->waiting)
+                if (has_requests(CONTAINER_OF(i, AuthorTurn, place)))
+                        return false;
+        return true;
+}

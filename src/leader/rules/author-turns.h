@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Whose request is next, where more is asked for than one turn of the loop has time for. Who asks is a user of a host, or a token, wherever
+// it is shown. Authors are served by what they have had so far, he who has had least first; of one author the requests are served as they
+// came. So whoever asks for little overtakes the backlog of one who asks for much, and nobody is kept waiting by how many requests another
+// one has sent. Pure.
+//
+//      author_turns_enter()     a request has come
+//      author_turn_wait()       it waits for its turn; perhaps several times, if it takes several
+//      author_turns_next()      whose turn it is: each request that waits once in a round, until
+//      author_turns_end()       the round is over, and those that still wait stand where they stood
+//      author_turn_charge()     what that costs, in units: as many as it is about
+//      author_turn_leave()      the request is over
+//
+// A request whose client is gone may go on (author_turn_orphan()). What such requests take is on nobody's account any more, so of one author
+// few of them are kept that nothing has come of yet, and those of which something has go first.
+//
+// What an author has had counts as long as he has a request under way. Who comes anew begins with what the one has had who was served last:
+// time in which somebody asked for nothing is not saved up.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "argosy.pb-c.h"
+#include "list.h"
+#include "map.h"
+
+enum { AUTHOR_ORPHANS_MAX = 16 };
+
+typedef struct AuthorTurns { // author_turns_init()
+        Map authors;      // AuthorTurn, by who that is
+        ListNode waiting; // AuthorTurn.place, who has had least first
+        ListNode over;    // AuthorTurn.place, of those all of whose requests had their turns in this round
+        uint64_t served;  // what the one has had who was served last
+} AuthorTurns;
+
+typedef struct AuthorTurn AuthorTurn; // of one author
+
+void author_turns_init(AuthorTurns *t);
+void author_turns_done(AuthorTurns *t); // when nobody has a request any more
+
+// That of the author, with one request more. NULL: out of memory.
+AuthorTurn *author_turns_enter(AuthorTurns *t, const Argosy__Author *author) _warn_unused_;
+void author_turn_leave(AuthorTurn *a); // with one less, which waits no more; NULL is fine
+
+// Behind the others of its author. Who takes it out of the list, and when, is his business: it may be unlinked at any time.
+void author_turn_wait(AuthorTurn *a, ListNode *request);
+void author_turn_wait_first(AuthorTurn *a, ListNode *request); // before them: it had its turn, and nothing came of it
+void author_turn_charge(AuthorTurn *a, size_t units);
+
+// The client of a request is gone, of which nothing is in the log. False: its author has left so many behind that this one is to be dropped.
+bool author_turn_orphan(AuthorTurn *a);
+void author_turn_orphan_over(AuthorTurn *a); // before author_turn_leave()
+
+ListNode *author_turns_next(AuthorTurns *t); // stays in a list; NULL: all had their turns in this round
+void author_turns_end(AuthorTurns *t);
+bool author_turns_are_empty(const AuthorTurns *t); // nobody waits

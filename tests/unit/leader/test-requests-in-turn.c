@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Several users ask for more than a turn has time for: none of them is kept waiting by how much the others ask for, and no turn is long.
+#include <errno.h>
+
+#include "author.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
+
+enum { HOSTS = 4, UNITS = 1500, BACKLOG = 12, SUBMIT_PART = 512, PLANNED_MAX = 500 };
+
+static Rig g;
+static Argosy__Author heavy, other;
+static char names[UNITS][32], *pointers[UNITS];
+
+static int setup(void **state) {
+        static char group[] = ACCESS_GROUP, *groups[] = {group};
+
+        rig_start(&g, HOSTS);
+        argosy__author__init(&heavy);
+        heavy.host = 1;
+        heavy.uid = 1001;
+        heavy.groups = groups;
+        heavy.n_groups = 1;
+        other = heavy;
+        other.uid = 1002;
+        for (size_t i = 0; i < UNITS; i++) {
+                snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
+                pointers[i] = names[i];
+        }
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static RigAnswer *ask(const Argosy__Author *author, const Argosy__Request *request) {
+        RigAnswer *a;
+
+        g.author = author;
+        a = rig_ask(&g, request);
+        g.author = NULL;
+        return a;
+}
+
+// Of so many of the names; what of them is changed is for the content to say.
+static RigAnswer *change(const Argosy__Author *author, Argosy__Verb verb, size_t n, const char *content, bool dry_run) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 91};
+
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.verb = verb;
+        m.names = pointers;
+        m.n_names = n;
+        m.dry_run = dry_run;
+        m.replace = true;
+        file.name = file.path = (char *) "w@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        m.files = &files;
+        m.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        return ask(author, &request);
+}
+
+static RigAnswer *submit(const Argosy__Author *author, size_t n, const char *content) {
+        return change(author, ARGOSY__VERB__VERB_SUBMIT, n, content, false);
+}
+
+static RigAnswer *label(const Argosy__Author *author, const char *value) {
+        Argosy__Request__LabelChange m = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Label set = ARGOSY__LABEL__INIT, *sets = &set;
+
+        m.node = (char *) "n2";
+        set.key = (char *) "rack";
+        set.value = (char *) value;
+        m.set = &sets;
+        m.n_set = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
+        request.label_change = &m;
+        return ask(author, &request);
+}
+
+static unsigned turns_until_final(const RigAnswer *a) {
+        unsigned n = 0;
+
+        for (; !a->final; n++) {
+                assert_true(n < 1000);
+                rig_turns(&g, 1);
+        }
+        return n;
+}
+
+static size_t count_final(RigAnswer *const *answers, size_t n) {
+        size_t n_final = 0;
+
+        for (size_t i = 0; i < n; i++)
+                n_final += answers[i]->final;
+        return n_final;
+}
+
+static void assert_all_done(RigAnswer *const *answers, size_t n) {
+        rig_settle(&g);
+        for (size_t i = 0; i < n; i++) {
+                assert_true(answers[i]->final);
+                assert_int_equal(rig_last(answers[i])->status, 0);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ for the log
+
+static void who_asks_for_little_overtakes_a_backlog(void **state) {
+        RigAnswer *backlog[BACKLOG], *labels[2];
+
+        for (size_t i = 0; i < BACKLOG; i++)
+                backlog[i] = submit(&heavy, UNITS, i % 2 ? OTHER : SERVICE);
+        rig_turns(&g, 2);
+        labels[0] = label(NULL, "a");
+        labels[1] = label(&other, "b");
+        assert_in_range(turns_until_final(labels[0]), 1, 4);
+        assert_in_range(turns_until_final(labels[1]), 0, 4);
+        assert_int_equal(rig_last(labels[0])->status, 0);
+        assert_in_range(count_final(backlog, BACKLOG), 0, 1);
+        assert_all_done(backlog, BACKLOG);
+}
+
+static void two_who_ask_for_much_are_served_in_turn(void **state) {
+        RigAnswer *backlog[BACKLOG], *one;
+
+        for (size_t i = 0; i < BACKLOG; i++)
+                backlog[i] = submit(&heavy, UNITS, i % 2 ? OTHER : SERVICE);
+        rig_turns(&g, 2);
+        one = submit(&other, UNITS, SERVICE);
+        (void) turns_until_final(one);
+        assert_in_range(count_final(backlog, BACKLOG), 0, 3); // of parts of his it has waited for as many as it has
+        assert_all_done(backlog, BACKLOG);
+}
+
+// What puts nothing into the log fills no entry, and takes its time all the same.
+static void what_changes_nothing_takes_no_longer_turns(void **state) {
+        RigAnswer *backlog[BACKLOG];
+        unsigned n_turns = 0;
+
+        backlog[0] = submit(&heavy, SUBMIT_PART, SERVICE);
+        assert_all_done(backlog, 1);
+        for (size_t i = 0; i < BACKLOG; i++)
+                backlog[i] = submit(&heavy, SUBMIT_PART, SERVICE);
+        for (size_t before = 0, now; before < BACKLOG; before = now, n_turns++) {
+                rig_turns(&g, 1);
+                now = count_final(backlog, BACKLOG);
+                assert_in_range(now - before, 0, 1);
+        }
+        assert_in_range(n_turns, BACKLOG, 4 * BACKLOG);
+        assert_all_done(backlog, BACKLOG);
+}
+
+// ------------------------------------------------------------------------------------------------ plans
+
+static RigAnswer *plan(const Argosy__Author *author, size_t n) {
+        return change(author, ARGOSY__VERB__VERB_START, n, SERVICE, true);
+}
+
+static void plans_have_turns_of_their_own(void **state) {
+        RigAnswer *backlog[BACKLOG], *first, *changed;
+
+        for (size_t i = 0; i < BACKLOG; i++)
+                backlog[i] = plan(&heavy, 200);
+        first = plan(&other, 1);
+        changed = label(NULL, "a");
+        assert_in_range(turns_until_final(changed), 1, 8);
+        assert_in_range(turns_until_final(first), 0, 4);
+        assert_in_range(count_final(backlog, BACKLOG), 0, 2 * (PLANNED_MAX / 200));
+        assert_all_done(backlog, BACKLOG);
+}
+
+static void a_plan_for_nobody_is_not_made(void **state) {
+        RigAnswer *asked = plan(&heavy, UNITS), *waits = plan(&heavy, UNITS);
+        uint64_t planned;
+
+        rig_turns(&g, 4);
+        rig_cancel(&g, waits);
+        rig_cancel(&g, asked);
+        planned = g.leader->n_planned;
+        rig_settle(&g);
+        assert_int_equal(g.leader->n_planned, planned);
+        assert_int_equal(g.leader->n_tickets, 0);
+        (void) turns_until_final(plan(&heavy, 1));
+}
+
+static void a_change_goes_on_when_its_client_is_gone(void **state) {
+        RigAnswer *a = submit(&heavy, UNITS, SERVICE);
+
+        rig_cancel(&g, a);
+        rig_settle(&g);
+        assert_non_null(rig_record(&g, names[UNITS - 1]));
+        assert_int_equal(g.leader->n_tickets, 0);
+}
+
+// They take memory that is on nobody's account.
+static void users_leave_few_requests_behind(void **state) {
+        enum { LEFT = 2 * AUTHOR_ORPHANS_MAX };
+        RigAnswer *a[LEFT];
+
+        for (size_t i = 0; i < LEFT; i++)
+                a[i] = submit(&heavy, UNITS, i % 2 ? OTHER : SERVICE);
+        for (size_t i = 0; i < LEFT; i++)
+                rig_cancel(&g, a[i]);
+        assert_int_equal(g.leader->n_tickets, AUTHOR_ORPHANS_MAX);
+        rig_settle(&g);
+        assert_int_equal(g.leader->n_tickets, 0);
+        for (size_t i = 0; i < LEFT; i++)
+                a[i] = submit(NULL, UNITS, i % 2 ? OTHER : SERVICE);
+        for (size_t i = 0; i < LEFT; i++)
+                rig_cancel(&g, a[i]);
+        assert_int_equal(g.leader->n_tickets, LEFT);
+        rig_settle(&g);
+        assert_int_equal(g.leader->n_tickets, 0);
+}
+
+static void what_was_left_in_the_middle_is_over_before_others_begin(void **state) {
+        RigAnswer *left = submit(&heavy, UNITS, SERVICE), *next;
+
+        rig_turns(&g, 2);
+        rig_cancel(&g, left);
+        next = submit(&heavy, UNITS, OTHER);
+        while (g.leader->n_tickets > 1) {
+                assert_int_equal(next->n, 0);
+                rig_turns(&g, 1);
+        }
+        assert_false(next->final);
+        assert_all_done(&next, 1);
+}
+
+int main(void) {
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+        const struct CMUnitTest tests[] = {
+                CASE(who_asks_for_little_overtakes_a_backlog),
+                CASE(two_who_ask_for_much_are_served_in_turn),
+                CASE(what_changes_nothing_takes_no_longer_turns),
+                CASE(plans_have_turns_of_their_own),
+                CASE(a_plan_for_nobody_is_not_made),
+                CASE(a_change_goes_on_when_its_client_is_gone),
+                CASE(users_leave_few_requests_behind),
+                CASE(what_was_left_in_the_middle_is_over_before_others_begin),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

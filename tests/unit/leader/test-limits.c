@@ -7,9 +7,11 @@
 #include "leader-rig.h"
 #include "test.h"
 
+#include "ca.h"
 #include "cluster-state-limits.h"
 #include "registry.h"
 #include "tables.h"
+#include "voter-secrets.h"
 
 #define UPDATE ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE
 #define START ARGOSY__VERB__VERB_START
@@ -171,14 +173,19 @@ static RigAnswer *ask_join_token(void) {
 }
 
 static void join_tokens_are_counted_until_they_expire(void **state) {
+        _cleanup_(voter_secrets_done) VoterSecrets secrets = {};
+        _cleanup_(ca_done) Ca ca = {};
         RigAnswer *a, *b;
 
+        assert_int_equal(ca_create(&ca), 0); // by which a token knows the cluster
+        rig_give_ca(&g, &ca, &secrets);
         cluster_state_set_limit(g.state, REFUSAL_JOIN_TOKENS, 1);
         a = ask_join_token();
         b = ask_join_token();
         assert_one_of_two(a, b,
                           "there are as many join tokens that have not expired as there may be (1): nothing "
                           "was changed");
+        g.secrets = NULL;
 }
 
 // One that has ended makes room.

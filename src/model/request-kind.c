@@ -313,7 +313,7 @@ static const RequestKind kinds[] = {
         [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {"cluster_voters", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
                 ABOUT_ALL, .job = {"cluster voters", NULL, IN_QUEUE, never, never, never, id_of_job}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA] = {"cluster_rotate_ca", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {"cluster rotate-ca", NULL, IN_QUEUE, never, never, never, id_of_job}},
+                ABOUT_ALL, .job = {"cluster rotate-ca", NULL, IN_QUEUE, never, never, never, id_of_job, true}},
         // A closed queue is no reason to leave the dates wrong.
         [ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME] = {"cluster_set_time", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
                 ABOUT_ALL, .job = {"cluster set-time", NULL, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},

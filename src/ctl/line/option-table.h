@@ -64,7 +64,6 @@ typedef enum Option {
         OPT_AUTHOR = 1LL << 56,
         OPT_FOR = 1LL << 57,
         OPT_ONCE = 1 << 24,
-        OPT_FINISH = 1LL << 37,
         OPT_HOLD = 1LL << 31,
         OPT_AFTER = 1LL << 32,
         OPT_QUEUE = 1LL << 33,
@@ -75,6 +74,7 @@ typedef enum Option {
         OPT_CURSOR_FILE = 1LL << 60,
         OPT_EXEC = 1LL << 61,
         OPT_LABEL = 1LL << 62,
+        OPT_FINISH = 1ULL << 63, // the last bit that there is
         OPT_LIST = OPT_JSON | OPT_NO_PAGER | OPT_NO_LEGEND | OPT_FULL | OPT_FIELDS,
         OPT_WAITING = OPT_NO_BLOCK | OPT_VERBOSE | OPT_JSON,
         OPT_HELD = OPT_HOLD | OPT_AFTER | OPT_QUEUE,

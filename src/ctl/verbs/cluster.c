@@ -421,7 +421,7 @@ int verb_cluster_rotate_ca(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ClusterRotateCa rotate = ARGOSY__REQUEST__CLUSTER_ROTATE_CA__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
-        rotate.finish = ctl->opt.given & OPT_FINISH;
+        rotate.finish = (ctl->opt.given & OPT_FINISH) != 0;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA;
         request.cluster_rotate_ca = &rotate;
         return change_membership(ctl, &request);

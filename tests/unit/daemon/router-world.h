@@ -316,6 +316,7 @@ static inline void on_answer(const Argosy__Response *response, void *userdata) {
 
 static inline Route *submit(Argosy__Request__WhatCase what) {
         static Argosy__Request__ListNodes list_nodes = ARGOSY__REQUEST__LIST_NODES__INIT;
+        static Argosy__Request__ListUnits list_units = ARGOSY__REQUEST__LIST_UNITS__INIT;
         static Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         static Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         static Argosy__Request__Job reasoned = ARGOSY__REQUEST__JOB__INIT;
@@ -338,6 +339,8 @@ static inline Route *submit(Argosy__Request__WhatCase what) {
         q.what_case = what;
         if (what == ARGOSY__REQUEST__WHAT_LIST_NODES)
                 q.list_nodes = &list_nodes;
+        else if (what == ARGOSY__REQUEST__WHAT_LIST_UNITS)
+                q.list_units = &list_units;
         else if (what == ARGOSY__REQUEST__WHAT_CHANGE) {
                 q.change = &change;
                 q.job = &job;

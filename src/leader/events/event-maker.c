@@ -247,7 +247,7 @@ int event_draft_job(Leader *l, uint64_t job_number, EventDraft *d) {
 
         event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_JOB);
         d->present = false;
-        r = job_read(l, job_number, &job);
+        r = cluster_state_read_job(l->state, job_number, &job);
         if (r == -ENOENT)
                 return EVENT_DRAFT_SET(d, number(d, job_number)); // forgotten since
         if (r < 0)

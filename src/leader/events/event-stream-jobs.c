@@ -98,8 +98,6 @@ static void drain_job(Leader *l, uint64_t number, bool has_ended) {
                 event_stream_follow(l, &j->event, &d);
                 if (j->event.seq != seq)
                         note_moved(l->events->jobs, j, l->trail->last);
-                else if (has_ended) // it was told before the log had it: whoever comes from another leader was not
-                        j->index = l->trail->last;
         }
         event_draft_done(&d);
         (void) oom_check(r);

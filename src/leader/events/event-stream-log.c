@@ -107,16 +107,11 @@ uint32_t event_stream_kinds_anew(const Leader *l, uint64_t index) {
         return kinds;
 }
 
-// Of a job that is running the leader before may have told an end that has not come to the log.
-static uint64_t index_of_job(const Leader *l, const JobObject *j) {
-        return cluster_state_job_state(l->state, j->number) == ARGOSY__JOB_STATE__JOB_RUNNING ? UINT64_MAX : j->index;
-}
-
-uint64_t event_object_index(const Leader *l, const EventObject *o) {
+uint64_t event_object_index(const EventObject *o) {
         if (o->gone)
                 return UINT64_MAX;
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_JOB)
-                return index_of_job(l, CONTAINER_OF(o, const JobObject, event));
+                return CONTAINER_OF(o, const JobObject, event)->index;
         return event_tables_have((Argosy__EventKind) o->kind)
                        ? CONTAINER_OF(o, const RecordObject, event)->index
                        : UINT64_MAX;

@@ -5,8 +5,9 @@
 // Happy path: a job ends, and rides in the next entry, whatever that is about; at the latest after JOB_END_DELAY_MS it
 // gets one of its own, with all others that have ended by then. At once, if somebody waits for it: who is told that a
 // job has ended finds that in the log, under any leader. So ends make at most one entry a second more than there would
-// be, and none under load. Lists, the stream of events and figures say how a job has ended from the turn on in which its units have (open_job_end_known()): whoever
-// waits for the units is answered in that turn, and would find a job that is running.
+// be, and none under load. Lists and figures say how a job has ended from the turn on in which its units have (open_job_end_known()): whoever
+// waits for the units is answered in that turn, and would find a job that is running. The stream of events says it when the log has it, so that
+// no later leader tells it again.
 //
 // An entry that the log did not take, or of which nobody knows whether it did, is put again: the applier skips a job
 // that is not running any more.
@@ -19,7 +20,6 @@
 #include "answer-jobs.h"
 #include "clock.h"
 #include "drain-waiters.h"
-#include "event-marks.h"
 #include "held-jobs.h"
 #include "message.h"
 #include "oom.h"
@@ -225,7 +225,6 @@ void open_job_end(Leader *l, OpenJob *job) {
         fill_end(l, job);
         tally_end(l, job);
         into_ended(l, job);
-        event_mark_job(l, job->number);
 }
 
 bool open_job_has_ended(Leader *l, uint64_t number) {
@@ -254,7 +253,6 @@ void open_job_goes_on(Leader *l, uint64_t number) {
         if (job->end_tallied)
                 job_tally_begin(&l->tallies.jobs, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING);
         job->end_tallied = false;
-        event_mark_job(l, job->number);
 }
 
 static bool is_due(const Leader *l, const BatchBuilder *b, bool goes_anyhow) {

@@ -60,31 +60,7 @@ static const Argosy__Event *begins(const Asked *a) {
         return a->events[0];
 }
 
-static void set_lazy(bool lazy) {
-        for (uint32_t h = 1; h <= 3; h++)
-                rig_host(&g, h)->lazy = lazy;
-        if (!lazy)
-                rig_settle(&g);
-}
-
 // ------------------------------------------------------------------------------------------------ tests
-
-// The end that he was told of has not come to the log with the leader that knew it.
-static void an_end_that_the_log_has_not_is_told_again(void **state) {
-        Asked a = {.kind = ARGOSY__EVENT_KIND__EVENT_JOB};
-
-        rig_change(&g, START, "a.service", SERVICE);
-        tell_all(&a);
-        assert_int_equal(cluster_state_job_state(g.state, 1), ARGOSY__JOB_STATE__JOB_RUNNING);
-        set_lazy(true);
-        another_leader();
-        set_lazy(false);
-        rig_pass_ms(&g, 3000);
-        assert_int_equal(cluster_state_job_state(g.state, 1), ARGOSY__JOB_STATE__JOB_DONE);
-        assert_true(asked_pull(&g, &a));
-        assert_string_equal(event_field(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1"), "state"), "done");
-        asked_forget(&a);
-}
 
 static void who_follows_jobs_is_told_of_those_that_have_come_since_and_of_no_other(void **state) {
         Asked a = {.kind = ARGOSY__EVENT_KIND__EVENT_JOB};
@@ -110,13 +86,11 @@ static void the_end_of_a_job_that_he_knows_of_is_told_by_the_next_leader(void **
         Asked a = {.kind = ARGOSY__EVENT_KIND__EVENT_JOB};
         const Argosy__Event *e;
 
-        set_lazy(true);
         rig_change(&g, START, "a.service", SERVICE);
         assert_true(asked_pull(&g, &a));
         e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
         assert_non_null(e);
         assert_string_equal(event_field(e, "state"), "running");
-        set_lazy(false);
         rig_pass_ms(&g, 3000);
         another_leader();
         assert_true(asked_pull(&g, &a));
@@ -266,7 +240,6 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(who_follows_jobs_is_told_of_those_that_have_come_since_and_of_no_other),
                 TEST(the_end_of_a_job_that_he_knows_of_is_told_by_the_next_leader),
-                TEST(an_end_that_the_log_has_not_is_told_again),
                 TEST(jobs_that_the_next_leader_tells_no_more_begin_anew),
                 TEST(only_what_nodes_say_begins_anew),
                 TEST(a_table_that_was_changed_meanwhile_begins_anew_too),

@@ -10,7 +10,6 @@
 #include "job-state.h"
 #include "leader-private.h"
 #include "message.h"
-#include "open-jobs.h"
 #include "response.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -282,17 +281,9 @@ static inline size_t compare_states(const Copy *c) {
 }
 
 // Jobs are told of by each leader as if it were the first one.
-// As lists say.
-static inline const char *job_state_now(uint64_t number) {
-        const Argosy__JobRecord *end = open_job_end_known(g.leader, number);
-        Argosy__JobState state = cluster_state_job_state(g.state, number);
-
-        return job_state_to_string(end && state == ARGOSY__JOB_STATE__JOB_RUNNING ? end->state : state);
-}
-
 static inline void compare_jobs(const Copy *c) {
         for (uint64_t number = 1; number <= cluster_state_last_job(g.state); number++) {
-                const char *now = job_state_now(number);
+                const char *now = job_state_to_string(cluster_state_job_state(g.state, number));
 
                 if (!streq(c->jobs[number], now))
                         fail_msg("job %llu: the copy has '%s', not '%s'", (unsigned long long) number,
@@ -304,7 +295,7 @@ static inline void compare_jobs(const Copy *c) {
 // he may have been told by one before, and have forgotten.
 static inline void compare_newest_jobs(const Copy *c) {
         for (uint64_t number = 1; number <= cluster_state_last_job(g.state); number++) {
-                const char *now = job_state_now(number);
+                const char *now = job_state_to_string(cluster_state_job_state(g.state, number));
                 const JobObject *j = map_find(&g.leader->events->jobs->by_number, &number, sizeof(number));
 
                 if (((j && j->before_seq != UINT64_MAX) || *c->jobs[number]) && !streq(c->jobs[number], now))

@@ -231,13 +231,13 @@ static void let_others_go_on(Stream *s) {
         stream_share_wait(s);
 }
 
-// A long frame gets its place at once: what grows by doubling is copied again and again, and takes twice as much in the end. What is read with its
-// end has room behind it.
+// A member's long frame gets its place at once: what grows by doubling is copied again and again, and takes twice as much in the end. What is read
+// with its end has room behind it. A guest has announced it only: it gets a place for what has come.
 static void make_room(Stream *s) {
         const uint8_t *p = s->plain_in.data;
         size_t announced;
 
-        if (s->frame_max == 0 || s->plain_in.len < FRAME_HEADER_SIZE)
+        if (s->frame_max == 0 || s->ops->unpacks || s->plain_in.len < FRAME_HEADER_SIZE)
                 return;
         announced = (size_t) p[0] << 24 | (size_t) p[1] << 16 | (size_t) p[2] << 8 | (size_t) p[3];
         if (announced > STREAM_READ_SIZE && announced <= s->frame_max)

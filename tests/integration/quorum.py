@@ -108,7 +108,8 @@ def test_after_recover_no_request_is_mistaken_for_one_that_was_lost(c: Cluster):
     eventually(lambda: c.leader_name(left) == left.name)
     before = c.invocation(unit)
     job = int(c.ctl(f"restart {unit} --no-block", on=left))
-    assert job > lost and job % 1000000 == 1, (job, lost)  # far behind what was lost, however often the cluster was recovered
+    # Far behind what was lost, however often the cluster was recovered; the record of who leads may come before it.
+    assert job > lost and job % 1000000 in (1, 2), (job, lost)
     c.ctl_fails(f"job show {lost}", on=left, saying=f"there is no job {lost}: the cluster was recovered")
     first.heal()
 

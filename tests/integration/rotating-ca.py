@@ -123,7 +123,7 @@ def test_two_voters_that_were_away_lead_again(c: Cluster):
     gone.kill()
     away.boot()
     eventually(lambda: c.leader_name(renewed) in (renewed.name, away.name), within=60, what="the two have a leader")
-    assert ca(away) == ca(renewed)
+    eventually(lambda: ca(away) == ca(renewed), what="it has its certificate on disk, too")
     gone.boot()
     c.wait_online()
 

@@ -195,7 +195,8 @@ def assert_bears(c, what, victim, script, quiet, attacker=user_of, nodes=None):
     if sanitized():
         return
     assert max(grown.values()) <= MEMORY_KIB, f"{what}: memory grew by {grown} KiB"
-    if max(turns.values()) > TURN_US:  # a virtual machine's processor is taken away now and then: one turn in a dozen attacks; what an attack does comes again
+    if max(turns.values()) > TURN_US:  # one of 37 ms was seen once, of which nobody knows the cause: what an attack does each time comes again
+        print(f"    {what}: attacked once more for turns of {turns} us", flush=True)
         with Watch(c, nodes) as watch, attacker(victim, script):
             label_times(c, victim, ATTACK_S)
             turns = {name: min(us, turns[name]) for name, us in watch.turns().items()}

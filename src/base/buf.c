@@ -39,9 +39,18 @@ static uint8_t *move(Buf *b, size_t size) {
         return p;
 }
 
+static bool resize(Buf *b, size_t size) {
+        uint8_t *p = b->secret ? move(b, size) : realloc(b->data, size);
+
+        if (!p)
+                return false;
+        b->data = p;
+        b->allocated = size;
+        return true;
+}
+
 uint8_t *buf_reserve(Buf *b, size_t more) {
         size_t need, size;
-        uint8_t *p;
 
         if (__builtin_add_overflow(b->len, more, &need))
                 return NULL;
@@ -50,26 +59,14 @@ uint8_t *buf_reserve(Buf *b, size_t more) {
                 while (size < need)
                         if (__builtin_mul_overflow(size, (size_t) 2, &size))
                                 return NULL;
-                p = b->secret ? move(b, size) : realloc(b->data, size);
-                if (!p)
+                if (!resize(b, size))
                         return NULL;
-                b->data = p;
-                b->allocated = size;
         }
         return b->data + b->len;
 }
 
 bool buf_fit(Buf *b, size_t size) {
-        uint8_t *p;
-
-        if (size <= b->allocated)
-                return true;
-        p = b->secret ? move(b, size) : realloc(b->data, size);
-        if (!p)
-                return false;
-        b->data = p;
-        b->allocated = size;
-        return true;
+        return size <= b->allocated || resize(b, size);
 }
 
 int buf_append(Buf *b, const void *data, size_t len) {

@@ -100,38 +100,32 @@ static int ask_units(Export *e) {
 
 // ---- the folder
 
-static int fetch_file(Export *e, FolderExportFile *f) {
+// What the unit has by that hash. An exit status, or -1: what came is something else.
+static int fetch(Export *e, const char *unit, const Hash *wanted, Buf *ret) {
         Content content = {};
         char hex[HASH_HEX_SIZE];
         Hash hash;
         int code;
 
-        hash_hex(&f->hash, HASH_SIZE, hex);
-        code = content_fetch(e->ctl, (char *) f->name, hex, &content);
-        f->content = content.bytes;
+        hash_hex(wanted, HASH_SIZE, hex);
+        code = content_fetch(e->ctl, (char *) unit, hex, &content);
+        *ret = content.bytes;
         if (code != EXIT_OK)
                 return code;
-        hash = hash_of(f->content.data, f->content.len);
-        if (!hash_equal(&hash, &f->hash))
-                return ctl_fail(e->ctl, "argosyd did not send the file of %s; nothing was written", f->name);
-        return EXIT_OK;
+        hash = hash_of(ret->data, ret->len);
+        return hash_equal(&hash, wanted) ? EXIT_OK : -1;
+}
+
+static int fetch_file(Export *e, FolderExportFile *f) {
+        int code = fetch(e, f->name, &f->hash, &f->content);
+
+        return code >= 0 ? code : ctl_fail(e->ctl, "argosyd did not send the file of %s; nothing was written", f->name);
 }
 
 static int fetch_carried(Export *e, FolderExportCarried *c) {
-        Content content = {};
-        char hex[HASH_HEX_SIZE];
-        Hash hash;
-        int code;
+        int code = fetch(e, c->unit, &c->hash, &c->bytes);
 
-        hash_hex(&c->hash, HASH_SIZE, hex);
-        code = content_fetch(e->ctl, (char *) c->unit, hex, &content);
-        c->bytes = content.bytes;
-        if (code != EXIT_OK)
-                return code;
-        hash = hash_of(c->bytes.data, c->bytes.len);
-        if (!hash_equal(&hash, &c->hash))
-                return ctl_fail(e->ctl, "argosyd did not send the file %s of %s; nothing was written", c->name, c->unit);
-        return EXIT_OK;
+        return code >= 0 ? code : ctl_fail(e->ctl, "argosyd did not send the file %s of %s; nothing was written", c->name, c->unit);
 }
 
 static int fail_why(const Export *e, int error, const Buf *why) {

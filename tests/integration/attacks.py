@@ -195,7 +195,9 @@ def assert_bears(c, what, victim, script, quiet, attacker=user_of, nodes=None):
     if sanitized():
         return
     assert max(grown.values()) <= MEMORY_KIB, f"{what}: memory grew by {grown} KiB"
-    if max(turns.values()) > TURN_US:  # one of 37 ms was seen once, of which nobody knows the cause: what an attack does each time comes again
+    # On a virtual machine whose host takes back free memory, the first touch of one page took a thread 43 to 89 ms of CPU, for 6 of 50 million pages, in a
+    # program that does nothing else. So one long turn proves nothing: what an attack does comes again.
+    if max(turns.values()) > TURN_US:
         print(f"    {what}: attacked once more for turns of {turns} us", flush=True)
         with Watch(c, nodes) as watch, attacker(victim, script):
             label_times(c, victim, ATTACK_S)

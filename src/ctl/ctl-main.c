@@ -29,7 +29,7 @@ static char *find_socket(Ctl *ctl) {
         Xdg xdg;
         char *path = NULL;
 
-        if (ctl->opt.socket || !(ctl->opt.given & OPT_USER)) {
+        if (ctl->opt.socket || !ctl->opt.given[OPT_USER]) {
                 path = strdup(ctl->opt.socket ?: getenv("ARGOSY_SOCKET") ?: SOCKET_DEFAULT);
                 if (!path)
                         ctl_oom(ctl);
@@ -52,7 +52,7 @@ static char *find_socket(Ctl *ctl) {
 
 // What was asked for has a number and waits. So does who asked for it, unless he has said that he would not.
 static int wait_for_held(Ctl *ctl) {
-        if (ctl->opt.given & (OPT_HOLD | OPT_NO_BLOCK))
+        if (ctl->opt.given[OPT_HOLD] || ctl->opt.given[OPT_NO_BLOCK])
                 return EXIT_OK;
         return jobs_wait(ctl, ctl->held, ctl->n_held);
 }
@@ -61,11 +61,11 @@ static int run(Ctl *ctl) {
         _cleanup_free_ char *socket = NULL;
         int code;
 
-        if (ctl->opt.given & OPT_VERSION) {
+        if (ctl->opt.given[OPT_VERSION]) {
                 fprintf(ctl->term.out, "argosyctl %s\n", ARGOSY_VERSION);
                 return EXIT_OK;
         }
-        if (ctl->opt.given & OPT_HELP) {
+        if (ctl->opt.given[OPT_HELP]) {
                 if (ctl->opt.family)
                         help_family(ctl->term.out, ctl->verbs, ctl->opt.family);
                 else if (ctl->opt.verb)
@@ -111,9 +111,9 @@ static int flush_output(Ctl *ctl) {
         return EXIT_FAILED;
 }
 
-static unsigned terminal_flags(uint64_t given) {
-        return (given & OPT_FULL ? TERMINAL_FULL : 0) | (given & OPT_NO_PAGER ? TERMINAL_NO_PAGER : 0) |
-               (given & OPT_QUIET ? TERMINAL_QUIET : 0);
+static unsigned terminal_flags(const bool *given) {
+        return (given[OPT_FULL] ? TERMINAL_FULL : 0) | (given[OPT_NO_PAGER] ? TERMINAL_NO_PAGER : 0) |
+               (given[OPT_QUIET] ? TERMINAL_QUIET : 0);
 }
 
 int ctl_main(int argc, char **argv, FILE *out, FILE *err) {

@@ -21,7 +21,7 @@
 // ---- what was typed
 
 int ctl_jobs_init(Ctl *ctl) {
-        if (!ctl->opt.verb || !(ctl->opt.verb->options & OPT_KEY))
+        if (!ctl->opt.verb || !verb_takes(ctl->opt.verb, OPT_KEY))
                 return 0;
         ctl->n_targets = ctl->opt.n_args;
         for (; ctl->n_words < CTL_WORDS_MAX && ctl->n_words < ctl->opt.n_args; ctl->n_words++) {
@@ -75,16 +75,17 @@ static bool keeps_reason_itself(const Verb *verb) {
 }
 
 int ctl_jobs_check(Ctl *ctl) {
-        uint64_t needs = OPT_KEY | OPT_IF_REVISION | OPT_HELD;
+        static const Option of_jobs[] = {OPT_KEY, OPT_IF_REVISION, OPTIONS_HELD};
+        bool needs_job = ctl->opt.given[OPT_REASON] && !keeps_reason_itself(ctl->opt.verb);
 
-        if (!keeps_reason_itself(ctl->opt.verb))
-                needs |= OPT_REASON;
-        if (!(ctl->opt.given & needs))
+        for (size_t i = 0; i < ELEMENTSOF(of_jobs); i++)
+                needs_job |= ctl->opt.given[of_jobs[i]];
+        if (!needs_job)
                 return EXIT_OK;
-        if (ctl->opt.given & OPT_LOCAL)
+        if (ctl->opt.given[OPT_LOCAL])
                 return ctl_usage(ctl, "with --local units are stopped without the cluster, which keeps no job of that: it does "
                                       "not go with --reason, --key, --if-revision, --hold, --after or --queue");
-        if ((ctl->opt.given & OPT_FORCE) && streq(ctl->opt.verb->name, "cluster leave"))
+        if (ctl->opt.given[OPT_FORCE] && streq(ctl->opt.verb->name, "cluster leave"))
                 return ctl_usage(ctl, "with --force a host leaves without the cluster, which keeps no job of that: it does not go "
                                       "with --reason or --if-revision");
         return EXIT_OK;
@@ -142,8 +143,8 @@ void ctl_job_attach(Ctl *ctl, CtlJob *job, Argosy__Request *request) {
                 job->message.id = (ProtobufCBinaryData){.data = job->id, .len = sizeof(job->id)};
         job->message.reason = (char *) (ctl->opt.reason ?: "");
         job->message.if_revision = ctl->opt.if_revision;
-        job->message.hold = (ctl->opt.given & OPT_HOLD) != 0; // too great for its type
-        job->message.queue = (ctl->opt.given & OPT_QUEUE) != 0;
+        job->message.hold = ctl->opt.given[OPT_HOLD];
+        job->message.queue = ctl->opt.given[OPT_QUEUE];
         job->message.retries = ctl->retries;
         job->message.after = ctl->opt.after;
         job->message.n_after = ctl->opt.n_after;
@@ -165,13 +166,13 @@ void ctl_job_sent(CtlJob *job) {
 }
 
 void ctl_job_print(Ctl *ctl, uint64_t number) {
-        if (number == 0 || ctl->opt.json != JSON_OFF || ctl->opt.given & OPT_QUIET ||
-            !(ctl->opt.given & (OPT_VERBOSE | OPT_NO_BLOCK)))
+        if (number == 0 || ctl->opt.json != JSON_OFF || ctl->opt.given[OPT_QUIET] ||
+            !(ctl->opt.given[OPT_VERBOSE] || ctl->opt.given[OPT_NO_BLOCK]))
                 return;
         progress_clear(&ctl->term);
-        if (ctl->opt.given & OPT_NO_BLOCK)
+        if (ctl->opt.given[OPT_NO_BLOCK])
                 fprintf(ctl->term.out, "%" PRIu64 "\n", number);
         fflush(ctl->term.out);
-        if (ctl->opt.given & OPT_VERBOSE)
+        if (ctl->opt.given[OPT_VERBOSE])
                 fprintf(ctl->term.err, "Job %" PRIu64 ".\n", number);
 }

@@ -60,7 +60,7 @@ void ctl_tell_taken(Ctl *ctl, const UnitArgs *a) {
         if (a->n_alone > 0)
                 ctl_warn(ctl, "%s%s: drop-ins here are handed in with their unit file, which is not here: they are left out", a->alone,
                          a->n_alone > 1 ? " and others" : "");
-        if (!ctl->term.err_tty || ctl->opt.given & OPT_QUIET || !getcwd(here, sizeof(here)))
+        if (!ctl->term.err_tty || ctl->opt.given[OPT_QUIET] || !getcwd(here, sizeof(here)))
                 return;
         for (size_t i = 0; i < a->n_files; i++) {
                 const UnitArgsFile *f = a->files[i];

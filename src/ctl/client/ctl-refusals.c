@@ -26,7 +26,7 @@ static bool refusals_again(Ctl *ctl, Argosy__Refusal *const *refusals, size_t n)
 }
 
 void ctl_refusals(Ctl *ctl, FILE *f, Argosy__Refusal *const *refusals, size_t n) {
-        size_t show = ctl->opt.given & OPT_FULL ? n : MIN_OF(n, (size_t) REFUSALS_SHOWN);
+        size_t show = ctl->opt.given[OPT_FULL] ? n : MIN_OF(n, (size_t) REFUSALS_SHOWN);
 
         if (refusals_again(ctl, refusals, n) && n > 1) {
                 fputs("  each node as above\n", f);

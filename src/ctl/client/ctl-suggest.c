@@ -111,7 +111,7 @@ void ctl_suggest(Ctl *ctl) {
         Nearest n = {.name = ctl->unknown, .least = -1};
         _cleanup_free_ char *file = NULL;
 
-        if (!*ctl->unknown || (ctl->opt.given & OPT_QUIET) || say_mistake(ctl, ctl->unknown))
+        if (!*ctl->unknown || ctl->opt.given[OPT_QUIET] || say_mistake(ctl, ctl->unknown))
                 return;
         if (unit_name_kind(n.name, NULL) == UNIT_NAME_INSTANCE && !(n.template = unit_name_template(n.name)))
                 return;

@@ -26,7 +26,7 @@ void ctl_catch_interrupt(Ctl *ctl) {
 void ctl_use_socket(Ctl *ctl, const char *path) {
         interrupted = 0;
         client_init(&ctl->client, path, &interrupted);
-        ctl->client.user = ctl->opt.given & OPT_USER;
+        ctl->client.user = ctl->opt.given[OPT_USER];
 }
 
 static void print_message(Ctl *ctl, const char *prefix, const char *format, va_list ap) {
@@ -95,7 +95,7 @@ void ctl_say(Ctl *ctl, const char *format, ...) {
 int ctl_print_table(Ctl *ctl, const Table *table) {
         _cleanup_buf_ Buf text = {};
 
-        if (table_format(table, &ctl->term.style, !(ctl->opt.given & OPT_NO_LEGEND), &text) < 0)
+        if (table_format(table, &ctl->term.style, !ctl->opt.given[OPT_NO_LEGEND], &text) < 0)
                 return ctl_oom(ctl);
         if (text.len > 0)
                 fwrite(text.data, 1, text.len, ctl->term.out);
@@ -105,7 +105,7 @@ int ctl_print_table(Ctl *ctl, const Table *table) {
 void ctl_warn(Ctl *ctl, const char *format, ...) {
         va_list ap;
 
-        if (ctl->opt.given & OPT_QUIET)
+        if (ctl->opt.given[OPT_QUIET])
                 return;
         va_start(ap, format);
         print_message(ctl, "Warning: ", format, ap);

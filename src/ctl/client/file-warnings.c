@@ -43,7 +43,7 @@ FileWarnings *file_warnings_begin(Ctl *ctl, const HandedFile *files, size_t n) {
         FileWarnings *w;
         bool complete;
 
-        if (n == 0 || ctl->opt.given & OPT_QUIET)
+        if (n == 0 || ctl->opt.given[OPT_QUIET])
                 return NULL;
         w = calloc(1, sizeof(*w));
         if (!w)
@@ -57,7 +57,7 @@ FileWarnings *file_warnings_begin(Ctl *ctl, const HandedFile *files, size_t n) {
                 w->paths[i] = strdup(files[i].path);
                 complete = w->paths[i];
         }
-        if (complete && unit_analysis_start(w->files, w->n, (ctl->opt.given & OPT_USER) != 0, &w->analysis) == 0)
+        if (complete && unit_analysis_start(w->files, w->n, ctl->opt.given[OPT_USER], &w->analysis) == 0)
                 return w;
         return warnings_free(w);
 }

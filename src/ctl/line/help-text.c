@@ -91,9 +91,9 @@ void help_verb(FILE *f, const Verb *v) {
                 fprintf(f, "Also: argosyctl %s\n", v->alias);
         fputs("\nOptions:\n", f);
         for (size_t i = 0; i < n_options; i++)
-                if ((v->options | OPT_GLOBAL) & option_table[i].bit)
+                if (verb_takes(v, option_table[i].option))
                         help_option(f, &option_table[i]);
-        if (v->options & OPT_KINDS)
+        if (verb_takes(v, OPT_KINDS))
                 help_kinds(f);
 }
 
@@ -106,15 +106,12 @@ void help_family(FILE *f, const VerbList *l, const char *family) {
 }
 
 static void help_options(FILE *f, const VerbList *l, char *const *words, size_t n) {
-        uint64_t bits = OPT_GLOBAL;
         const Verb *v;
         size_t taken;
 
         v = verb_list_find(l, words, n, &taken);
-        if (v)
-                bits |= v->options;
         for (size_t i = 0; i < n_options; i++)
-                if (bits & option_table[i].bit)
+                if (v ? verb_takes(v, option_table[i].option) : option_is_global(option_table[i].option))
                         fprintf(f, "--%s%s\n", option_table[i].name, option_table[i].arg ? "=" : "");
 }
 
@@ -154,7 +151,7 @@ static void help_arguments(FILE *f, const VerbList *l, char *const *words, size_
                 return;
         if (strstr(v->args, "UNIT") || strstr(v->args, "PATTERN"))
                 fputs("unit\n", f);
-        if (strstr(v->args, "FILE") || strstr(v->args, "DIR") || (v->options & OPT_REPLACE))
+        if (strstr(v->args, "FILE") || strstr(v->args, "DIR") || verb_takes(v, OPT_REPLACE))
                 fputs("file\n", f);
         if (strstr(v->args, "NODE"))
                 fputs("node\n", f);

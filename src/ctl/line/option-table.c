@@ -3,8 +3,6 @@
 // The table of options. Options with the same letter never belong to the same verb, and either all of
 // them take a value or none does.
 
-#include <stdbool.h>
-
 #include "macro.h"
 #include "option-table.h"
 
@@ -82,10 +80,6 @@ const OptionInfo option_table[] = {
 };
 const size_t n_options = ELEMENTSOF(option_table);
 
-const OptionInfo *option_info(Option bit) {
-        for (size_t i = 0; i < n_options; i++)
-                if (option_table[i].bit == bit)
-                        return &option_table[i];
-        assert(false);
-        return NULL;
+bool option_is_global(Option option) {
+        return option > OPT_NONE && option < _OPT_GLOBAL_MAX;
 }

@@ -72,7 +72,7 @@ static bool is_word(const char *value) {
 // Where the value of an option goes: a text as it is, a number or a time span within bounds, or what a function of its own
 // makes of it. Options without a row have no value, or one that is kept until the verb is known.
 typedef struct ValueRow {
-        uint64_t bit;
+        Option option;
         const char *expected; // in words, for a value that is none; NULL: every text is one
         size_t offset, size;  // of its field in CtlOptions
         bool (*is_valid)(const char *value); // of a text; NULL: any
@@ -82,11 +82,11 @@ typedef struct ValueRow {
 } ValueRow;
 
 #define FIELD(name) .offset = offsetof(CtlOptions, name), .size = sizeof(((CtlOptions *) NULL)->name)
-#define TEXT(bit, name, valid, what) {bit, what, FIELD(name), .is_valid = (valid)}
-#define NUMBER(bit, name, from, to, what) {bit, what, FIELD(name), .is_number = true, .min = (from), .max = (to)}
-#define SPAN(bit, name, unit, from, to, what) \
-        {bit, what, FIELD(name), .is_number = true, .min = (from), .max = (to), .unit_us = (unit)}
-#define OTHER(bit, function, what) {bit, what, .read = (function)}
+#define TEXT(option, name, valid, what) {option, what, FIELD(name), .is_valid = (valid)}
+#define NUMBER(option, name, from, to, what) {option, what, FIELD(name), .is_number = true, .min = (from), .max = (to)}
+#define SPAN(option, name, unit, from, to, what) \
+        {option, what, FIELD(name), .is_number = true, .min = (from), .max = (to), .unit_us = (unit)}
+#define OTHER(option, function, what) {option, what, .read = (function)}
 
 static const ValueRow values[] = {
         TEXT(OPT_SOCKET, socket, is_word, "a path"),
@@ -154,7 +154,7 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
                 void *field = (char *) o + row->offset;
                 bool good = true;
 
-                if (row->bit != info->bit)
+                if (row->option != info->option)
                         continue;
                 if (row->read)
                         good = row->read(o, value);
@@ -180,7 +180,7 @@ static const OptionInfo *info_of(int c, const Verb *verb) {
 
                 if (c == 0 || info->letter != c)
                         continue;
-                if (verb && (verb->options & info->bit))
+                if (verb && verb_takes(verb, info->option))
                         return info;
                 first = first ?: info;
         }
@@ -203,14 +203,13 @@ static int complain(char **argv, int c, Buf *why) {
 
 static int check_verb(CtlOptions *o, const VerbList *verbs, char **words, size_t n, Buf *why) {
         size_t taken;
-        uint64_t wrong;
 
         if (n == 0) {
                 (void) buf_printf(why, "no verb was given");
                 return -EINVAL;
         }
         o->verb = verb_list_find(verbs, words, n, &taken);
-        if (!o->verb && n == 1 && (o->given & OPT_HELP) && verb_list_family(verbs, words[0])) {
+        if (!o->verb && n == 1 && o->given[OPT_HELP] && verb_list_family(verbs, words[0])) {
                 o->family = words[0];
                 return 0;
         }
@@ -226,14 +225,13 @@ static int check_verb(CtlOptions *o, const VerbList *verbs, char **words, size_t
         }
         o->args = words + taken;
         o->n_args = n - taken;
-        if (o->given & OPT_HELP)
+        if (o->given[OPT_HELP])
                 return 0;
-        wrong = o->given & ~(o->verb->options | OPT_GLOBAL);
-        if (wrong) {
-                (void) buf_printf(why, "%s does not take --%s", o->verb->name,
-                                  option_info(wrong & -wrong)->name);
-                return -EINVAL;
-        }
+        for (size_t i = 0; i < n_options; i++)
+                if (o->given[option_table[i].option] && !verb_takes(o->verb, option_table[i].option)) {
+                        (void) buf_printf(why, "%s does not take --%s", o->verb->name, option_table[i].name);
+                        return -EINVAL;
+                }
         if (o->n_args < o->verb->min_args || o->n_args > o->verb->max_args) {
                 (void) buf_printf(why, "%s takes %s", o->verb->name,
                                   *o->verb->args ? o->verb->args : "no arguments");
@@ -243,7 +241,7 @@ static int check_verb(CtlOptions *o, const VerbList *verbs, char **words, size_t
 }
 
 static int take_option(CtlOptions *o, const OptionInfo *info, const char *value, Buf *why) {
-        o->given |= info->bit;
+        o->given[info->option] = true;
         return read_value(o, info, value, why);
 }
 
@@ -311,7 +309,7 @@ int options_parse(const VerbList *verbs, int argc, char **argv, CtlOptions *ret,
         r = take_letters(ret, verbs, letters, n_letters, argv + optind, (size_t) (argc - optind), why);
         if (r < 0)
                 return r;
-        if ((ret->given & OPT_VERSION) || ((ret->given & OPT_HELP) && optind == argc))
+        if (ret->given[OPT_VERSION] || (ret->given[OPT_HELP] && optind == argc))
                 return 0;
         return check_verb(ret, verbs, argv + optind, (size_t) (argc - optind), why);
 }

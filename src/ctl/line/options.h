@@ -32,7 +32,7 @@ enum {
 };
 
 typedef struct CtlOptions {
-        uint64_t given;      // Option bits
+        bool given[_OPT_MAX];
         const char *socket;  // NULL: not given
         uint64_t timeout_us; // 0: none
         JsonMode json;

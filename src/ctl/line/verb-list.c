@@ -8,6 +8,13 @@
 #include "str.h"
 #include "verb-list.h"
 
+bool verb_takes(const Verb *v, Option option) {
+        for (const Option *o = v->options; o && *o; o++)
+                if (*o == option)
+                        return true;
+        return option_is_global(option);
+}
+
 const char *verb_second_word(const Verb *v, const char *family) {
         size_t len = strlen(family);
 

@@ -4,8 +4,10 @@
 // What a verb is, and how one is found in a list of them. The list itself stands above all verbs (verb-
 // table.h) and is given to whoever asks. Pure.
 
+#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include "option-table.h"
 
 typedef struct Ctl Ctl;
 
@@ -27,7 +29,7 @@ typedef struct Verb {
         const char *alias; // or NULL
         const char *args;  // for help: "UNIT..."
         Group group;
-        uint64_t options; // those beyond OPT_GLOBAL
+        const Option *options; // those that not every verb takes: OPTIONS(), or NULL for none
         unsigned min_args, max_args;
         int (*run)(Ctl *ctl, char **args, size_t n); // returns the exit code
         const char *help;
@@ -44,5 +46,6 @@ const Verb *verb_list_find(const VerbList *l, char *const *words, size_t n, size
 // The first verb of two words that begins with this one, e.g. for "cluster" that named "cluster status"; or
 // NULL.
 const Verb *verb_list_family(const VerbList *l, const char *word);
+bool verb_takes(const Verb *v, Option option); // as one of its own, or because every verb takes it
 // What follows the family's name and a space in the verb's name. NULL: the verb is not of this family.
 const char *verb_second_word(const Verb *v, const char *family);

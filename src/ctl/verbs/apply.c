@@ -79,7 +79,7 @@ static int read_folder(Apply *a, const char *dir) {
 
 static int fill_message(Apply *a) {
         Argosy__Request__Apply *m = &a->message;
-        uint64_t given = a->ctl->opt.given;
+        const bool *given = a->ctl->opt.given;
 
         argosy__request__apply__init(m);
         free(a->units);
@@ -103,9 +103,9 @@ static int fill_message(Apply *a) {
         m->set = a->set;
         m->units = a->unit_pointers;
         m->n_units = a->folder.n_units;
-        m->prune = (given & OPT_PRUNE) != 0;
-        m->force = (given & OPT_FORCE) != 0;
-        m->adopt = (given & OPT_ADOPT) != 0;
+        m->prune = given[OPT_PRUNE];
+        m->force = given[OPT_FORCE];
+        m->adopt = given[OPT_ADOPT];
         m->rolling = rollouts_wanted(a->ctl);
         if (m->rolling) {
                 m->max_unavailable = a->ctl->opt.max_unavailable.value;
@@ -274,7 +274,7 @@ static void say_left(const Apply *a) {
 static int say_nothing_to_do(const Apply *a) {
         bool is_well = a->plan->n_rows == 0;
 
-        if (!(a->ctl->opt.given & OPT_QUIET))
+        if (!a->ctl->opt.given[OPT_QUIET])
                 fprintf(a->ctl->term.out, "The set %s is as the folder says: %" PRIu32 " unit%s, nothing to %s.\n", a->set,
                         a->plan->same, a->plan->same == 1 ? "" : "s", is_well ? "do" : "change");
         return EXIT_OK;
@@ -384,7 +384,7 @@ static int check_units(Ctl *ctl, MixedReport report, void *report_data, void *us
         Apply *a = userdata;
         int code = EXIT_OK;
 
-        if (ctl->opt.given & OPT_NO_BLOCK)
+        if (ctl->opt.given[OPT_NO_BLOCK])
                 return EXIT_OK;
         if (fill_message(a) < 0)
                 return ctl_oom(ctl);
@@ -438,7 +438,7 @@ static int run(Apply *a, const char *dir) {
                 return code;
         say_left(a);
         warnings = begin_warnings(a);
-        if (a->ctl->opt.given & OPT_PLAN || (!apply_plan_has_work(a->plan) && !*a->plan->refusal))
+        if (a->ctl->opt.given[OPT_PLAN] || (!apply_plan_has_work(a->plan) && !*a->plan->refusal))
                 code = print_plan(a);
         else if (*a->plan->refusal)
                 code = ctl_fail(a->ctl, "apply: %s; nothing was changed", a->plan->refusal);

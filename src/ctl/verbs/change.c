@@ -102,7 +102,7 @@ static void json_result(Json *j, const Argosy__Response__UnitResult *u, bool pla
 }
 
 static bool will_wait(const Change *c) {
-        return c->verb->waits && !(c->ctl->opt.given & OPT_NO_BLOCK);
+        return c->verb->waits && !c->ctl->opt.given[OPT_NO_BLOCK];
 }
 
 // What systemd did not like, or the unit itself said, is in its log on that node: the first few are asked
@@ -135,7 +135,7 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
         c->n_reverted += u->status != 0 && u->reverted;
         if (ctl->opt.json != JSON_OFF)
                 json_result(&c->json, u, c->verb->plans, c->job, c->cursor);
-        if (u->status == 0 && !(ctl->opt.given & OPT_VERBOSE) && !c->verb->plans)
+        if (u->status == 0 && !ctl->opt.given[OPT_VERBOSE] && !c->verb->plans)
                 return;
         progress_clear(&ctl->term);
         if (u->status != 0) {
@@ -155,7 +155,7 @@ static void report_refusals(Change *c, const Argosy__Response__UnitResult *u) {
         if (u->status == 0 && c->verb->plans) {
                 if (ctl->opt.json == JSON_OFF)
                         ctl_refusals(ctl, ctl->term.out, u->refusals, u->n_refusals);
-        } else if (!(ctl->opt.given & OPT_QUIET && u->status == 0))
+        } else if (!(ctl->opt.given[OPT_QUIET] && u->status == 0))
                 ctl_refusals(ctl, ctl->term.err, u->refusals, u->n_refusals);
 }
 
@@ -468,7 +468,7 @@ static int change_some(Change *c, const UnitArgs *a, char **names, size_t n_name
         change.names = names;
         change.n_names = n_names;
         change.files = files;
-        change.replace = c->ctl->opt.given & OPT_REPLACE;
+        change.replace = c->ctl->opt.given[OPT_REPLACE];
         change.dry_run = c->verb->plans;
         change.parts = true;
         c->status = 0;
@@ -513,7 +513,7 @@ static int change_units(Change *c, const UnitArgs *a) {
 
 // Of units that were down before: who ran goes back by itself.
 static void say_way_back(const Change *c) {
-        if (c->asked_job > 0 && c->waiting.n_failed > c->n_reverted && c->ctl->opt.given & OPT_REPLACE && c->verb->verb == ARGOSY__VERB__VERB_START)
+        if (c->asked_job > 0 && c->waiting.n_failed > c->n_reverted && c->ctl->opt.given[OPT_REPLACE] && c->verb->verb == ARGOSY__VERB__VERB_START)
                 ctl_warn(c->ctl, "argosyctl undo %" PRIu64 " puts the files of before back", c->asked_job);
 }
 
@@ -540,7 +540,7 @@ static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {
         if (ctl->opt.json != JSON_OFF) {
                 json_end(&c.json, ']');
                 json_finish(&c.json);
-        } else if (c.words.n > 0 && code == EXIT_FAILED && !(ctl->opt.given & OPT_QUIET))
+        } else if (c.words.n > 0 && code == EXIT_FAILED && !ctl->opt.given[OPT_QUIET])
                 last_words_print(ctl, &c.words);
         last_words_done(&c.words);
         wait_set_done(&c.waiting);
@@ -570,7 +570,7 @@ int verb_plan(Ctl *ctl, char **args, size_t n) {
 int verb_restart(Ctl *ctl, char **args, size_t n) {
         static const ChangeVerb v = {ARGOSY__VERB__VERB_RESTART, "restart", "restarted", false, false, true};
 
-        if (ctl->opt.given & (OPT_ROLLING | OPT_MAX_UNAVAILABLE | OPT_HEALTH))
+        if (ctl->opt.given[OPT_ROLLING] || ctl->opt.given[OPT_MAX_UNAVAILABLE] || ctl->opt.given[OPT_HEALTH])
                 return rollouts_run(ctl, ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, args, n);
         return run_change(ctl, &v, args, n);
 }
@@ -627,5 +627,5 @@ static int stop_local(Ctl *ctl, char **args, size_t n) {
 int verb_stop(Ctl *ctl, char **args, size_t n) {
         static const ChangeVerb v = {ARGOSY__VERB__VERB_STOP, "stop", "stopped", false, false, true, false};
 
-        return ctl->opt.given & OPT_LOCAL ? stop_local(ctl, args, n) : run_change(ctl, &v, args, n);
+        return ctl->opt.given[OPT_LOCAL] ? stop_local(ctl, args, n) : run_change(ctl, &v, args, n);
 }

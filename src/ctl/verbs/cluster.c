@@ -138,7 +138,7 @@ static int print_members(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
         for (size_t i = 0; i < c->n_members && r == 0; i++)
                 r = add_member(&t, c->members[i]);
         if (r == 0)
-                r = table_format(&t, &ctl->term.style, !(ctl->opt.given & OPT_NO_LEGEND), &text);
+                r = table_format(&t, &ctl->term.style, !ctl->opt.given[OPT_NO_LEGEND], &text);
         if (r == 0)
                 fwrite(text.data, 1, text.len, ctl->term.out);
         return r;
@@ -227,7 +227,7 @@ static int on_cluster_status(Ctl *ctl, const Argosy__Response *r, void *userdata
         }
         for (size_t i = 0; i < c->n_members; i++)
                 voters += streq(c->members[i]->role, "voter");
-        if (!(ctl->opt.given & OPT_NO_LEGEND)) {
+        if (!ctl->opt.given[OPT_NO_LEGEND]) {
                 fprintf(ctl->term.out, "      Cluster: %s (generation %" PRIu64 ")\n", c->cluster_id,
                         c->generation);
                 fprintf(ctl->term.out, "       Leader: %s (term %" PRIu64 ")\n", *c->leader ? c->leader : "none",
@@ -270,7 +270,7 @@ static void print_how_to_join(Ctl *ctl, const Argosy__Response__Token *t, const 
                 (const char *) when->data);
         if (*t->address)
                 fprintf(ctl->term.err, ", with: argosyctl%s cluster join %s%s%s:%" PRIu32 " TOKEN",
-                        ctl->opt.given & OPT_USER ? " --user" : "", six ? "[" : "", t->address,
+                        ctl->opt.given[OPT_USER] ? " --user" : "", six ? "[" : "", t->address,
                         six ? "]" : "", t->port);
         fputs(".\n", ctl->term.err);
 }
@@ -297,7 +297,7 @@ static int on_token(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 return 0;
         }
         fprintf(ctl->term.out, "%s\n", r->token->token);
-        if (ctl->term.err_tty && !(ctl->opt.given & OPT_QUIET) &&
+        if (ctl->term.err_tty && !ctl->opt.given[OPT_QUIET] &&
             text_append_time(&when, r->token->expires_us) == 0)
                 print_how_to_join(ctl, r->token, &when);
         return 0;
@@ -310,8 +310,8 @@ int verb_cluster_token(Ctl *ctl, char **args, size_t n) {
         if (ctl->opt.ttl_sec > TOKEN_TTL_SEC_MAX)
                 return ctl_usage(ctl, "a token with which hosts join can be used for 30 days at most");
         token.ttl_sec = ctl->opt.ttl_sec;
-        token.for_host = (char *) (ctl->opt.given & OPT_FOR ? ctl->opt.for_what : "");
-        token.once = ctl->opt.given & OPT_ONCE;
+        token.for_host = (char *) (ctl->opt.given[OPT_FOR] ? ctl->opt.for_what : "");
+        token.once = ctl->opt.given[OPT_ONCE];
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
         request.cluster_token = &token;
         return ctl_ask(ctl, &request, 0, on_token, NULL);
@@ -321,7 +321,7 @@ int verb_cluster_token(Ctl *ctl, char **args, size_t n) {
 
 // What the daemon has to say, e.g. what still has to happen.
 static int on_done(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        if (*r->message && !(ctl->opt.given & OPT_QUIET))
+        if (*r->message && !ctl->opt.given[OPT_QUIET])
                 ctl_say(ctl, "%s", r->message);
         return 0;
 }
@@ -357,7 +357,7 @@ int verb_cluster_join(Ctl *ctl, char **args, size_t n) {
                 return code;
         join.address = args[0];
         join.token = token;
-        join.discard = ctl->opt.given & OPT_DISCARD;
+        join.discard = ctl->opt.given[OPT_DISCARD];
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_JOIN;
         request.cluster_join = &join;
         code = change_membership(ctl, &request);
@@ -369,7 +369,7 @@ int verb_cluster_leave(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ClusterLeave leave = ARGOSY__REQUEST__CLUSTER_LEAVE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
-        leave.force = ctl->opt.given & OPT_FORCE;
+        leave.force = ctl->opt.given[OPT_FORCE];
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE;
         request.cluster_leave = &leave;
         return change_membership(ctl, &request);
@@ -421,7 +421,7 @@ int verb_cluster_rotate_ca(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ClusterRotateCa rotate = ARGOSY__REQUEST__CLUSTER_ROTATE_CA__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
-        rotate.finish = (ctl->opt.given & OPT_FINISH) != 0;
+        rotate.finish = ctl->opt.given[OPT_FINISH];
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA;
         request.cluster_rotate_ca = &rotate;
         return change_membership(ctl, &request);
@@ -473,12 +473,12 @@ static void exec_recover(const char *user) {
 }
 
 int verb_cluster_recover(Ctl *ctl, char **args, size_t n) {
-        if (!(ctl->opt.given & OPT_YES))
+        if (!ctl->opt.given[OPT_YES])
                 return ctl_usage(ctl,
                                  "this makes this host the only voter of a new generation of its cluster; what "
                                  "only the other voters knew is lost. Make sure that they are gone for good, stop "
                                  "argosyd.socket and argosyd.service here, and say --yes");
         fflush(ctl->term.out);
-        exec_recover(ctl->opt.given & OPT_USER ? "--user" : NULL);
+        exec_recover(ctl->opt.given[OPT_USER] ? "--user" : NULL);
         return ctl_fail(ctl, "cannot run argosyd: %s", strerror(errno));
 }

@@ -195,7 +195,7 @@ static int print(Ctl *ctl, Counters *c) {
 
         if (code != EXIT_OK || c->times.n_cells == 0)
                 return code;
-        if (!(ctl->opt.given & OPT_NO_LEGEND))
+        if (!ctl->opt.given[OPT_NO_LEGEND])
                 fputc('\n', ctl->term.out);
         return ctl_print_table(ctl, &c->times);
 }

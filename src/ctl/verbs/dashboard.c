@@ -42,7 +42,7 @@ static int serve(Ctl *ctl, int listener, uint16_t port, const char *path) {
                 return ctl_fail(ctl, "dashboard: no random numbers: %s", strerror(-r));
         fprintf(ctl->term.out, "http://%s:%u/?secret=%s\n", door.name, port, door.secret);
         fflush(ctl->term.out);
-        if (ctl->term.err_tty && !(ctl->opt.given & OPT_QUIET))
+        if (ctl->term.err_tty && !ctl->opt.given[OPT_QUIET])
                 fprintf(ctl->term.err,
                         "Open this in a browser; it is good for the first one. A browser that does not find "
                         "the name takes\n"

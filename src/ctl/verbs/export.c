@@ -178,7 +178,7 @@ static void say_done(const Export *e) {
         const FolderExport *f = &e->folder;
         size_t n = 0;
 
-        if (e->ctl->opt.given & OPT_QUIET)
+        if (e->ctl->opt.given[OPT_QUIET])
                 return;
         for (size_t i = 0; i < f->n_files; i++)
                 n += f->files[i].differs;

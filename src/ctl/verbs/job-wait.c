@@ -47,7 +47,7 @@ static int report(Ctl *ctl, JobWait *w, const Argosy__Response__JobRow *job) {
                 ctl_fail(ctl, "job %" PRIu64 ": %s", job->job, state);
         } else if (!*job->state)
                 ctl_warn(ctl, "job %" PRIu64 ": %s", job->job, state);
-        else if (ctl->opt.given & OPT_VERBOSE)
+        else if (ctl->opt.given[OPT_VERBOSE])
                 fprintf(ctl->term.out, "job %" PRIu64 ": %s\n", job->job, state);
         return 0;
 }

@@ -37,7 +37,7 @@ typedef struct Reader {
 static int on_journal(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Reader *reader = userdata;
 
-        if (r->final && reader->began && (ctl->opt.given & OPT_FOLLOW) &&
+        if (r->final && reader->began && ctl->opt.given[OPT_FOLLOW] &&
             (r->status == ECONNRESET || r->status == EHOSTUNREACH)) {
                 reader->cut = true;
                 return 0;
@@ -49,7 +49,7 @@ static int on_journal(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         }
         if (r->what_case != ARGOSY__RESPONSE__WHAT_JOURNAL)
                 return 0;
-        if (!(ctl->opt.given & OPT_FOLLOW))
+        if (!ctl->opt.given[OPT_FOLLOW])
                 pager_open(&ctl->term);
         reader->began = reader->any = true;
         return print_lines(ctl, r->journal);
@@ -114,7 +114,7 @@ int verb_journal(Ctl *ctl, char **args, size_t n) {
         }
         journal.name = names[0];
         journal.lines = ctl->opt.lines;
-        journal.follow = ctl->opt.given & OPT_FOLLOW;
+        journal.follow = ctl->opt.given[OPT_FOLLOW];
         journal.node = (char *) (ctl->opt.node ?: "");
         request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
         request.journal = &journal;

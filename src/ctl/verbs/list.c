@@ -253,7 +253,7 @@ static int print_table(Ctl *ctl, const List *l, const char *noun) {
 
         pager_open(&ctl->term);
         code = ctl_print_table(ctl, &l->table);
-        if (code == EXIT_OK && !(ctl->opt.given & OPT_NO_LEGEND))
+        if (code == EXIT_OK && !ctl->opt.given[OPT_NO_LEGEND])
                 print_legend(ctl, l, noun);
         return code;
 }
@@ -268,11 +268,11 @@ static int ask_for_jobs(Ctl *ctl, List *l, Argosy__Request *request) {
         int code;
 
         do {
-                m->limit = ctl->opt.given & OPT_ALL ? 0 : (uint32_t) (ctl->opt.limit - l->n_rows);
+                m->limit = ctl->opt.given[OPT_ALL] ? 0 : (uint32_t) (ctl->opt.limit - l->n_rows);
                 m->before = l->before;
                 l->before = 0;
                 code = ctl_ask(ctl, request, 0, on_rows, l);
-        } while (code == EXIT_OK && l->before > 0 && (ctl->opt.given & OPT_ALL || l->n_rows < ctl->opt.limit));
+        } while (code == EXIT_OK && l->before > 0 && (ctl->opt.given[OPT_ALL] || l->n_rows < ctl->opt.limit));
         return code;
 }
 
@@ -455,7 +455,7 @@ int verb_list_units(Ctl *ctl, char **args, size_t n) {
         int code;
 
         code = check_states(ctl, STATE_WORDS_OF_UNITS);
-        if (code == EXIT_OK && ctl->opt.given & OPT_LOCAL)
+        if (code == EXIT_OK && ctl->opt.given[OPT_LOCAL])
                 return list_local(ctl, n);
         if (code == EXIT_OK)
                 code = read_labels(ctl, &labels, &list.filter);

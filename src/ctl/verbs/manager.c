@@ -76,7 +76,7 @@ static int wait_for_leader(Ctl *ctl, char *manager, bool detached) {
 // The leader is waited for when the host has done all of them: many are one change of the log then.
 static int each_name(Ctl *ctl, char **args, size_t n, int (*ask)(Ctl *ctl, char *manager), bool detached) {
         _cleanup_free_ char(*names)[MANAGER_NAME_MAX] = calloc(n, sizeof(*names));
-        bool waits = !(ctl->opt.given & OPT_NO_BLOCK);
+        bool waits = !ctl->opt.given[OPT_NO_BLOCK];
         size_t n_done = 0;
         int code = EXIT_OK;
 
@@ -120,7 +120,7 @@ static int detach(Ctl *ctl, char *manager) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
         q.manager = manager;
-        q.force = ctl->opt.given & OPT_FORCE;
+        q.force = ctl->opt.given[OPT_FORCE];
         request.what_case = ARGOSY__REQUEST__WHAT_MANAGER_DETACH;
         request.manager_detach = &q;
         return ctl_ask(ctl, &request, CALL_ONCE | CALL_PATIENT, NULL, NULL);

@@ -41,7 +41,7 @@ typedef struct MixedChange {
 } MixedChange;
 
 static bool plans(const MixedChange *c) {
-        return c->ctl->opt.given & OPT_PLAN;
+        return c->ctl->opt.given[OPT_PLAN];
 }
 
 // ---- results
@@ -119,7 +119,7 @@ static void report(MixedChange *c, const Argosy__Response__UnitResult *result) {
                 ctl_say(ctl, "%s: %s", result->name, result->message);
         else if (*result->message)
                 ctl_warn(ctl, "%s: %s", result->name, result->message);
-        else if (ctl->opt.given & OPT_VERBOSE)
+        else if (ctl->opt.given[OPT_VERBOSE])
                 ctl_say(ctl, "%s: %s%s%s", result->name, c->verb->past, *result->node ? ", on " : "", result->node);
 }
 
@@ -134,7 +134,7 @@ static int take_result(MixedChange *c, const Argosy__Response__UnitResult *resul
         WaitSet *set = set_of(c, result->verb);
         int e;
 
-        if (result->status != 0 || !set || (c->ctl->opt.given & OPT_NO_BLOCK)) {
+        if (result->status != 0 || !set || c->ctl->opt.given[OPT_NO_BLOCK]) {
                 report(c, result);
                 return 0;
         }
@@ -270,7 +270,7 @@ int mixed_change_run(Ctl *ctl, const MixedVerb *verb, Argosy__Request *request, 
         if (ctl->opt.json != JSON_OFF) {
                 json_end(&c.json, ']');
                 json_finish(&c.json);
-        } else if (c.words.n > 0 && code == EXIT_FAILED && !(ctl->opt.given & OPT_QUIET))
+        } else if (c.words.n > 0 && code == EXIT_FAILED && !ctl->opt.given[OPT_QUIET])
                 last_words_print(ctl, &c.words);
         last_words_done(&c.words);
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)

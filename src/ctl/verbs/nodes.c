@@ -173,7 +173,7 @@ static int empty_nodes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) 
 
         ctl_catch_interrupt(ctl);
         code = set_modes(ctl, nodes, n, mode);
-        if (code != EXIT_OK || ctl->opt.given & OPT_NO_BLOCK)
+        if (code != EXIT_OK || ctl->opt.given[OPT_NO_BLOCK])
                 return code;
         return wait_for_drains(ctl, nodes, n);
 }

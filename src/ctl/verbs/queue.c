@@ -119,7 +119,7 @@ static int read_action(Ctl *ctl, char **words, size_t n, Argosy__QueueRule *rule
 
 static int on_added(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (r->what_case == ARGOSY__RESPONSE__WHAT_QUEUE && r->queue->n_rows == 1 &&
-            r->queue->rows[0]->rule && !(ctl->opt.given & OPT_QUIET))
+            r->queue->rows[0]->rule && !ctl->opt.given[OPT_QUIET])
                 fprintf(ctl->term.out, "Rule %" PRIu32 ".\n", r->queue->rows[0]->rule->number);
         return 0;
 }
@@ -255,7 +255,7 @@ static int list_as_json(Ctl *ctl, Argosy__Request *request, Show *s) {
 static int print_legend(Ctl *ctl, const Show *s) {
         _cleanup_buf_ Buf reason = {};
 
-        if (ctl->opt.given & OPT_NO_LEGEND)
+        if (ctl->opt.given[OPT_NO_LEGEND])
                 return EXIT_OK;
         if (text_append_clean(&reason, s->reason ?: "", false) < 0)
                 return ctl_oom(ctl);
@@ -379,7 +379,7 @@ static int on_cancelled(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 if (u->status != 0) {
                         c->n_failed++;
                         ctl_fail(ctl, "%s: %s", u->name, status_text(u->status, u->message));
-                } else if (!(ctl->opt.given & OPT_QUIET))
+                } else if (!ctl->opt.given[OPT_QUIET])
                         ctl_say(ctl, "%s: %s", u->name, *u->message ? u->message : "called off");
         }
         return 0;

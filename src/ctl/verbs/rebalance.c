@@ -61,7 +61,7 @@ static int add_row(Table *t, const Row *m) {
 }
 
 static int take_moves(Ctl *ctl, Rebalance *o, const Argosy__Response__Rebalance *r) {
-        bool dry = ctl->opt.given & OPT_DRY_RUN;
+        bool dry = ctl->opt.given[OPT_DRY_RUN];
         int error = 0;
 
         o->begun = true;
@@ -78,7 +78,7 @@ static int take_moves(Ctl *ctl, Rebalance *o, const Argosy__Response__Rebalance 
                         json_move(&o->json, m);
                 else if (dry)
                         error = add_row(&o->table, m);
-                else if (!(ctl->opt.given & OPT_QUIET))
+                else if (!ctl->opt.given[OPT_QUIET])
                         error = print_move(ctl, m);
         }
         return error;
@@ -90,7 +90,7 @@ static int rebalance_ask(Ctl *ctl, Argosy__Request *request, void *userdata) {
 
         if (o->begun && request->job)
                 request->job->if_revision = 0;
-        if (!(ctl->opt.given & OPT_MAX_MOVES))
+        if (!ctl->opt.given[OPT_MAX_MOVES])
                 return 0;
         if (o->n_moved >= ctl->opt.max_moves)
                 return WAIT_ENOUGH;
@@ -111,7 +111,7 @@ static int rebalance_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                         return error;
                 moved = r->rebalance->n_moves > 0;
         }
-        if (o->begun && ctl->opt.given & OPT_NO_BLOCK)
+        if (o->begun && ctl->opt.given[OPT_NO_BLOCK])
                 return -ECANCELED;
         return moved ? WAIT_NEWS : 0;
 }
@@ -154,9 +154,9 @@ static const WaitKind rebalance_wait = {
 };
 
 static void print_end(Ctl *ctl, const Rebalance *o, int code) {
-        bool dry = ctl->opt.given & OPT_DRY_RUN;
+        bool dry = ctl->opt.given[OPT_DRY_RUN];
 
-        if (ctl->opt.given & OPT_QUIET || code != EXIT_OK || ctl->opt.given & (OPT_NO_BLOCK | OPT_ABORT) ||
+        if (ctl->opt.given[OPT_QUIET] || code != EXIT_OK || ctl->opt.given[OPT_NO_BLOCK] || ctl->opt.given[OPT_ABORT] ||
             ctl->n_held > 0)
                 return;
         if (o->n_moved == 0)
@@ -202,9 +202,9 @@ int verb_rebalance(Ctl *ctl, char **args, size_t n) {
                 return code;
         m.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
         m.patterns = patterns;
-        m.health_us = ctl->opt.given & OPT_HEALTH ? ctl->opt.health_us : HEALTH_DEFAULT_US;
-        m.dry_run = (ctl->opt.given & OPT_DRY_RUN) != 0; // too great for its type
-        m.abort = (ctl->opt.given & OPT_ABORT) != 0;
+        m.health_us = ctl->opt.given[OPT_HEALTH] ? ctl->opt.health_us : HEALTH_DEFAULT_US;
+        m.dry_run = ctl->opt.given[OPT_DRY_RUN];
+        m.abort = ctl->opt.given[OPT_ABORT];
         request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
         request.rebalance = &m;
         ctl_job_attach(ctl, &job, &request);

@@ -53,11 +53,11 @@ static int on_begun(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 }
 
 bool rollouts_wanted(const Ctl *ctl) {
-        return (ctl->opt.given & (OPT_ROLLING | OPT_MAX_UNAVAILABLE | OPT_HEALTH)) != 0;
+        return ctl->opt.given[OPT_ROLLING] || ctl->opt.given[OPT_MAX_UNAVAILABLE] || ctl->opt.given[OPT_HEALTH];
 }
 
 uint64_t rollouts_health_us(const Ctl *ctl) {
-        return ctl->opt.given & OPT_HEALTH ? ctl->opt.health_us : HEALTH_DEFAULT_US;
+        return ctl->opt.given[OPT_HEALTH] ? ctl->opt.health_us : HEALTH_DEFAULT_US;
 }
 
 static int begin(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitArgsFile *file) {
@@ -83,7 +83,7 @@ static int begin(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitArgsF
         m.max_unavailable = ctl->opt.max_unavailable.value;
         m.percent = ctl->opt.max_unavailable.percent;
         m.health_us = rollouts_health_us(ctl);
-        m.abort = (ctl->opt.given & OPT_ABORT) != 0; // too great for its type
+        m.abort = ctl->opt.given[OPT_ABORT];
         request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
         request.rollout = &m;
         return ctl_ask(ctl, &request, 0, on_begun, o);
@@ -177,16 +177,16 @@ static int roll_one(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitAr
         size_t n_files = 0;
         int code;
 
-        if (kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE && !(ctl->opt.given & OPT_ABORT) &&
+        if (kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE && !ctl->opt.given[OPT_ABORT] &&
             unit_args_files_of(a, &name, 1, &files, &n_files) < 0)
                 return ctl_oom(ctl);
         code = begin(ctl, o, kind, n_files ? files[0] : NULL);
         if (code == EXIT_OK && o->failed)
                 return EXIT_FAILED;
-        if (code != EXIT_OK || ctl->opt.given & (OPT_NO_BLOCK | OPT_ABORT) || !o->revision)
+        if (code != EXIT_OK || ctl->opt.given[OPT_NO_BLOCK] || ctl->opt.given[OPT_ABORT] || !o->revision)
                 return code;
         code = wait_for_end(ctl, o);
-        if (code == EXIT_OK && ctl->opt.given & OPT_VERBOSE)
+        if (code == EXIT_OK && ctl->opt.given[OPT_VERBOSE])
                 ctl_say(ctl, "%s: %s", o->name,
                         kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE ? "updated" : "restarted");
         return code;
@@ -240,9 +240,9 @@ int rollouts_ask(Ctl *ctl, Argosy__Request *request, const char *verb, const cha
 
         ctl_catch_interrupt(ctl);
         code = ctl_ask(ctl, request, 0, on_named, &o);
-        if (code == EXIT_OK && o.own_name && o.revision && !(ctl->opt.given & OPT_NO_BLOCK)) {
+        if (code == EXIT_OK && o.own_name && o.revision && !ctl->opt.given[OPT_NO_BLOCK]) {
                 code = wait_for_end(ctl, &o);
-                if (code == EXIT_OK && ctl->opt.given & OPT_VERBOSE)
+                if (code == EXIT_OK && ctl->opt.given[OPT_VERBOSE])
                         ctl_say(ctl, "%s: %s", o.name, past);
         }
         free(o.own_name);

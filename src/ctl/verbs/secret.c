@@ -101,7 +101,7 @@ static int on_set(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (ctl->opt.json != JSON_OFF) {
                 secret_json(r->secrets->rows[0], j);
                 json_finish(j);
-        } else if (!(ctl->opt.given & OPT_QUIET) && r->secrets->rows[0]->units > 0)
+        } else if (!ctl->opt.given[OPT_QUIET] && r->secrets->rows[0]->units > 0)
                 fprintf(ctl->term.err, "%u unit%s it: they get version %" PRIu64 " when they are started or restarted.\n",
                         r->secrets->rows[0]->units, r->secrets->rows[0]->units == 1 ? " has" : "s have", r->secrets->rows[0]->version);
         return 0;
@@ -204,7 +204,7 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                         secret_json(row, &s->json);
                 else
                         e = add_rows(&s->table, row);
-                if (ctl->opt.json == JSON_OFF && row->n_uses < row->units && !(ctl->opt.given & OPT_QUIET))
+                if (ctl->opt.json == JSON_OFF && row->n_uses < row->units && !ctl->opt.given[OPT_QUIET])
                         fprintf(ctl->term.err, "%s: %u units have it, %zu are listed.\n", row->name, row->units, row->n_uses);
         }
         return e;

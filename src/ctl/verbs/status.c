@@ -201,7 +201,7 @@ static int ask_active(Ctl *ctl, char **names, size_t n, UnitActive *units, Activ
                 const char *state = units[i].state && *units[i].state ? units[i].state : "unknown";
 
                 active_tally_add(tally, state);
-                if (!(ctl->opt.given & OPT_QUIET))
+                if (!ctl->opt.given[OPT_QUIET])
                         fprintf(ctl->term.out, "%s\n", state);
         }
         return code;

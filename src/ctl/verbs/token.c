@@ -60,7 +60,7 @@ static void show(Ctl *ctl, const Create *c, const Argosy__Response__TokenRow *ro
                 fprintf(ctl->term.out, "%s\n", c->text);
         else
                 fprintf(ctl->term.out, "%s%s", (const char *) c->certificate.data, (const char *) c->key.data);
-        if (row && row->token && ctl->term.err_tty && !(ctl->opt.given & OPT_QUIET) &&
+        if (row && row->token && ctl->term.err_tty && !ctl->opt.given[OPT_QUIET] &&
             text_append_time(&when, row->token->expires_us) == 0)
                 fprintf(ctl->term.err, "It lets whoever shows it %s until %.*s, and is not shown again.\n",
                         right_to_string(row->token->right), (int) when.len, (const char *) when.data);
@@ -105,7 +105,7 @@ static int make_text(Ctl *ctl, Create *c, Hash *ret_proof) {
 }
 
 static int make_certificate(Ctl *ctl, Create *c, Hash *ret_proof) {
-        uint32_t ttl_sec = ctl->opt.given & OPT_TTL ? ctl->opt.ttl_sec : ACCESS_TOKEN_TTL_SEC;
+        uint32_t ttl_sec = ctl->opt.given[OPT_TTL] ? ctl->opt.ttl_sec : ACCESS_TOKEN_TTL_SEC;
         int r = client_certificate_new(ctl->opt.name, ttl_sec, &c->certificate, &c->key, ret_proof);
 
         if (r == 0)
@@ -123,7 +123,7 @@ int verb_token_create(Ctl *ctl, char **words, size_t n) {
         Hash proof, hash;
 
         if (code == EXIT_OK)
-                code = (ctl->opt.given & OPT_CERTIFICATE ? make_certificate : make_text)(ctl, &c, &proof);
+                code = (ctl->opt.given[OPT_CERTIFICATE] ? make_certificate : make_text)(ctl, &c, &proof);
         if (code != EXIT_OK)
                 return code;
         hash = access_token_hash(&proof);

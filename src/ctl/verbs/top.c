@@ -47,7 +47,7 @@ enum {
 // ---- showing
 
 static int put_table(Top *t, const TopRow **rows, size_t n, const TextStyle *style, Buf *out) {
-        bool legend = !(t->ctl->opt.given & OPT_NO_LEGEND);
+        bool legend = !t->ctl->opt.given[OPT_NO_LEGEND];
         Table table = {};
         int r = 0;
 
@@ -270,7 +270,7 @@ static int send_request(Top *t) {
         top.n_patterns = t->n_patterns;
         top.node = (char *) (t->ctl->opt.node ?: "");
         top.interval_ms = t->delay_ms;
-        top.local = t->ctl->opt.given & OPT_LOCAL;
+        top.local = t->ctl->opt.given[OPT_LOCAL];
         request.what_case = ARGOSY__REQUEST__WHAT_TOP;
         request.top = &top;
         return client_send(&t->ctl->client, &request, clock_boot_us() + ANSWER_SEC * USEC_PER_SEC);
@@ -360,7 +360,7 @@ static void begin(Top *t) {
         const CtlOptions *o = &t->ctl->opt;
 
         t->on_screen =
-                t->ctl->term.out_tty && isatty(STDIN_FILENO) && o->json == JSON_OFF && !(o->given & OPT_BATCH);
+                t->ctl->term.out_tty && isatty(STDIN_FILENO) && o->json == JSON_OFF && !o->given[OPT_BATCH];
         t->iterations = o->iterations > 0 || t->ctl->term.out_tty ? o->iterations : 1;
         if (t->on_screen && screen_enter(&t->screen, STDIN_FILENO, STDOUT_FILENO) < 0)
                 t->on_screen = false;

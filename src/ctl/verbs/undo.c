@@ -19,11 +19,11 @@ int verb_undo(Ctl *ctl, char **args, size_t n) {
 
         if (!parse_u64(args[0], INT64_MAX, &undo.job) || undo.job == 0)
                 return ctl_usage(ctl, "'%s' is not the number of a job", args[0]);
-        if ((ctl->opt.given & OPT_ONLY_UNTOUCHED) && (ctl->opt.given & OPT_FORCE))
+        if (ctl->opt.given[OPT_ONLY_UNTOUCHED] && ctl->opt.given[OPT_FORCE])
                 return ctl_usage(ctl, "--only-untouched and --force exclude each other");
-        undo.dry_run = (ctl->opt.given & OPT_PLAN) != 0;
-        undo.only_untouched = (ctl->opt.given & OPT_ONLY_UNTOUCHED) != 0;
-        undo.force = (ctl->opt.given & OPT_FORCE) != 0;
+        undo.dry_run = ctl->opt.given[OPT_PLAN];
+        undo.only_untouched = ctl->opt.given[OPT_ONLY_UNTOUCHED];
+        undo.force = ctl->opt.given[OPT_FORCE];
         request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
         request.undo = &undo;
         undo.rolling = rollouts_wanted(ctl);

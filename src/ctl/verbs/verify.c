@@ -376,7 +376,7 @@ static int ask_local_about(Verify *v, size_t at, size_t n) {
         for (size_t i = 0; i < n && r == 0; i++)
                 files[i] = (UnitAnalysisFile){v->files[at + i].name, v->files[at + i].content->data, v->files[at + i].content->len};
         if (r == 0)
-                r = unit_analysis_start(files, n, (v->ctl->opt.given & OPT_USER) != 0, &analysis);
+                r = unit_analysis_start(files, n, v->ctl->opt.given[OPT_USER], &analysis);
         if (r == 0)
                 r = unit_analysis_wait(analysis, LOCAL_MS, findings);
         if (r == 0)
@@ -493,16 +493,16 @@ static int ask_nodes(Verify *v, bool *ret_absent) {
 }
 
 static int ask_systemd(Verify *v) {
-        uint64_t given = v->ctl->opt.given;
+        const bool *given = v->ctl->opt.given;
         bool absent = false;
         int code;
 
-        if (given & OPT_LOCAL)
+        if (given[OPT_LOCAL])
                 return ask_local(v);
         code = ask_nodes(v, &absent);
         if (!absent || code == EXIT_FAILED)
                 return code;
-        if (given & OPT_NODE)
+        if (given[OPT_NODE])
                 return ctl_fail(v->ctl, "%s", v->ctl->client.why);
         ctl_warn(v->ctl, "%s: this machine's systemd is asked instead of the nodes'", v->ctl->client.why);
         return ask_local(v);

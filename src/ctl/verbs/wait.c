@@ -51,7 +51,7 @@ static void report_end(Wait *w, const Argosy__Response__UnitResult *u) {
         w->n_may_run += u->status != 0 && u->n_may_run_on > 0;
         if (ctl->opt.json != JSON_OFF)
                 json_result(&w->json, u);
-        if (u->status == 0 && !(ctl->opt.given & OPT_VERBOSE))
+        if (u->status == 0 && !ctl->opt.given[OPT_VERBOSE])
                 return;
         progress_clear(&ctl->term);
         if (u->status != 0) {
@@ -166,7 +166,7 @@ int verb_wait(Ctl *ctl, char **args, size_t n) {
         size_t n_names;
         int code, r = 0;
 
-        if (!(ctl->opt.given & OPT_FOR))
+        if (!ctl->opt.given[OPT_FOR])
                 return ctl_usage(ctl, "wait: --for= says for what: active, inactive, failed or gone");
         if (!unit_goal_from_string(ctl->opt.for_what, &w.goal))
                 return ctl_usage(ctl, "--for: '%s' is not one of active, inactive, failed and gone", ctl->opt.for_what);

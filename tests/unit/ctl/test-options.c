@@ -36,11 +36,11 @@ static void options_may_stand_anywhere(void **state) {
         assert_int_equal(o.n_args, 2);
         assert_string_equal(o.args[0], "web");
         assert_string_equal(o.args[1], "db");
-        assert_true(o.given & OPT_NO_BLOCK);
+        assert_true(o.given[OPT_NO_BLOCK]);
         assert_int_equal(o.timeout_us, 300000000);
         assert_int_equal(parse("-n5 -f journal web", &o, why, sizeof(why)), 0);
         assert_int_equal(o.lines, 5);
-        assert_true(o.given & OPT_FOLLOW);
+        assert_true(o.given[OPT_FOLLOW]);
         assert_int_equal(parse("start -- --odd", &o, why, sizeof(why)), 0);
         assert_string_equal(o.args[0], "--odd");
 }
@@ -54,7 +54,7 @@ static void a_letter_means_what_the_verb_takes(void **state) {
         assert_int_equal(o.lines, LINES_DEFAULT);
         assert_int_equal(o.delay_ms, 2000);
         assert_int_equal(o.order, TOP_BY_IO);
-        assert_true(o.given & OPT_BATCH);
+        assert_true(o.given[OPT_BATCH]);
         assert_string_equal(o.args[0], "we*");
         assert_int_equal(parse("top", &o, why, sizeof(why)), 0);
         assert_int_equal(o.delay_ms, 1000);
@@ -126,18 +126,20 @@ static void help_and_version_need_nothing_else(void **state) {
 }
 
 static void the_tables_fit_together(void **state) {
-        uint64_t all = 0;
+        bool known[_OPT_MAX] = {};
 
         for (size_t i = 0; i < n_options; i++) {
-                assert_false(all & (uint64_t) option_table[i].bit);
-                all |= (uint64_t) option_table[i].bit;
+                assert_false(known[option_table[i].option]);
+                known[option_table[i].option] = true;
         }
+        for (Option option = OPT_NONE + 1; option < _OPT_MAX; option++)
+                assert_true(known[option]);
         for (size_t i = 0; i < verb_table.n_verbs; i++) {
                 size_t taken;
                 char *words[2] = {(char *) verb_table.verbs[i].name, NULL};
 
-                assert_int_equal(verb_table.verbs[i].options & ~all, 0);
-                assert_int_equal(verb_table.verbs[i].options & OPT_GLOBAL, 0);
+                for (const Option *o = verb_table.verbs[i].options; o && *o; o++)
+                        assert_true(*o < _OPT_MAX && !option_is_global(*o));
                 assert_true(verb_table.verbs[i].min_args <= verb_table.verbs[i].max_args);
                 assert_non_null(verb_table.verbs[i].run);
                 if (str_has_prefix(verb_table.verbs[i].name, "cluster ")) {
@@ -173,7 +175,7 @@ static void whoever_takes_a_reason_can_be_bound_to_a_revision(void **state) {
         for (size_t i = 0; i < verb_table.n_verbs; i++) {
                 const Verb *verb = &verb_table.verbs[i];
 
-                if ((verb->options & OPT_REASON) && !(verb->options & OPT_IF_REVISION))
+                if (verb_takes(verb, OPT_REASON) && !verb_takes(verb, OPT_IF_REVISION))
                         fail_msg("%s changes something, and does not take --if-revision", verb->name);
         }
 }

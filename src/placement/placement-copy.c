@@ -26,10 +26,10 @@ static void *duplicate(const void *items, size_t n, size_t item) {
         return copy;
 }
 
-// As long as it is used; it grows when the copy needs more.
+// A table as long as it is used; it grows when the copy needs more.
 static void *duplicate_used(const void *items, uint32_t n, size_t item, uint32_t *ret_allocated) {
         *ret_allocated = items ? n : 0;
-        return duplicate(items, n, item);
+        return items ? table_copy(items, n, item) : NULL;
 }
 
 static char *duplicate_text(const char *text) {
@@ -41,7 +41,7 @@ static void numbers_own(Numbers *l) {
 }
 
 static void slots_own(Slots *s) {
-        s->used = duplicate(s->used, s->n, sizeof *s->used);
+        s->used = duplicate_used(s->used, s->n, sizeof *s->used, &s->allocated);
         s->free = duplicate_used(s->free, s->n, sizeof *s->free, &s->allocated);
 }
 

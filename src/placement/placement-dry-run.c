@@ -96,5 +96,5 @@ void placement_dry_run_end(Placement *p) {
         reservation_end(p);
         p->reservation = d.reservation;
         p->n_grants = d.n_grants;
-        free(d.notes);
+        table_free(d.notes, d.notes_allocated, sizeof *d.notes);
 }

@@ -293,6 +293,11 @@ void index_restride(Placement *p, uint32_t words) {
         p->n_words = words;
 }
 
+static void more_domains(Key *k, uint32_t old, uint32_t nodes) {
+        k->domains = oom_checked(realloc(k->domains, nodes * sizeof *k->domains));
+        memset(k->domains + old, 0, (nodes - old) * sizeof *k->domains);
+}
+
 static void more_words(Word **bits, uint32_t old, uint32_t words) {
         Word *more = oom_checked(realloc(*bits, words * sizeof *more));
 
@@ -330,11 +335,8 @@ void index_renode(Placement *p, uint32_t nodes) {
                 if (p->selector_slots.used[s])
                         more_words(&p->selectors[s].nodes, old_words, words);
         for (uint32_t k = 0; k < p->n_keys; k++)
-                if (p->keys[k].domains) {
-                        uint32_t allocated = old;
-
-                        table_grow(&p->keys[k].domains, &allocated, nodes, sizeof(uint32_t));
-                }
+                if (p->keys[k].domains)
+                        more_domains(&p->keys[k], old, nodes);
         p->masks_allocated = nodes;
         p->node_words = words;
 }

@@ -105,7 +105,7 @@ static void group_unref(Placement *p, uint32_t group) {
                 k->domains = NULL;
         }
         free(g->name);
-        free(g->counts);
+        table_free(g->counts, g->allocated, sizeof *g->counts);
         numbers_done(&g->spreads);
         *g = (Group){0};
         slots_give(&p->group_slots, group);
@@ -149,7 +149,7 @@ void spread_unref(Placement *p, uint32_t spread) {
         if (--s->refs > 0)
                 return;
         numbers_drop(&p->groups[group].spreads, spread);
-        free(s->open);
+        table_free(s->open, s->allocated, sizeof *s->open);
         *s = (Spread){0};
         slots_give(&p->spread_slots, spread);
         group_unref(p, group);

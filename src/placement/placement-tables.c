@@ -2,11 +2,62 @@
 //
 // Arrays that grow, slot numbers, lists of numbers, and counts by pairs (an OpenTable; what has become zero
 // takes no room). Without memory the process ends (oom.h).
+#include <sys/mman.h>
+
 #include "open-table.h"
 #include "placement-private.h"
 
-void table_grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t item) {
-        void **array = array_pointer, *larger;
+// From here on a table is pages of its own, which the kernel moves by their addresses when it grows, and which take memory only where they
+// were written. 300,000 units in the heap were copied for 11 ms.
+enum { MAPPED_BYTES = 256 * 1024 };
+
+static bool is_mapped(size_t bytes) {
+        return bytes >= MAPPED_BYTES;
+}
+
+static void *map_pages(size_t bytes) {
+        void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        return oom_checked(pages == MAP_FAILED ? NULL : pages);
+}
+
+// Zero behind what was there.
+static void *with_room(void *table, size_t before, size_t bytes) {
+        void *larger;
+
+        if (!is_mapped(bytes)) {
+                larger = oom_checked(realloc(table, bytes));
+                memset((char *) larger + before, 0, bytes - before);
+        } else if (is_mapped(before)) {
+                larger = mremap(table, before, bytes, MREMAP_MAYMOVE);
+                larger = oom_checked(larger == MAP_FAILED ? NULL : larger);
+        } else {
+                larger = map_pages(bytes);
+                if (before > 0)
+                        memcpy(larger, table, before);
+                free(table);
+        }
+        return larger;
+}
+
+void *table_copy(const void *table, uint32_t n, size_t item) {
+        size_t bytes = n * item;
+        void *copy = is_mapped(bytes) ? map_pages(bytes) : oom_checked(malloc(bytes + 1));
+
+        if (bytes > 0)
+                memcpy(copy, table, bytes);
+        return copy;
+}
+
+void table_free(void *table, uint32_t allocated, size_t item) {
+        if (is_mapped(allocated * item))
+                (void) munmap(table, allocated * item);
+        else
+                free(table);
+}
+
+void table_grow(void *table_pointer, uint32_t *allocated, uint32_t need, size_t item) {
+        void **table = table_pointer;
         uint32_t n = *allocated;
 
         if (need <= n)
@@ -16,9 +67,7 @@ void table_grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t 
         n = MAX_OF(n, 8U);
         while (n < need)
                 n += n < 1024 ? n / 2 : n / 4;
-        larger = oom_checked(realloc(*array, n * item));
-        memset((char *) larger + *allocated * item, 0, (n - *allocated) * item);
-        *array = larger;
+        *table = with_room(*table, *allocated * item, n * item);
         *allocated = n;
 }
 
@@ -48,8 +97,8 @@ size_t slots_bytes(const Slots *s) {
 }
 
 void slots_done(Slots *s) {
-        free(s->used);
-        free(s->free);
+        table_free(s->used, s->allocated, sizeof *s->used);
+        table_free(s->free, s->allocated, sizeof *s->free);
         *s = (Slots){0};
 }
 
@@ -72,7 +121,7 @@ void numbers_drop(Numbers *l, uint32_t number) {
 }
 
 void numbers_done(Numbers *l) {
-        free(l->of);
+        table_free(l->of, l->allocated, sizeof *l->of);
         *l = (Numbers){0};
 }
 

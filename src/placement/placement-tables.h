@@ -21,8 +21,14 @@ static inline void bit_clear(Word *bits, uint32_t i) {
         bits[i / WORD_BITS] &= ~((Word) 1 << (i % WORD_BITS));
 }
 
-// Makes room for `need` items of `item` bytes; what is new is zero.
-void table_grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t item);
+// A table has room for `allocated` items of `item` bytes each. Who grows it says the same `allocated` and `item` when it is freed or copied,
+// since a large one is memory of its own: it grows without being copied, so that room for one unit more never costs as much as all units.
+
+// Makes room for `need` items; what is new is zero.
+void table_grow(void *table_pointer, uint32_t *allocated, uint32_t need, size_t item);
+// As many items as that, in a table with room for no more.
+void *table_copy(const void *table, uint32_t n, size_t item);
+void table_free(void *table, uint32_t allocated, size_t item);
 
 // Numbers in use; the one that was given back last is handed out first.
 typedef struct Slots {

@@ -499,7 +499,7 @@ int placement_role_add(Placement *p, const PlacementRole *settings, uint32_t *re
 
 void placement_role_remove(Placement *p, uint32_t role) {
         assert(p->roles[role].n_units == 0);
-        free(p->roles[role].heap);
+        table_free(p->roles[role].heap, p->roles[role].allocated, sizeof *p->roles[role].heap);
         p->roles[role] = (Role){0};
         slots_give(&p->role_slots, role);
         promises(p);

@@ -336,19 +336,41 @@ static void free_classes(Placement *p) {
         }
         for (uint32_t i = 0; i < p->groups_allocated; i++) {
                 numbers_done(&p->groups[i].spreads);
-                free(p->groups[i].counts);
+                table_free(p->groups[i].counts, p->groups[i].allocated, sizeof *p->groups[i].counts);
                 free(p->groups[i].name);
         }
         for (uint32_t i = 0; i < p->spreads_allocated; i++)
-                free(p->spreads[i].open);
+                table_free(p->spreads[i].open, p->spreads[i].allocated, sizeof *p->spreads[i].open);
         for (uint32_t i = 0; i < p->roles_allocated; i++)
-                free(p->roles[i].heap);
+                table_free(p->roles[i].heap, p->roles[i].allocated, sizeof *p->roles[i].heap);
         for (uint32_t i = 0; i < p->queues_allocated; i++)
                 free(p->queues[i].key);
 }
 
+#define FREE_TABLE(p, name) table_free((p)->name, (p)->name##_allocated, sizeof *(p)->name)
+
+static void free_tables(Placement *p) {
+        FREE_TABLE(p, hosts);
+        FREE_TABLE(p, nodes);
+        FREE_TABLE(p, classes);
+        FREE_TABLE(p, selectors);
+        FREE_TABLE(p, shapes);
+        FREE_TABLE(p, globs);
+        FREE_TABLE(p, groups);
+        FREE_TABLE(p, spreads);
+        FREE_TABLE(p, roles);
+        FREE_TABLE(p, role_heap);
+        FREE_TABLE(p, queues);
+        FREE_TABLE(p, units);
+        FREE_TABLE(p, links);
+        FREE_TABLE(p, exclusions);
+        FREE_TABLE(p, first_exclusion);
+        FREE_TABLE(p, keys);
+        FREE_TABLE(p, pairs);
+        FREE_TABLE(p, decisions);
+}
+
 Placement *placement_free(Placement *p) {
-        void *arrays[13];
         Map *maps[8];
 
         if (!p)
@@ -364,19 +386,9 @@ Placement *placement_free(Placement *p) {
                sizeof maps);
         for (size_t i = 0; i < ELEMENTSOF(maps); i++)
                 map_done(maps[i]);
-        memcpy(arrays,
-               (void *[]){p->hosts, p->nodes, p->classes, p->selectors, p->shapes, p->globs, p->groups,
-                          p->spreads, p->roles, p->queues, p->units, p->links, p->keys},
-               sizeof arrays);
-        for (size_t i = 0; i < ELEMENTSOF(arrays); i++)
-                free(arrays[i]);
-        free(p->pairs);
+        free_tables(p);
         free(p->masks);
         free(p->blocked);
-        free(p->exclusions);
-        free(p->first_exclusion);
-        free(p->role_heap);
-        free(p->decisions);
         for (uint32_t i = 0; i < p->n_resources; i++)
                 free(p->resources[i]);
         free(p);

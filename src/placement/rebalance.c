@@ -11,6 +11,7 @@
 // Each step lowers what rebalance.h says (4: or leaves it and lowers the number of moves), so this ends.
 #include "rebalance.h"
 
+#include "array.h"
 #include "deadline-heap.h"
 #include "placement-private.h"
 #include "str.h"
@@ -34,10 +35,11 @@ typedef struct Search {
         uint8_t *may;     // by unit: 0 not asked, 1 may move, 2 may not
         uint32_t *origin; // by unit; PLACEMENT_NONE: it did not move
         RebalanceMove *moves;
-        uint32_t n_moves, moves_allocated; // a unit has one entry, the latest at the end
-        HostRank *ranks;                   // by host
+        uint32_t n_moves; // a unit has one entry, the latest at the end
+        size_t moves_allocated;
+        HostRank *ranks; // by host
         DeadlineHeap high, low;
-        bool full;                         // max_moves reached, or nobody wants more
+        bool full; // max_moves reached, or nobody wants more
 } Search;
 
 static bool is_full(Search *s) {
@@ -264,7 +266,7 @@ static void make(Search *s, const Trial *t) {
         uint32_t unit = t->move.unit, *origin = &s->origin[unit];
         bool first = *origin == PLACEMENT_NONE;
 
-        table_grow(&s->moves, &s->moves_allocated, s->n_moves + 1, sizeof *s->moves);
+        oom_check(ARRAY_GROW(s->moves, s->moves_allocated, s->n_moves + 1));
         shift_back(s->p, unit, t->move.to);
         if (first)
                 *origin = t->move.from;

@@ -697,8 +697,27 @@ static size_t in_use(void) {
         return heap.uordblks + heap.hblkhd;
 }
 
-static void its_memory_is_what_the_heap_says(void **state) {
+// A table of units that is long becomes pages of its own, and what is in it stays what it was.
+static void a_long_table_keeps_what_is_in_it(void **state) {
         static char names[20000][16];
+        Placement *copy;
+        Fixture *f = hosts(3);
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                str_fit(names[i], sizeof names[i], "u%zu", i);
+                assert_int_equal(add(f, names[i], f->class), i);
+        }
+        copy = placement_copy_named(f->p);
+        for (uint32_t i = 0; i < ELEMENTSOF(names); i++) {
+                assert_string_equal(placement_unit_name(f->p, i), names[i]);
+                assert_string_equal(placement_unit_name(copy, i), names[i]);
+        }
+        placement_free(copy);
+        done(f);
+}
+
+static void its_memory_is_what_the_heap_says(void **state) {
+        static char names[3000][16]; // so few that no table of them leaves the heap (table_grow())
         size_t before = in_use(), empty, bytes, real;
         Fixture *f = hosts(3);
 
@@ -747,6 +766,7 @@ int main(void) {
                 cmocka_unit_test(each_node_has_its_reason),
                 cmocka_unit_test(what_is_lacking_is_told_as_it_was_asked_for),
                 cmocka_unit_test(the_reason_knows_the_fewest_of_a_group),
+                cmocka_unit_test(a_long_table_keeps_what_is_in_it),
                 cmocka_unit_test(its_memory_is_what_the_heap_says),
         };
 

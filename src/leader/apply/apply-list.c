@@ -26,10 +26,18 @@
 #include "tables.h"
 #include "unit-name.h"
 
-void apply_list_done(ApplyList *list) {
+void apply_list_clear(ApplyList *list) {
         map_done(&list->aims.by_name);
-        map_done(&list->done);
         free(list->items);
+        list->items = NULL;
+        list->aims.n = 0;
+        list->counts = (ApplyCounts){};
+        list->n_left = 0;
+}
+
+void apply_list_done(ApplyList *list) {
+        apply_list_clear(list);
+        map_done(&list->done);
         rollout_group_done(&list->rolls);
         message_free(list->job);
 }

@@ -35,6 +35,7 @@ typedef struct ApplyList {
 } ApplyList;
 
 void apply_list_done(ApplyList *list);
+void apply_list_clear(ApplyList *list); // has no items; what it is made of, it still has
 const ApplyItem *apply_list_item(const AimItem *item);
 // AimList.item, of units that go into an entry in this turn.
 const AimItem *apply_list_at(const AimList *list, size_t i);

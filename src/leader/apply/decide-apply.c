@@ -461,18 +461,31 @@ static int begin(Decision *d, Ticket *t) {
 }
 
 // As it is now. STEP_PASSED: it is still what was asked about, and may be done.
-static int compare(Decision *d, Ticket *t) {
-        _cleanup_(apply_list_done)
-                ApplyList list = {.m = t->request->apply, .leader = d->leader, .ticket = t};
-        const ClusterState *state = d->leader->state;
+static int compare(ApplyList *list, const ClusterState *state, Ticket *t) {
         int r;
 
-        list.options = (ApplyOptions){list.m->set, list.m->prune, list.m->force, list.m->adopt};
-        r = apply_list_fill_all(&list);
+        list->options.prune = list->m->prune;
+        r = apply_list_fill_all(list);
         if (r < 0)
                 return r == -EEXIST ? settle_twice(t) : r;
-        apply_list_judge(&list);
-        return list.m->dry_run ? settle(t, tell_plan(&list, state)) : check_plan(&list, state, t);
+        apply_list_judge(list);
+        return list->m->dry_run ? settle(t, tell_plan(list, state)) : check_plan(list, state, t);
+}
+
+// What the request names: the set may have had others when it was compared. If it had not, the list is that one, and is judged.
+static int fill_asked(ApplyList *list, const ClusterState *state, const Ticket *t) {
+        int r;
+
+        if (list->items && list->m->n_gone == 0 && list->aims.n == list->m->n_units)
+                return 0;
+        apply_list_clear(list);
+        list->options.prune = true; // what is to go is named
+        r = apply_list_fill_asked(list);
+        if (r == 0 && t->job > 0)
+                r = read_job(list, state, t->job);
+        if (r == 0)
+                apply_list_judge(list);
+        return r;
 }
 
 // All of it is in the log; what has become of it since is nobody's wish to undo.
@@ -555,18 +568,14 @@ int decide_apply(Decision *d, Ticket *t) {
         int r = begin(d, t);
 
         list.options = (ApplyOptions){list.m->set, true, list.m->force, list.m->adopt};
-        if (r == STEP_PASSED && t->job == 0)
-                r = compare(d, t);
-        if (r == STEP_PASSED)
-                r = apply_list_fill_asked(&list);
-        else
-                return r;
-        if (r == 0 && t->job > 0)
-                r = read_job(&list, state, t->job);
-        if (r < 0)
-                return r == -EEXIST ? settle_twice(t) : r;
         list.aims.files = list.m->files;
         list.aims.n_files = list.m->n_files;
-        apply_list_judge(&list);
+        if (r == STEP_PASSED && t->job == 0)
+                r = compare(&list, state, t);
+        if (r != STEP_PASSED)
+                return r;
+        r = fill_asked(&list, state, t);
+        if (r < 0)
+                return r == -EEXIST ? settle_twice(t) : r;
         return decide_judged(d, t, &list);
 }

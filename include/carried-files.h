@@ -64,6 +64,11 @@ size_t carried_files_text_len(const void *content, size_t len);
 // Appends the manifest of these files to the text of the unit or template `name`, of which `file` was parsed. 0; -EINVAL and *ret_why, where
 // a manifest cannot be last; -ENOMEM.
 int carried_files_compose(const char *name, const UnitFile *file, CarriedFiles *c, Buf *text, char **ret_why) _warn_unused_;
+// Whether both have files, and differ in the list of these alone: to systemd they say the same.
+bool carried_files_same_settings(const void *a, size_t a_len, const void *b, size_t b_len);
+// What is done about a unit that runs with the one content and is to have the next one: what that asks for (FileChange=), if they differ in their
+// files alone; else RESTART.
+Argosy__FileChange carried_files_change(const void *content, size_t len, Argosy__FileChange asked, const void *next, size_t next_len);
 // Whether a content that comes in has the manifest that it is to have, and what File= demands can be. 0; -EINVAL and *ret_why = "PATH:LINE:
 // reason", as unit_file_parse() has it, for the content from which `file` was parsed; -ENOMEM.
 int carried_files_check(const char *path, const void *content, size_t len, const UnitFile *file, char **ret_why) _warn_unused_;
@@ -84,3 +89,10 @@ int file_sources_parse(const char *value, unsigned line, FileSource **list, size
 void file_sources_drop(FileSource *list, size_t *n);
 // For the unit of that name: a new string; NULL: out of memory.
 char *file_source_destination(const FileSource *s, const char *name);
+// "restart", "reload", "none".
+const char *file_change_to_string(Argosy__FileChange change);
+
+// The folders of the unit's that are bound somewhere, "" for all of it, and those above them: what stays when files change as the unit runs.
+// Calls `each` for each of them, some more than once, those above before those in them; what that returns below 0 ends it and is returned.
+int carried_folders_that_stay(const FileSource *sources, size_t n, const CarriedFiles *c, int (*each)(const char *folder, size_t len, void *userdata),
+                              void *userdata);

@@ -267,6 +267,8 @@ size_t cluster_state_former_specs_bytes(const ClusterState *s);
 // The content as unit_file_parse() understands it, parsed at the first call. -EINVAL: this program does not
 // accept it (the one that proposed it did); -ENOMEM.
 int spec_entry_file(SpecEntry *spec, const UnitFile **ret) _warn_unused_;
+// What a unit that runs with the one content does for the other (carried_files_change()). Without memory it is restarted.
+Argosy__FileChange spec_entry_change(const SpecEntry *now, SpecEntry *next);
 
 // By number, ascending.
 const HostEntry *cluster_state_hosts(const ClusterState *s, size_t *ret_n);

@@ -18,6 +18,13 @@ typedef struct Ledger Ledger;
 
 enum { LEDGER_SLICE_SIZE = 32 }; // with the NUL
 
+// Files of a unit that runs were replaced, and it is to be reloaded (FileChange=reload).
+typedef enum LedgerReload {
+        LEDGER_RELOAD_NONE,
+        LEDGER_RELOAD_DUE,
+        LEDGER_RELOAD_FAILED, // the unit runs with what it read before; a start tries it again
+} LedgerReload;
+
 typedef struct LedgerRecord {
         const char *name; // at most UNIT_NAME_MAX bytes
         Hash spec;
@@ -37,6 +44,7 @@ typedef struct LedgerRecord {
         bool interrupted; // the run was cancelled by somebody else
         bool unknown;     // nobody can tell any more what became of the run
         Argosy__LoadState load; // BAD_SETTING or ERROR if systemd could not use the content in place, else UNKNOWN
+        LedgerReload reload;
         bool taking;      // its name is about to become ours, and is somebody else's until our content is in place; and
                           // then until systemd has read that.
 } LedgerRecord;

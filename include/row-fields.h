@@ -45,7 +45,7 @@ typedef struct Field {
         bool shrink;
 } Field;
 
-enum { UNIT_ROW_FIELDS = 14, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 14, JOB_ROW_FIELDS = 22, HISTORY_ROW_FIELDS = 10, UNIT_RESULT_FIELDS = 9, JOB_UNIT_ROW_FIELDS = 12, JOB_SETTING_ROW_FIELDS = 3 };
+enum { UNIT_ROW_FIELDS = 14, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 14, JOB_ROW_FIELDS = 22, HISTORY_ROW_FIELDS = 10, UNIT_RESULT_FIELDS = 10, JOB_UNIT_ROW_FIELDS = 12, JOB_SETTING_ROW_FIELDS = 3 };
 // Of a unit file as it was once only the first are known: unit, rev, desired.
 enum { UNIT_FILE_PAST_FIELDS = 3 };
 extern const Field unit_row_fields[UNIT_ROW_FIELDS], unit_file_row_fields[UNIT_FILE_ROW_FIELDS],

@@ -117,7 +117,8 @@ typedef enum SystemdJobKind {
         SYSTEMD_START,
         SYSTEMD_STOP,
         SYSTEMD_RESTART,
-        SYSTEMD_RESET_FAILED
+        SYSTEMD_RESET_FAILED,
+        SYSTEMD_RELOAD, // of the unit: it reads anew what it was configured with
 } SystemdJobKind;
 
 typedef struct SystemdOps {

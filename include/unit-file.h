@@ -57,6 +57,7 @@
 
 #include <stdbool.h>
 
+#include "argosy.pb-c.h"
 #include "failing-options.h"
 #include "unit-name.h"
 #include "unit-options.h"
@@ -106,6 +107,8 @@ typedef struct UnitFile {
         FailingOptions failing; // what happens when things go wrong
         struct FileSource *file_sources; // File=, see carried-files.h
         size_t n_file_sources;
+        Argosy__FileChange file_change; // FileChange=
+        bool reloads;           // [Service] ExecReload= is set, or Type=notify-reload
         char *description;      // [Unit] Description= as written, "" if none; see unit_file_describe()
 
         // Private: options as written, and their meaning if it is the same for all names.

@@ -125,6 +125,28 @@ int carried_files_read(const void *content, size_t len, CarriedFiles *ret) {
         return read_lines(ret, head + strlen(LIST_HEAD), part.content + part.len);
 }
 
+// The bytes up to the list: those of settings. 0: there is none.
+static size_t settings_len(const void *content, size_t len) {
+        UnitPart part;
+        const char *head;
+
+        if (!find_manifest(content, len, &part))
+                return 0;
+        head = memmem(part.content, part.len, LIST_HEAD, strlen(LIST_HEAD));
+        return head ? (size_t) (head - (const char *) content) : 0;
+}
+
+bool carried_files_same_settings(const void *a, size_t a_len, const void *b, size_t b_len) {
+        size_t settings = settings_len(a, a_len);
+
+        return settings > 0 && settings_len(b, b_len) == settings && memcmp(a, b, settings) == 0;
+}
+
+Argosy__FileChange carried_files_change(const void *content, size_t len, Argosy__FileChange asked, const void *next, size_t next_len) {
+        return asked != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART && carried_files_same_settings(content, len, next, next_len)
+                       ? asked : ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+}
+
 // ------------------------------------------------------------------------------------------------ compose
 
 // What of the unit's folder is bound: the file, the folder, or the one in which the pattern is. Its length.
@@ -134,6 +156,24 @@ static size_t bound_len(const FileSource *s) {
         if (!file_source_is_pattern(s))
                 return strlen(s->source);
         return slash ? (size_t) (slash - s->source) : 0;
+}
+
+int carried_folders_that_stay(const FileSource *sources, size_t n, const CarriedFiles *c, int (*each)(const char *folder, size_t len, void *userdata),
+                              void *userdata) {
+        int r = each("", 0, userdata);
+
+        for (size_t i = 0; r >= 0 && i < n; i++) {
+                const char *source = sources[i].source;
+                size_t bound = bound_len(&sources[i]);
+
+                if (!sources[i].destination || (!file_source_is_pattern(&sources[i]) && carried_files_find(c, source)))
+                        continue;
+                for (const char *slash = strchr(source, '/'); r >= 0 && slash && (size_t) (slash - source) < bound; slash = strchr(slash + 1, '/'))
+                        r = each(source, (size_t) (slash - source), userdata);
+                if (r >= 0 && bound > 0)
+                        r = each(source, bound, userdata);
+        }
+        return r < 0 ? r : 0;
 }
 
 static int append_manifest(const UnitFile *file, const CarriedFiles *c, Buf *ret) {
@@ -247,6 +287,33 @@ static int check_destinations(const Check *c) {
         return 0;
 }
 
+// Names of argosy's own in such a folder begin so, as in the folders that Kubernetes makes.
+static int check_names(const Check *c) {
+        if (c->file->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART)
+                return 0;
+        for (size_t i = 0; i < c->files->n; i++) {
+                const char *name = c->files->list[i].name;
+
+                if (str_has_prefix(name, "..") || strstr(name, "/.."))
+                        return option_refuse(c->ret_why, c->path, c->file->file_sources[0].line,
+                                             "%s: beside FileChange= no name may begin with two dots, which is what argosy's own begin with there", name);
+        }
+        return 0;
+}
+
+// A bound file is the one that was there at the start, whatever takes its place: a reload would read that again.
+static int check_reload(const Check *c) {
+        const UnitFile *f = c->file;
+
+        if (f->file_change != ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD)
+                return 0;
+        for (size_t i = 0; i < f->n_file_sources; i++)
+                if (f->file_sources[i].destination && carried_files_find(c->files, f->file_sources[i].source))
+                        return option_refuse(c->ret_why, c->path, f->file_sources[i].line,
+                                             "with FileChange=reload only folders are bound, and %s is a file: put it into one", f->file_sources[i].source);
+        return 0;
+}
+
 static int check_sizes(const Check *c, size_t text_len) {
         size_t bytes = text_len + carried_files_bytes(c->files);
         unsigned line = c->file->n_file_sources > 0 ? c->file->file_sources[0].line : 1;
@@ -336,7 +403,7 @@ static int check(const Check *c, const void *content, size_t len) {
                 return option_refuse(c->ret_why, c->path, 1, CARRIED_FILES_DROP_IN " is argosy's own, and no File= names a file");
         if (r < 0 || c->file->n_file_sources == 0)
                 return r;
-        r = check_destinations(c) ?: check_settings(c, content, len) ?: check_covered(c) ?: check_folders(c) ?: check_sizes(c, len);
+        r = check_destinations(c) ?: check_settings(c, content, len) ?: check_covered(c) ?: check_folders(c) ?: check_names(c) ?: check_reload(c) ?: check_sizes(c, len);
         return r < 0 || !has_manifest ? r : check_manifest(c, &manifest);
 }
 

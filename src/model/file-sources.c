@@ -141,6 +141,17 @@ void file_sources_drop(FileSource *list, size_t *n) {
         }
 }
 
+const char *file_change_to_string(Argosy__FileChange change) {
+        switch (change) {
+        case ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD:
+                return "reload";
+        case ARGOSY__FILE_CHANGE__FILE_CHANGE_NONE:
+                return "none";
+        default:
+                return "restart";
+        }
+}
+
 char *file_source_destination(const FileSource *s, const char *name) {
         return specifier_expand(s->destination, name);
 }

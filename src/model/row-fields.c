@@ -104,6 +104,7 @@ const Field unit_result_fields[UNIT_RESULT_FIELDS] = {
         {"revision", NULL, "REVISION", FIELD_U64, AT(UnitResult, revision), false, false},
         {"from", NULL, "FROM", FIELD_STRING, AT(UnitResult, from), false, true},
         {"because_of", NULL, "BECAUSE-OF", FIELD_STRING, AT(UnitResult, because_of), false, true},
+        {"file_change", NULL, "FILE-CHANGE", FIELD_STRING, AT(UnitResult, file_change), false, true},
         {"refusals", NULL, "REFUSALS", FIELD_REFUSALS, 0, false, true},
         {"may_run_on", NULL, "MAY-RUN-ON", FIELD_MAY_RUN, AT(UnitResult, n_may_run_on), false, true},
 };

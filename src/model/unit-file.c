@@ -32,9 +32,10 @@ typedef struct Parser {
 
         unsigned global_line;    // of the Global= that holds
         unsigned rebalance_line; // of Rebalance=; 0: none
+        unsigned file_change_line; // of FileChange=; 0: none
         unsigned refuses_stop_line; // of the RefuseManualStop= that holds
         bool refuses_stop;
-        bool has_service, has_type, has_exec_start, has_bus_name, type_oneshot, type_simple;
+        bool has_service, has_type, has_exec_start, has_exec_reload, has_bus_name, type_oneshot, type_simple, type_reload;
         unsigned weights; // bit per entry of weight_keys
         FailingParser failing;
 } Parser;
@@ -225,6 +226,19 @@ static int parse_files(Parser *p, bool fleet) {
         return r == -EINVAL ? option_refuse(p->ret_why, p->path, p->line->line, "File=: %s", why ?: "") : r;
 }
 
+static int parse_file_change(Parser *p, bool fleet) {
+        const char *value = p->line->value;
+
+        p->file->file_change = ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+        p->file_change_line = *value ? p->line->line : 0;
+        for (int i = ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART; *value && i <= ARGOSY__FILE_CHANGE__FILE_CHANGE_NONE; i++)
+                if (streq(value, file_change_to_string((Argosy__FileChange) i)))
+                        p->file->file_change = (Argosy__FileChange) i;
+        if (*value && !streq(value, file_change_to_string(p->file->file_change)))
+                return option_refuse(p->ret_why, p->path, p->line->line, "FileChange=%.64s is neither restart, reload nor none", value);
+        return 0;
+}
+
 static int parse_boot_id(Parser *p, bool fleet) {
         return option_refuse(p->ret_why, p->path, p->line->line,
                              "%s= is not supported, a boot id ends with the boot; use MachineID=", p->line->key);
@@ -247,6 +261,7 @@ static const struct {
         {"MaxUnavailable", parse_max_unavailable, 0, false, true},
         {"Rebalance", parse_rebalance, 0, false, true},
         {"File", parse_files, 0, false, true},
+        {"FileChange", parse_file_change, 0, false, true},
         {"Host", NULL, RAW_HOST, false, true},
         {"RequireLabel", NULL, RAW_REQUIRE_LABEL, false, true},
         {"Pool", NULL, RAW_POOL, false, true},
@@ -348,6 +363,7 @@ static void on_type(Parser *p, const char *value) {
                 if (streq(value, known[i])) {
                         p->has_type = true;
                         p->type_oneshot = streq(value, "oneshot");
+                        p->type_reload = streq(value, "notify-reload");
                         p->type_simple = streq(value, "simple") || streq(value, "exec") || streq(value, "idle");
                 }
 }
@@ -357,6 +373,8 @@ static void on_service(Parser *p, const char *key, const char *value) {
                 on_type(p, value);
         else if (streq(key, "ExecStart"))
                 p->has_exec_start = *value;
+        else if (streq(key, "ExecReload"))
+                p->has_exec_reload = *value;
         else if (streq(key, "BusName"))
                 p->has_bus_name = *value;
         else if (streq(key, "RemainAfterExit"))
@@ -540,6 +558,20 @@ static int check_together(Parser *p, const RawOption *raw) {
         return 0;
 }
 
+static int check_files(Parser *p) {
+        UnitFile *f = p->file;
+
+        if (f->n_file_sources > 0 && find_raw(f, RAW_MANAGER)) // systemd binds nothing for a user's, and a container has another /run
+                return option_refuse(p->ret_why, p->path, MAX_OF(f->file_sources[0].line, find_raw(f, RAW_MANAGER)->line),
+                                     "File= and Manager= exclude each other: only system managers run units with files");
+        f->reloads = p->has_exec_reload || (p->has_type && p->type_reload);
+        if (f->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD && !f->reloads)
+                return option_refuse(p->ret_why, p->path, p->file_change_line, "FileChange=reload needs ExecReload= in [Service]");
+        if (p->file_change_line > 0 && f->n_file_sources == 0)
+                return option_refuse(p->ret_why, p->path, p->file_change_line, "FileChange= says something of files, and no File= names one");
+        return 0;
+}
+
 // What can only be said when all lines are known.
 static int finish(Parser *p) {
         UnitFile *f = p->file;
@@ -558,11 +590,8 @@ static int finish(Parser *p) {
         if (p->refuses_stop)
                 return option_refuse(p->ret_why, p->path, p->refuses_stop_line,
                                      "with RefuseManualStop= systemd stops it for nobody who asks, so argosy could never stop it");
-        if (f->n_file_sources > 0 && find_raw(f, RAW_MANAGER)) // systemd binds nothing for a user's, and a container has another /run
-                return option_refuse(p->ret_why, p->path, MAX_OF(f->file_sources[0].line, find_raw(f, RAW_MANAGER)->line),
-                                     "File= and Manager= exclude each other: only system managers run units with files");
         f->replaces = find_raw(f, RAW_REPLACES);
-        r = finish_failing(p);
+        r = check_files(p) ?: finish_failing(p);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < f->n_raw; i++) {

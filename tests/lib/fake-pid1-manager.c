@@ -110,7 +110,7 @@ static void lose(Job *j, SystemdManager *m) {
 
 void pid1_lose_all(SystemdManager *m) {
         static_assert((int) JOB_START == (int) SYSTEMD_START &&
-                              (int) JOB_RESET == (int) SYSTEMD_RESET_FAILED,
+                              (int) JOB_RELOAD_UNIT == (int) SYSTEMD_RELOAD,
                       "same order");
 
         m->connected = m->synced = false;

@@ -26,6 +26,7 @@ typedef enum JobKind {
         JOB_STOP,
         JOB_RESTART,
         JOB_RESET,
+        JOB_RELOAD_UNIT,
         JOB_LOAD,
         JOB_RELOAD,
         JOB_INSPECT,

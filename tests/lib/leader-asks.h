@@ -192,6 +192,8 @@ static inline RigAnswer *rig_rollout(Rig *g, RigRollout w) {
         file.name = (char *) w.name;
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) w.content,
                                              .len = w.content ? strlen(w.content) : 0};
+        file.files = g->sent;
+        file.n_files = g->n_sent;
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         m.kind = w.kind;
         m.name = (char *) w.name;

@@ -672,6 +672,8 @@ RigAnswer *rig_change_with(Rig *g, Argosy__Verb verb, const char *name, const ch
                 file.name = (char *) name;
                 file.path = (char *) name;
                 file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+                file.files = g->sent;
+                file.n_files = g->n_sent;
                 change.files = &files;
                 change.n_files = 1;
         }

@@ -90,6 +90,8 @@ struct Rig {
         size_t n_hosts;
         bool unchecked; // what is true of all hosts and units is not looked for after each turn: they are too many
         uint64_t id; // of the last Change
+        ProtobufCBinaryData *sent; // files that come with unit files which are handed in
+        size_t n_sent;
         const Argosy__Author *author; // who asks; NULL: the leader's host
         // What the leader did to the log's membership.
         StoreMember members[STORE_MEMBERS_MAX];

@@ -36,6 +36,7 @@ static int take_carried(AgentSpec *s, UnitFile *file) {
                 return -ENOMEM;
         s->carried->sources = TAKE_PTR(file->file_sources);
         s->carried->n_sources = file->n_file_sources;
+        s->carried->change = file->file_change;
         file->n_file_sources = 0;
         return carried_files_read(s->content, s->len, &s->carried->files);
 }

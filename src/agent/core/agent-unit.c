@@ -436,6 +436,7 @@ void agent_unit_fill_record(const AgentUnit *u, LedgerRecord *ret) {
                               .interrupted = h->interrupted,
                               .unknown = h->unknown,
                               .taking = h->taking,
+                              .reload = h->reload,
                               .load = is_bad(u->load) ? u->load : ARGOSY__LOAD_STATE__LOAD_UNKNOWN};
         memcpy(ret->invocation_id, h->invocation_id, sizeof(ret->invocation_id));
         slice_name(h->slice, ret->slice);
@@ -458,7 +459,8 @@ void agent_unit_hold(AgentUnit *u, const LedgerRecord *record, AgentSpec *spec) 
                               .owed = record->owed,
                               .interrupted = record->interrupted,
                               .unknown = record->unknown,
-                              .taking = record->taking};
+                              .taking = record->taking,
+                              .reload = record->reload & 3};
         memcpy(u->held.invocation_id, record->invocation_id, sizeof(u->held.invocation_id));
         u->load = (uint8_t) record->load;
 }

@@ -7,7 +7,14 @@
 //      units/NAME/...                  the folder of a unit: hard links to these, by their names
 //
 // So the kernel counts who uses a content: one that has no other link is nobody's. A folder is made beside the one that is there and takes its
-// place in one step. What a crash leaves of that is found by carried_store_sweep(). All are calls of a few microseconds a file, but for
+// place in one step, while the unit is down. Where files change as the unit runs (FileChange=reload, none) what is bound has to stay, so the unit's
+// folder and each that is bound of it, and those above, are as Kubernetes has them:
+//
+//      conf/..1/a.conf         the hard link
+//      conf/..data -> ..1      the one link that is replaced, by a rename
+//      conf/a.conf -> ..data/a.conf
+//
+// What a crash leaves of either is found by carried_store_sweep(), or by the next change. All are calls of a few microseconds a file, but for
 // carried_store_put(), which writes, and what goes over a whole folder: those are for the pool.
 
 #include <stdbool.h>
@@ -21,8 +28,15 @@ int carried_store_put(const char *dir, const Hash *hash, bool executable, const 
 // Removes a content that no folder has.
 void carried_store_drop(const char *dir, const Hash *hash, bool executable);
 
-// The folder of the unit has these files and no others. 0; -ENODATA: one of them is not in the store; another error.
-int carried_folder_put(const char *dir, const char *unit, const CarriedFiles *files) _warn_unused_;
+typedef struct CarriedFolder {
+        const CarriedFiles *files;
+        const FileSource *sources;
+        size_t n_sources;
+        bool stays; // files change as the unit runs
+} CarriedFolder;
+
+// The folder of the unit has these files and no others. One that has them already is left as it is. 0; -ENODATA: one of them is not in the store; another error.
+int carried_folder_put(const char *dir, const char *unit, const CarriedFolder *folder) _warn_unused_;
 // 0, also if there is none.
 int carried_folder_remove(const char *dir, const char *unit) _warn_unused_;
 // Removes what folders there are of units that are not `kept`, and contents of nobody.

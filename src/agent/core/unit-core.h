@@ -27,14 +27,15 @@
 typedef struct Agent Agent;
 typedef struct AgentNode AgentNode;
 
-// One for each content, while a unit wants or holds it.
 // Files that come with a unit.
 typedef struct AgentCarried {
         CarriedFiles files;
         FileSource *sources;
         size_t n_sources;
+        Argosy__FileChange change; // FileChange=
 } AgentCarried;
 
+// One for each content, while a unit wants or holds it.
 typedef struct AgentSpec {
         Hash hash;
         unsigned n_refs;
@@ -67,6 +68,7 @@ typedef struct AgentHeld {
         uint8_t target : 4, down : 4; // Argosy__Target; Argosy__DownCause, reported
         bool from_template : 1, done : 1, failed : 1, pending : 1, owed : 1, interrupted : 1, unknown : 1,
                 taking : 1;
+        uint8_t reload : 2; // LedgerReload
 } AgentHeld;
 
 typedef enum AgentStartBarrier {

@@ -249,6 +249,36 @@ static void plan_replacement(const PlanInput *in, Phase phase, PlanResult *res) 
         }
 }
 
+// It runs, and gets nothing new but files. Returns true if that decides the step.
+static bool plan_in_place(const PlanInput *in, Phase phase, PlanResult *res) {
+        bool reloads = in->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD;
+
+        if (in->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART || phase != PHASE_UP || in->stale || is_unread(in))
+                return false;
+        if (reloads && is_activating(in)) // when it is up it can be reloaded
+                return true;
+        res->step = PLAN_WRITE;
+        res->in_place = true;
+        res->owe_reload = reloads && !must_restart(in);
+        return true;
+}
+
+// The files are in place, and what runs has read those of before. Returns true if that comes first.
+static bool plan_reload_unit(const PlanInput *in, Phase phase, PlanResult *res) {
+        LedgerReload reload = in->held->reload;
+
+        if (reload == LEDGER_RELOAD_NONE || phase != PHASE_UP || must_restart(in) ||
+            (reload == LEDGER_RELOAD_FAILED && !asks_for_a_run(in->wanted, in->held)))
+                return false;
+        if (is_activating(in))
+                return true;
+        if (in->runtime->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING) // between two runs
+                res->reread = res->again = true;
+        else
+                res->step = PLAN_RELOAD_UNIT;
+        return true;
+}
+
 // The wanted content is not what is installed, or not what is loaded. Returns true if that decides the step.
 static bool plan_file(const PlanInput *in, Phase phase, PlanResult *res) {
         const PlanWanted *w = in->wanted;
@@ -268,6 +298,8 @@ static bool plan_file(const PlanInput *in, Phase phase, PlanResult *res) {
                 res->step = PLAN_WRITE;
                 return true;
         }
+        if (!same && plan_in_place(in, phase, res))
+                return true;
         res->file_stale = in->runtime && in->runtime->loaded;
         if (phase == PHASE_UP && w->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return false; // something else started it: replaced once it is down
@@ -284,7 +316,7 @@ static bool plan_fetch(const PlanInput *in, PlanResult *res) {
         if (!in->lacks_files)
                 return false;
         res->step = PLAN_FETCH;
-        res->file_stale = in->held && in->runtime && in->runtime->loaded;
+        res->file_stale = in->held && in->runtime && in->runtime->loaded && in->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
         return true;
 }
 
@@ -410,7 +442,7 @@ static void plan_while_busy(const PlanInput *in, PlanResult *res) {
         const PlanWanted *w = in->wanted;
         bool starting = in->busy == PLAN_START || in->busy == PLAN_RESTART;
 
-        if ((starting || in->busy == PLAN_VERIFY || in->busy == PLAN_BRING_BACK) && (w->remove || must_stop(in)))
+        if ((starting || in->busy == PLAN_VERIFY || in->busy == PLAN_BRING_BACK || in->busy == PLAN_RELOAD_UNIT) && (w->remove || must_stop(in)))
                 res->step = PLAN_STOP;
         else if (starting && w->start_rev > in->held->start_rev && w->restart_rev <= in->held->restart_rev &&
                  hash_equal(&w->spec, &in->held->spec))
@@ -459,7 +491,7 @@ PlanResult plan_unit(const PlanInput *in) {
                 res.step = PLAN_STOP;
                 return res;
         }
-        if (judge_unseen(in, phase, &res) || plan_fetch(in, &res) || plan_file(in, phase, &res))
+        if (judge_unseen(in, phase, &res) || plan_fetch(in, &res) || plan_file(in, phase, &res) || plan_reload_unit(in, phase, &res))
                 return res;
         if (in->wanted->target == ARGOSY__TARGET__TARGET_LAUNCHED)
                 plan_launched(in, phase, &res);
@@ -485,7 +517,7 @@ const char *plan_step_to_string(PlanStep step) {
                 [PLAN_PIN] = "pin",             [PLAN_UNPIN] = "unpin",
                 [PLAN_LOOK] = "look",           [PLAN_VERIFY] = "verify",
                 [PLAN_REMOVE] = "remove",       [PLAN_FORGET] = "forget",
-                [PLAN_FETCH] = "fetch",
+                [PLAN_FETCH] = "fetch",         [PLAN_RELOAD_UNIT] = "reload-unit",
         };
 
         assert((size_t) step < ELEMENTSOF(names));

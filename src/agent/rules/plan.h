@@ -50,6 +50,9 @@
 //                there is another request. A restart that was asked for has failed with that, and is not made up for. An answer that does not come in time refuses nothing.
 //   files        what comes with a new content is here, and may be where it is to be, before anything is stopped, recorded or written for
 //                that content (PLAN_FETCH): what runs goes on meanwhile, and also if that fails.
+//   files alone  what runs, and gets nothing new but files (FileChange=reload, none), is not stopped for them: they are put in place as it runs.
+//                For reload it is then reloaded, which is recorded with the write, so that a crash forgets it not. A reload that fails is reported
+//                and not repeated before there is another start. A restart that is asked for makes up for it.
 //   failed       a failed start is reported, not repeated; restarting is systemd's Restart=. A failed unit
 //                starts again with a new start, or with new content unless it is a one-shot.
 //   removal      stop, remove the files, forget. What stays in systemd's memory could be started from there,
@@ -83,6 +86,7 @@ typedef enum PlanStep {
         PLAN_LINK,    // make the links under units of the system's, or take them away
         PLAN_LOAD,    // let systemd parse it
         PLAN_RESET_FAILED,
+        PLAN_RELOAD_UNIT, // let it read the files that came with it anew
         PLAN_RELOAD,  // daemon-reload: the unit is pinned with old content, or with old links
         PLAN_PIN,     // let nothing make systemd forget it
         PLAN_UNPIN,
@@ -133,6 +137,7 @@ typedef struct PlanInput {
         bool left_behind;              // a PLAN_LOOK that has just ended says that this is such a one
         PlanVerdict verdict;
         bool lacks_files;              // those that come with the wanted content were not looked at yet (PLAN_FETCH)
+        Argosy__FileChange file_change; // what its wanted content asks for if what it has in place differs in its files alone; else RESTART
         bool stopping;                 // the manager is shutting down
         bool cut_off;                  // systemd has stopped it by CutOff=stop, or would at once
         bool was_cut_off;              // that was so a moment ago: news of its end may still be on the way
@@ -155,6 +160,9 @@ typedef struct PlanInput {
 typedef struct PlanResult {
         PlanStep step;
         uint64_t wait_until_us;
+        bool in_place;  // with PLAN_WRITE: it runs meanwhile, and goes on
+        bool owe_reload; // likewise, and record that it is to be reloaded then
+        bool reread;    // it has begun anew since its files were replaced: record that no reload is due
         bool owe_run;   // with PLAN_STOP: record `pending` first, the unit is to come back with new content
         bool fulfilled; // the pending run was seen: record that
         bool failed;    // and it had failed, which somebody has reset since: record that, too

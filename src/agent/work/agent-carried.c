@@ -95,6 +95,14 @@ bool agent_carried_is_due(const AgentUnit *u) {
         return work->spec && work->spec->carried && !work->files_ready && !(u->has_held && u->held.spec == work->spec && u->file_present);
 }
 
+Argosy__FileChange agent_carried_change(const AgentUnit *u) {
+        const AgentSpec *next = agent_unit_doing(u)->spec, *now = agent_unit_content(u);
+
+        if (!next || !next->carried || !now || !now->carried || next == now)
+                return ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+        return carried_files_change(now->content, now->len, next->carried->change, next->content, next->len);
+}
+
 // ------------------------------------------------------------------------------------------------ the fetches
 
 static CarriedFetch *find(const Agent *a, const Hash *hash, bool executable) {

@@ -9,6 +9,8 @@
 bool agent_carried_is_due(const AgentUnit *u);
 // Begins that; the step ends at once if all are here.
 void agent_carried_fetch(AgentUnit *u);
+// What is done about a unit that runs for the wanted content, if that differs in its files alone from what is in place; else RESTART.
+Argosy__FileChange agent_carried_change(const AgentUnit *u);
 // Why this node does not take the content, or nothing can be started with it now. False: it may.
 bool agent_carried_bars(const AgentUnit *u, const AgentSpec *spec, char ret[AGENT_ERROR_MAX]);
 // The same of a content that nobody has sent to stay, from any thread.

@@ -142,7 +142,13 @@ static UnitDirItem item_of(const FileItem *it) {
 
 // A content's files are in their place before the unit file is.
 static int put_folder(const FileBatch *b, const FileItem *it) {
-        return it->job == AGENT_FILE_WRITE && it->spec->carried ? carried_folder_put(b->node->agent->runtime_dir, it->name, &it->spec->carried->files) : 0;
+        const AgentCarried *c = it->job == AGENT_FILE_WRITE ? it->spec->carried : NULL;
+        CarriedFolder folder;
+
+        if (!c)
+                return 0;
+        folder = (CarriedFolder){&c->files, c->sources, c->n_sources, c->change != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART};
+        return carried_folder_put(b->node->agent->runtime_dir, it->name, &folder);
 }
 
 static bool leaves_no_folder(const FileItem *it) {

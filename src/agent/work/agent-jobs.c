@@ -164,6 +164,31 @@ static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result,
         agent_step_given_up(u, text);
 }
 
+// What a stop, or somebody else's restart, has overtaken is planned anew.
+static void reload_ended(AgentUnit *u, SystemdJobResult result, const char *error) {
+        const UnitRuntime *rt = agent_unit_runtime(u);
+        char text[AGENT_ERROR_MAX], all[AGENT_ERROR_MAX];
+
+        if (result == SYSTEMD_JOB_LOST) {
+                agent_step_lost(u);
+                return;
+        }
+        if (result == SYSTEMD_JOB_CANCELED || (result != SYSTEMD_JOB_DONE && (!rt || active_state_is_down(rt->active)))) {
+                u->work->busy = PLAN_NOTHING;
+                agent_unit_mark(u);
+                return;
+        }
+        u->held.reload = result == SYSTEMD_JOB_DONE ? LEDGER_RELOAD_NONE : LEDGER_RELOAD_FAILED;
+        agent_unit_record(u);
+        if (result == SYSTEMD_JOB_DONE) {
+                agent_step_done(u, NULL);
+                return;
+        }
+        describe_job(u, "reload", result, error, text);
+        str_fit(all, sizeof(all), "%s: %s", AGENT_RELOAD_FAILED_TEXT, text);
+        agent_step_given_up(u, all);
+}
+
 static void stop_ended(AgentUnit *u, SystemdJobResult result, const char *error) {
         char text[AGENT_ERROR_MAX];
 
@@ -212,6 +237,9 @@ void agent_on_job_done(const char *name, SystemdJobKind kind, SystemdJobResult r
                 return;
         case SYSTEMD_RESTART:
                 start_ended(u, "restart", result, error);
+                return;
+        case SYSTEMD_RELOAD:
+                reload_ended(u, result, error);
                 return;
         case SYSTEMD_STOP:
                 stop_ended(u, result, error);

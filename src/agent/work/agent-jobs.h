@@ -6,6 +6,8 @@
 #include "agent-core.h"
 #include "agent-step.h"
 
+#define AGENT_RELOAD_FAILED_TEXT "its files have changed and it runs on with those of before"
+
 void agent_on_job_done(const char *name, SystemdJobKind kind, SystemdJobResult result, const char *error,
                        void *userdata);
 void agent_on_pin_done(const char *pin, SystemdJobKind kind, SystemdJobResult result, const char *error,

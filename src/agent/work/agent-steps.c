@@ -66,6 +66,7 @@ static void record_start(AgentUnit *u, PlanStep step) {
         h->stop_rev = w->stop_rev;
         h->pending = true;
         h->owed = h->done = h->failed = h->interrupted = h->unknown = false;
+        h->reload = LEDGER_RELOAD_NONE;
         h->down = ARGOSY__DOWN_CAUSE__DOWN_NOT;
         u->unwatched = u->displaced = false;
         agent_unit_displace(u, true);
@@ -88,7 +89,7 @@ static void begin_to_hold(AgentUnit *u) {
 }
 
 // The record names the new content from now on; what is in place stays known until that is written.
-static void record_write(AgentUnit *u) {
+static void record_write(AgentUnit *u, const PlanResult *res) {
         const UnitRuntime *rt = agent_unit_runtime(u);
         AgentUnitWork *work = u->work;
         AgentSpec *before = u->held.spec;
@@ -97,7 +98,7 @@ static void record_write(AgentUnit *u) {
         work->new_content = !u->has_held || before != work->spec || !u->content_known || (work->replacing && work->new_content);
         work->claims = !u->has_held;
         work->takes_over = work->claims && rt && !active_state_is_down(rt->active);
-        u->to_verify |= u->has_held && work->new_content;
+        u->to_verify |= u->has_held && work->new_content && !res->in_place;
         if (!work->claims && work->new_content) // what is in place is ours, whether this one comes to be there or not
                 u->held.taking = false;
         if (!u->has_held)
@@ -110,8 +111,12 @@ static void record_write(AgentUnit *u) {
         u->held.spec = agent_spec_ref(work->spec);
         u->held.from_template = work->from_template;
         u->file_present = u->files_removed = false;
-        u->parsed = false;
-        u->load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN;
+        if (res->owe_reload)
+                u->held.reload = LEDGER_RELOAD_DUE;
+        if (!res->in_place) { // else systemd has no reason to say anything else than before
+                u->parsed = false;
+                u->load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN;
+        }
         agent_unit_record(u);
 }
 
@@ -169,7 +174,7 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                 agent_carried_fetch(u);
                 break;
         case PLAN_WRITE:
-                record_write(u);
+                record_write(u, res);
                 begin(u, PLAN_WRITE);
                 r = agent_files_queue(u, AGENT_FILE_WRITE);
                 if (r < 0 && u->work->claims)
@@ -193,6 +198,11 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
         case PLAN_STOP:
                 agent_probation_end(u);
                 begin_call(u, PLAN_STOP);
+                break;
+        case PLAN_RELOAD_UNIT: // once for each start that asks for it, whatever comes of it
+                u->held.start_rev = u->work->wanted.start_rev;
+                agent_unit_record(u);
+                begin_call(u, PLAN_RELOAD_UNIT);
                 break;
         case PLAN_PIN:
         case PLAN_UNPIN:
@@ -357,6 +367,12 @@ static void note(AgentUnit *u, const PlanResult *res, const PlanWanted *wanted) 
                 note_unseen(u, res->unknown);
         if (res->again)
                 agent_unit_mark(u);
+        if (res->reread) {
+                u->held.reload = LEDGER_RELOAD_NONE;
+                agent_unit_record(u);
+        }
+        if (u->held.reload == LEDGER_RELOAD_FAILED && res->step == PLAN_NOTHING && !agent_unit_doing(u)->error) // an earlier argosyd has told it
+                agent_unit_set_error(u, "%s", AGENT_RELOAD_FAILED_TEXT);
         if (res->joined) {
                 u->held.start_rev = wanted->start_rev;
                 agent_unit_record(u);
@@ -404,6 +420,7 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .left_behind = work->left_behind,
                 .verdict = agent_verdict(u),
                 .lacks_files = agent_carried_is_due(u),
+                .file_change = agent_carried_change(u),
                 .stopping = u->node->stopping,
                 .busy = work->busy,
                 .cut_off = agent_is_cut_off(u, now_us),
@@ -490,6 +507,7 @@ static void call_systemd(AgentUnit *u) {
                 [PLAN_RESTART] = SYSTEMD_RESTART,
                 [PLAN_STOP] = SYSTEMD_STOP,
                 [PLAN_RESET_FAILED] = SYSTEMD_RESET_FAILED,
+                [PLAN_RELOAD_UNIT] = SYSTEMD_RELOAD,
         };
         SystemdManager *m = u->node->systemd;
         AgentStepCall *call;

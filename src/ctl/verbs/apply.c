@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "apply-plan.h"
+#include "carried-files.h"
 #include "ctl.h"
 #include "diff.h"
 #include "file-warnings.h"
@@ -174,7 +175,21 @@ static int describe_seen(const Argosy__Response__ApplyRow *row, Buf *b) {
         return r < 0 ? r : buf_printf(b, row->starts ? "; is started again\n" : "; is left as it is\n");
 }
 
-static int describe_row(const Argosy__Response__ApplyRow *row, Buf *b) {
+// `change`: what becomes of the unit if it runs.
+static int describe_file(const Argosy__Response__ApplyRow *row, Argosy__FileChange change, Buf *b) {
+        if (streq(row->rev, row->rev_after))
+                return buf_printf(b, "with the same file");
+        switch (change) {
+        case ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD:
+                return buf_printf(b, "gets other files that come with it, and is reloaded if it is up");
+        case ARGOSY__FILE_CHANGE__FILE_CHANGE_NONE:
+                return buf_printf(b, "gets other files that come with it, and goes on if it is up");
+        default:
+                return buf_printf(b, "gets another file");
+        }
+}
+
+static int describe_row(const Argosy__Response__ApplyRow *row, Argosy__FileChange change, Buf *b) {
         int r = buf_printf(b, "%s: ", row->unit);
 
         if (r == 0 && !apply_row_changes(row))
@@ -190,10 +205,21 @@ static int describe_row(const Argosy__Response__ApplyRow *row, Buf *b) {
         if (r == 0 && !streq(row->desired, row->desired_after))
                 r = buf_printf(b, "%s -> %s, ", row->desired, row->desired_after);
         if (r == 0)
-                r = buf_printf(b, streq(row->rev, row->rev_after) ? "with the same file" : "gets another file");
+                r = describe_file(row, change, b);
         if (r == 0 && row->starts)
                 r = buf_printf(b, ", and is started again: it %s", apply_state_phrase(row->state));
         return r < 0 ? r : buf_printf(b, "\n");
+}
+
+// What the unit file that is handed in asks for, where nothing changes but its files.
+static Argosy__FileChange file_change_of(const Buf *before, const UnitFolderUnit *unit) {
+        const UnitFolderFile *next = unit ? unit->file : NULL;
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+
+        if (!next || !carried_files_same_settings(before->data, before->len, next->content.data, next->content.len) ||
+            unit_file_parse(next->path, next->content.data, next->content.len, &file, NULL) < 0)
+                return ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+        return file->file_change;
 }
 
 static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
@@ -204,7 +230,7 @@ static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
         DiffSide from = {.name = "/dev/null"}, to = {.name = "/dev/null"};
         int code;
 
-        if (!now || describe_row(row, &text) < 0)
+        if (!now)
                 return ctl_oom(a->ctl);
         if (differs && *row->rev) {
                 code = fetch(a->ctl, row, &before);
@@ -212,6 +238,8 @@ static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
                         return code;
                 from = (DiffSide){now, before.data, before.len};
         }
+        if (describe_row(row, file_change_of(&before, unit), &text) < 0)
+                return ctl_oom(a->ctl);
         if (differs && unit)
                 to = (DiffSide){unit->file->path, unit->file->content.data, unit->file->content.len};
         if (differs && diff_append(&from, &to, &a->ctl->term.style, a->ctl->term.out_tty, &text) < 0)

@@ -84,6 +84,8 @@ static void json_result(Json *j, const Argosy__Response__UnitResult *u, bool pla
                 json_string(j, u->from);
                 json_key(j, "because_of");
                 json_string(j, u->because_of);
+                json_key(j, "file_change");
+                json_string(j, u->file_change);
         }
         json_key(j, "may_run_on");
         json_begin(j, '[');

@@ -66,7 +66,13 @@ static void rollout_end(Leader *l, Rollout *o) {
                 disruption_budget_leave(l, CONTAINER_OF(g->units.next, Unit, of_budget));
 }
 
-static int rollout_begin(Leader *l, const char *name) {
+// Whether units that run get nothing new but files, for which they are not restarted (FileChange=).
+static bool changes_in_place(const SpecEntry *now, SpecEntry *next) {
+        return now && next && spec_entry_change(now, next) != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+}
+
+static int rollout_begin(Leader *l, const Argosy__RolloutRecord *record) {
+        const char *name = record->name;
         DisruptionBudget *g = disruption_budget_get(l, name);
         Unit *u = unit_find(l, name);
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
@@ -84,6 +90,7 @@ static int rollout_begin(Leader *l, const char *name) {
                 list_append(&l->rollouts, &g->rollout->all);
         }
         g->rollout->due = true;
+        g->rollout->in_place = rollout_is_update(record) && changes_in_place(rollout_spec(l, &record->spec_before), rollout_spec(l, &record->spec));
         if (!u || !e || u->budget)
                 return 0;
         // A unit of its own was in no group before: whether it is up was not kept of it.
@@ -128,7 +135,7 @@ static int sync_all(Leader *l) {
                 Rollout *o = rollout_find(l, records[i]->name);
 
                 if (rollout_is_under_way(records[i])) {
-                        if (rollout_begin(l, records[i]->name) < 0)
+                        if (rollout_begin(l, records[i]) < 0)
                                 r = -ENOMEM;
                 } else if (o)
                         rollout_end(l, o);
@@ -203,7 +210,7 @@ int rollout_put_template(Leader *l, BatchBuilder *b, const char *name, const Pro
         return batch_builder_put_unit(b, &next, 0, 0);
 }
 
-// What goes back keeps the versions that it has.
+// What goes back keeps the versions that it has, and so does what is not restarted.
 static unsigned secrets_bump(const UnitEntry *e, const Argosy__RolloutRecord *r, SpecEntry *spec) {
         const UnitFile *file;
 
@@ -216,6 +223,7 @@ static unsigned secrets_bump(const UnitEntry *e, const Argosy__RolloutRecord *r,
 static int settle_global(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r) {
         const UnitEntry *e = cluster_state_find_unit(l->state, r->name);
         Argosy__UnitRecord next;
+        SpecEntry *spec;
 
         if (!e || !e->record->global)
                 return 0;
@@ -224,7 +232,8 @@ static int settle_global(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord
         next = *e->record;
         if (rollout_is_update(r) && !rollout_is_returning(r))
                 next.spec = r->spec;
-        return batch_builder_put_unit(b, &next, secrets_bump(e, r, rollout_spec(l, &next.spec)), e->record->revision);
+        spec = rollout_spec(l, &next.spec);
+        return batch_builder_put_unit(b, &next, changes_in_place(e->spec, spec) ? 0 : secrets_bump(e, r, spec), e->record->revision);
 }
 
 // From here on it goes back, or ends where it is if there is nothing to go back to.
@@ -327,7 +336,7 @@ static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Ro
                 argosy__rollout_node__init(&fresh[n]);
                 fresh[n].node = node->number;
                 fresh[n].back = rollout_is_returning(r);
-                fresh[n].kept = has_kept_content(r, &o->nodes->items[k]);
+                fresh[n].kept = o->in_place || has_kept_content(r, &o->nodes->items[k]);
                 turns[n] = &fresh[n];
                 n++;
         }
@@ -368,11 +377,12 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
         Argosy__UnitRecord next = *e->record;
         Argosy__UnitExtra extra;
         SpecEntry *spec = rollout_spec(l, rollout_is_returning(r) ? &r->spec_before : &r->spec);
-        unsigned bump = !item->wanted_up ? 0 : has_kept_content(r, item) ? BATCH_BUMP_START : BATCH_BUMP_START | BATCH_BUMP_RESTART;
+        bool in_place = rollout_is_update(r) && item->up && changes_in_place(e->spec, spec);
+        unsigned bump = !item->wanted_up ? 0 : in_place || has_kept_content(r, item) ? BATCH_BUMP_START : BATCH_BUMP_START | BATCH_BUMP_RESTART;
         int k;
 
         next.extra = unit_extra_with_trial(&extra, e->record, NULL);
-        bump |= secrets_bump(e, r, spec);
+        bump |= in_place ? 0 : secrets_bump(e, r, spec);
         if (rollout_is_update(r) && spec) {
                 next.spec = hash_field(&spec->hash);
                 k = rollout_place(l, u, spec, scheduler, &next);

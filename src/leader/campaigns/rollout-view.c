@@ -30,13 +30,16 @@ static bool is_changed(const Argosy__RolloutRecord *r, const Argosy__UnitRecord 
         return MAX_OF(unit->restart_rev, unit->start_rev) > r->revision;
 }
 
+// What is not restarted for what it gets has been up before: the gate begins with its answer, which is by this leader's clock.
 static void view_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEntry *e, RolloutItem *item) {
+        const DisruptionBudget *g = s ? s->unit->budget : NULL;
+
         item->unreachable = !s || unit_on_node_is_unreachable(s);
         if (!s)
                 return;
         item->up = s->up;
         item->since_us = s->up_flip_us;
-        item->timed = item->up && unit_on_node_is_timed(s);
+        item->timed = item->up && unit_on_node_is_timed(s) && !(g && g->rollout && g->rollout->in_place);
         item->known_up_us = item->timed ? unit_on_node_known_us(s) : 0;
         item->failure = unit_on_node_failure(l, s, e); // also of one that is up, if its node has kept the old content there
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "carried-files.h"
 #include "map.h"
 #include "response.h"
 #include "str.h"
@@ -40,9 +41,22 @@ static const char *action_of_new(const Argosy__UnitRecord *next) {
         }
 }
 
+static const char *action_of_content(const Argosy__UnitRecord *now, const Argosy__UnitRecord *next, Argosy__FileChange change) {
+        if (now->target != ARGOSY__TARGET__TARGET_LAUNCHED)
+                return action_of_new(next);
+        switch (change) {
+        case ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD:
+                return "would get its new files as it runs and be reloaded";
+        case ARGOSY__FILE_CHANGE__FILE_CHANGE_NONE:
+                return "would get its new files as it runs, without a restart or a reload";
+        default:
+                return "would stop and start again with the new file";
+        }
+}
+
 // `goes`: somebody makes it leave its node, even if it comes back.
 static const char *action_of_known(const Argosy__UnitRecord *now, const Argosy__UnitRecord *next, uint32_t node,
-                                   bool goes) {
+                                   bool goes, Argosy__FileChange change) {
         bool placed = now->node || now->global;
 
         if (now->target == ARGOSY__TARGET__TARGET_INACTIVE || !placed)
@@ -50,9 +64,7 @@ static const char *action_of_known(const Argosy__UnitRecord *now, const Argosy__
         if (node != now->node || next->global != now->global)
                 return "would stop where it is and start";
         if (!record_has_spec_of(now, next))
-                return now->target == ARGOSY__TARGET__TARGET_LAUNCHED
-                               ? "would stop and start again with the new file"
-                               : action_of_new(next);
+                return action_of_content(now, next, change);
         if (next->target != now->target)
                 return action_of_new(next);
         if (goes)
@@ -156,6 +168,7 @@ static int describe_asked(const Words *w, Argosy__Response__UnitResult *result, 
         const Argosy__UnitRecord *next = u->record;
         bool wanted = next->target != ARGOSY__TARGET__TARGET_INACTIVE;
         bool moves = e && e->record->node && e->record->node != u->node && wanted;
+        Argosy__FileChange change = moves || u->by ? ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART : u->file_change;
         const char *node = next->global ? "all nodes that fit" : w->node_name(u->node, w->userdata);
         _cleanup_free_ char *warning = strdup(u->reason == DRY_RUN_TURN ? "" : result->message);
         _cleanup_free_ char *message = NULL;
@@ -166,13 +179,15 @@ static int describe_asked(const Words *w, Argosy__Response__UnitResult *result, 
         if (wanted && !u->node && !next->global)
                 message = strdup(moves ? "would stop where it is and wait for a node" : "would wait for a node");
         else
-                message = str_printf("%s%s%s%s%s", e ? action_of_known(e->record, next, u->node, u->by) : action_of_new(next),
+                message = str_printf("%s%s%s%s%s", e ? action_of_known(e->record, next, u->node, u->by, change) : action_of_new(next),
                                      node && wanted ? " on " : "", node && wanted ? node : "",
                                      warning && *warning ? "; " : "", warning ?: "");
         r = r < 0 || !message ? -ENOMEM : append_wait(u, &message);
         r = r < 0 ? r : append_reason(u, &message);
         r = r < 0 ? r : append_note(u, &message);
         r = r < 0 ? r : field_set(&result->message, message);
+        if (r >= 0 && change != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART)
+                r = field_set(&result->file_change, file_change_to_string(change));
         if (r >= 0 && moves)
                 r = field_set(&result->from, w->node_name(e->record->node, w->userdata));
         if (r >= 0 && u->by)

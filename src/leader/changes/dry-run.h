@@ -25,6 +25,7 @@ typedef struct DryRunUnit {
         bool held;      // it stays where it is: `by` replaces it, and too many of its group are down
         char *note;     // besides; NULL: nothing. Whoever frees the unit frees it
         const char *waits_for; // such a unit on its node, which it replaces; NULL: none
+        Argosy__FileChange file_change; // it runs and stays where it is, and gets nothing new but files
         bool refused;    // by a node to which it came: the name is somebody else's there
         bool by_refused; // `by` was refused where it made this one leave
         Argosy__Refusal **refusals; // of one that was refused and has no node: why the others do not take it either

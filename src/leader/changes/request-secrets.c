@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Secrets of units that are put: a unit that is to run has those that its file names, and in which versions is said by one number, the
-// revision as of which they are (UnitExtra.secrets). A start of what is not up, a restart and another content bring the newest; what
-// puts back keeps what the unit has, and so does whatever only moves it.
+// revision as of which they are (UnitExtra.secrets). A start of what is not up, a restart and another content bring the newest, but not files
+// alone for which it is not restarted; what puts back keeps what the unit has, and so does whatever only moves it.
 //
 // A secret that is missing refuses the unit by its line. What it has must not be deleted in the same entry (KEY_SECRET_USED).
 #include <errno.h>
 
+#include "carried-files.h"
 #include "request-private.h"
 #include "response.h"
 
@@ -36,15 +37,29 @@ int request_check_secrets(Planner *p, const Source *source, const UnitOptions *o
         return 0;
 }
 
+// It is not restarted for it (FileChange=).
+static bool changes_in_place(const Planner *p, const UnitEntry *u, const Source *source) {
+        const SpecEntry *there = source->content ? NULL : cluster_state_find_spec(p->state, &source->hash);
+        const void *next = there ? there->content : source->content;
+
+        return next && carried_files_change(u->spec->content, u->spec->len, source->file->file_change, next, there ? there->len : source->len) !=
+                               ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+}
+
 bool request_raises_secrets(const Planner *p, const UnitEntry *u, const Source *source, const UnitOptions *options,
                             Argosy__Target target, unsigned bump, bool keeps) {
+        bool is_up;
+
         if (options->n_secrets == 0 || target == ARGOSY__TARGET__TARGET_INACTIVE)
                 return false;
         if (!u || unit_record_secrets(u->record) == 0)
                 return true;
         if (keeps)
                 return false;
-        if ((bump & BATCH_BUMP_RESTART) || !hash_equal(&u->spec->hash, &source->hash))
+        if (bump & BATCH_BUMP_RESTART)
                 return true;
-        return (bump & BATCH_BUMP_START) && !(p->ops->is_up && p->ops->is_up(u->record->name, p->userdata));
+        is_up = p->ops->is_up && p->ops->is_up(u->record->name, p->userdata);
+        if (!hash_equal(&u->spec->hash, &source->hash))
+                return !is_up || !changes_in_place(p, u, source);
+        return (bump & BATCH_BUMP_START) && !is_up;
 }

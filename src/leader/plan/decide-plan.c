@@ -34,12 +34,14 @@
 #include "array.h"
 #include "arrivals.h"
 #include "batch-builder.h"
+#include "carried-files.h"
 #include "decide-changes.h"
 #include "decide-moves.h"
 #include "disruption-budget.h"
 #include "dry-run.h"
 #include "message.h"
 #include "nodes.h"
+#include "ordering.h"
 #include "pending.h"
 #include "registry.h"
 #include "replacers.h"
@@ -684,31 +686,78 @@ static int index_contents(DryRunPlan *p) {
         return r;
 }
 
+// That the unit would have. False: nobody knows it.
+static bool content_of(const DryRunPlan *p, const DryRunUnit *u, ProtobufCBinaryData *ret) {
+        const ProtobufCBinaryData hash = u->record->spec, *content = map_find(&p->contents, hash.data, hash.len);
+        const SpecEntry *spec = NULL;
+        Hash h;
+
+        if (!content && hash_from_bytes(hash.data, hash.len, &h))
+                spec = cluster_state_find_spec(p->alone.leader->state, &h);
+        if (content)
+                *ret = *content;
+        else if (spec)
+                *ret = (ProtobufCBinaryData){spec->len, spec->content};
+        return content || spec;
+}
+
 int dry_run_plan_each(DryRunPlan *p, DryRunEach each, void *userdata) {
         int r = index_contents(p);
 
         for (size_t i = 0; i < p->n && r >= 0; i++) {
-                ProtobufCBinaryData known, hash = p->units[i]->record->spec;
-                const ProtobufCBinaryData *content = map_find(&p->contents, hash.data, hash.len);
-                const SpecEntry *spec = NULL;
-                Hash h;
+                ProtobufCBinaryData content;
+                bool known = content_of(p, p->units[i], &content);
 
-                if (!content && hash.len == HASH_SIZE) {
-                        memcpy(h.bytes, hash.data, HASH_SIZE);
-                        spec = cluster_state_find_spec(p->alone.leader->state, &h);
-                }
-                if (spec) {
-                        known = (ProtobufCBinaryData){spec->len, spec->content};
-                        content = &known;
-                }
-                r = each(p->units[i], content, userdata);
+                r = each(p->units[i], known ? &content : NULL, userdata);
         }
+        return r;
+}
+
+// Contents that were compared last: instances of a template have the same.
+typedef struct Compared {
+        const SpecEntry *now;
+        const uint8_t *next;
+        Argosy__FileChange change;
+} Compared;
+
+static int compare_contents(const char *name, const SpecEntry *now, const ProtobufCBinaryData *next, Compared *c) {
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        int r;
+
+        if (c->now == now && c->next == next->data)
+                return 0;
+        *c = (Compared){now, next->data, ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART};
+        if (!carried_files_same_settings(now->content, now->len, next->data, next->len))
+                return 0;
+        r = unit_file_parse(name, next->data, next->len, &file, NULL);
+        if (r == 0)
+                c->change = file->file_change;
+        return r == -ENOMEM ? r : 0;
+}
+
+// What runs, and gets nothing new but files, may go on with them.
+static int note_file_change(const DryRunPlan *p, DryRunUnit *u, Compared *c) {
+        const Leader *l = p->alone.leader;
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->record->name);
+        ProtobufCBinaryData content;
+        int r;
+
+        if (!e || record_has_spec_of(e->record, u->record) || ordering_standing(l, u->record->name) != STANDING_UP || !content_of(p, u, &content))
+                return 0;
+        r = compare_contents(u->record->name, e->spec, &content, c);
+        u->file_change = c->change;
         return r;
 }
 
 int dry_run_plan_describe(DryRunPlan *p, Argosy__Response **ret) {
         Leader *l = p->alone.leader;
-        int r = dry_run_describe(l->state, p->units, p->n, p->response, name_of_node, l);
+        int r = index_contents(p);
+        Compared compared = {};
+
+        for (size_t i = 0; i < p->n && r >= 0; i++)
+                r = note_file_change(p, p->units[i], &compared);
+        if (r >= 0)
+                r = dry_run_describe(l->state, p->units, p->n, p->response, name_of_node, l);
 
         if (r >= 0)
                 *ret = TAKE_PTR(p->response);

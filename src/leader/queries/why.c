@@ -86,13 +86,27 @@ static void reason_of_state(const UnitOnNode *s, const Argosy__UnitRecord *r, ch
                         "its file is newer than what runs; `restart` takes it up at once");
 }
 
+// Nothing of it changes but files, for which it is not restarted.
+static bool runs_on(const Leader *l, const UnitOnNode *s, const Argosy__UnitRecord *r) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, r->name);
+        const SpecEntry *seen = cluster_state_find_spec(l->state, unit_on_node_seen(s));
+        const UnitFile *file;
+
+        if (!active_state_is_up(s->active) || s->revision < r->restart_rev || !e || !e->spec || !seen || spec_entry_file(e->spec, &file) < 0)
+                return false;
+        return seen == e->spec ? file->file_change != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART
+                               : spec_entry_change(seen, e->spec) != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+}
+
 // What the node was told and has not done yet, as far as it has said. NULL: nothing.
-static const char *under_way(const UnitOnNode *s, const Argosy__UnitRecord *r) {
+static const char *under_way(const Leader *l, const UnitOnNode *s, const Argosy__UnitRecord *r) {
         bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED,
              reported = s && unit_on_node_is_reported(s);
 
         if (reported && s->revision >= (launched ? r->start_rev : r->revision))
                 return NULL;
+        if (launched && reported && runs_on(l, s, r))
+                return "it runs, and gets its new files";
         if (launched)
                 return r->start_rev && r->restart_rev == r->start_rev ? "it is being restarted"
                                                                       : "it is being started";
@@ -163,8 +177,8 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
                         room->name);
         else if (s && ordering_why(l, s, ret, REASON_SIZE))
                 return;
-        else if (under_way(s, r))
-                str_fit(ret, REASON_SIZE, "%s", under_way(s, r));
+        else if (under_way(l, s, r))
+                str_fit(ret, REASON_SIZE, "%s", under_way(l, s, r));
         else if (*unit_on_node_error(s) && !outcome_is_unknown(r, n)) {
                 str_fit(ret, REASON_SIZE, "%s", unit_on_node_error(s));
                 missing_unit_explain(l, u->name, n->name, ret, REASON_SIZE);

@@ -223,6 +223,7 @@ struct Rollout {
         ListNode all;                      // in Leader.rollouts
         bool due;                          // to be looked at
         bool held; // another budget has no room for what would go down with its units
+        bool in_place; // it brings nothing new but files, for which no unit is restarted
         uint64_t next_us;                  // when time alone moves it; 0: never
         size_t left, n_items, n_down, max; // as of the last look
         RolloutMembers members;  // of a group of units; of a global unit there are none

@@ -266,6 +266,8 @@ bool job_is_settled(SystemdJobKind kind, SystemdJobResult result, const uint8_t 
                     const UnitRuntime *now) {
         if (kind == SYSTEMD_RESET_FAILED)
                 return true;
+        if (kind == SYSTEMD_RELOAD)
+                return now->active != ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING;
         switch (result) {
         case SYSTEMD_JOB_DONE:
                 return kind == SYSTEMD_STOP ? active_state_is_down(now->active) : start_is_settled(kind, before, now);

@@ -33,6 +33,7 @@ static const char *const job_methods[] = {
         [SYSTEMD_STOP] = "StopUnit",
         [SYSTEMD_RESTART] = "RestartUnit",
         [SYSTEMD_RESET_FAILED] = "ResetFailedUnit",
+        [SYSTEMD_RELOAD] = "ReloadUnit",
 };
 
 // It is not queued any more.
@@ -83,7 +84,7 @@ static void finish(SystemdManager *m, Job *j, SystemdJobResult result, const cha
 }
 
 static bool is_start(SystemdJobKind kind) {
-        return kind == SYSTEMD_START || kind == SYSTEMD_RESTART;
+        return kind == SYSTEMD_START || kind == SYSTEMD_RESTART || kind == SYSTEMD_RELOAD;
 }
 
 static int enqueue(SystemdManager *m, Job *j, uint64_t request) {

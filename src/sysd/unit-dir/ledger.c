@@ -19,7 +19,7 @@
 //                           4 32  spec
 //                          36  8  revision, then start_rev, restart_rev, stop_rev
 //                          68 16  invocation id
-//                          84  1  load state
+//                          84  1  load state, and in the upper half what a reload for new files has come to
 //                          85     slice's name, then the unit's name
 //
 // The last record of a name counts, and its last return. There is no sync: the file lives in /run, and the kernel keeps what was
@@ -125,7 +125,7 @@ static size_t encode_put(const LedgerRecord *r, size_t slice_len, size_t name_le
         put_u64(ret + 52, r->restart_rev);
         put_u64(ret + 60, r->stop_rev);
         memcpy(ret + 68, r->invocation_id, 16);
-        ret[84] = (uint8_t) r->load;
+        ret[84] = (uint8_t) ((unsigned) r->load | (unsigned) r->reload << 4);
         memcpy(ret + PUT_FIXED, r->slice, slice_len);
         memcpy(ret + PUT_FIXED + slice_len, r->name, name_len);
         return PUT_FIXED + slice_len + name_len;
@@ -170,9 +170,10 @@ static void decode_put(const Item *item, char *name, LedgerRecord *ret) {
                 .taking = p[1] & FLAG_TAKING,
                 .target = p[2] & 15,
                 .down = p[2] >> 4,
-                .load = p[84] == ARGOSY__LOAD_STATE__LOAD_BAD_SETTING || p[84] == ARGOSY__LOAD_STATE__LOAD_ERROR
-                                ? (Argosy__LoadState) p[84]
+                .load = (p[84] & 15) == ARGOSY__LOAD_STATE__LOAD_BAD_SETTING || (p[84] & 15) == ARGOSY__LOAD_STATE__LOAD_ERROR
+                                ? (Argosy__LoadState) (p[84] & 15)
                                 : ARGOSY__LOAD_STATE__LOAD_UNKNOWN,
+                .reload = p[84] >> 4 <= LEDGER_RELOAD_FAILED ? (LedgerReload) (p[84] >> 4) : LEDGER_RELOAD_NONE,
                 .revision = get_u64(p + 36),
                 .start_rev = get_u64(p + 44),
                 .restart_rev = get_u64(p + 52),

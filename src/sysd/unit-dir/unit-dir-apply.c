@@ -193,7 +193,7 @@ static int write_own_file(UnitDir *d, Entry *e) {
 
         if (will_follow(e))
                 return 0;
-        r = unit_dir_put_file(d, e->name, e->more->item->content, e->more->item->len);
+        r = unit_dir_put_content(d, e->name, !e->own_file && e->template ? e->template->name : e->name, e->more->item->content, e->more->item->len);
         if (r == 0)
                 e->own_file = true;
         return r;
@@ -221,7 +221,7 @@ static int replace_template(UnitDir *d, Template *t) {
                 if (entry_set_spec(e, &t->spec) < 0)
                         entry_forget_spec(e);
         }
-        r = unit_dir_put_file(d, t->name, t->next->content, t->next->len);
+        r = unit_dir_put_content(d, t->name, t->name, t->next->content, t->next->len);
         if (r < 0)
                 return r;
         t->spec = t->next->spec;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "buf.h"
+#include "carried-files.h"
 #include "companion-file.h"
 #include "fileio.h"
 #include "unit-dir-private.h"
@@ -20,6 +21,27 @@
 int unit_dir_put_file(UnitDir *d, const char *name, const void *content, size_t len) {
         d->changed = true;
         return file_replace(d->fd, name, content, len, 0644, 0);
+}
+
+// What differs from the one before in nothing that systemd reads (carried-files.h) keeps its time: a unit that runs with it needs no reload, and
+// `systemctl status` would say so of each with a newer file.
+static bool keeps_time(UnitDir *d, const char *before, const void *content, size_t len, struct timespec *ret) {
+        _cleanup_buf_ Buf b = {};
+        struct stat st;
+
+        if (carried_files_text_len(content, len) == len || file_read(d->fd, before, UNIT_FILE_MAX, &b) < 0 ||
+            !carried_files_same_settings(b.data, b.len, content, len) || fstatat(d->fd, before, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return false;
+        *ret = st.st_mtim;
+        return true;
+}
+
+int unit_dir_put_content(UnitDir *d, const char *name, const char *before, const void *content, size_t len) {
+        struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+        bool keeps = keeps_time(d, before, content, len, &times[1]);
+        int r = unit_dir_put_file(d, name, content, len);
+
+        return r == 0 && keeps && utimensat(d->fd, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : r;
 }
 
 int unit_dir_drop_file(UnitDir *d, const char *name) {
@@ -77,7 +99,8 @@ int unit_dir_drop_dropin(UnitDir *d, const char *name) {
 
 int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing, const char *secrets) {
         char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
-        _cleanup_buf_ Buf text = {};
+        _cleanup_buf_ Buf text = {}, have = {};
+        bool made;
         int r;
 
         r = unit_dropin_text(unit_name_suffix(name), slice, failing, secrets, &text);
@@ -86,10 +109,14 @@ int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const F
         if (text.len == 0)
                 return unit_dir_drop_dropin(d, name);
         dropin_path(name, dir, file);
-        if (mkdirat(d->fd, dir, 0755) < 0 && errno != EEXIST)
+        made = mkdirat(d->fd, dir, 0755) == 0;
+        if (!made && errno != EEXIST)
                 return -errno;
         if (!is_directory(d, dir))
                 return -ENOTDIR;
+        // What is as it is to be keeps its time, too.
+        if (!made && file_read(d->fd, file, DROPIN_MAX, &have) == 0 && have.len == text.len && memcmp(have.data, text.data, text.len) == 0)
+                return 0;
         r = unit_dir_put_file(d, file, text.data, text.len);
         if (r < 0)
                 (void) unlinkat(d->fd, dir, AT_REMOVEDIR);

@@ -110,6 +110,8 @@ void template_collect(UnitDir *d, Template *t);
 
 // unit-dir-files.c; names are relative to the directory
 int unit_dir_put_file(UnitDir *d, const char *name, const void *content, size_t len);
+// The same of a unit's content, which takes the place of what is in `before` for systemd.
+int unit_dir_put_content(UnitDir *d, const char *name, const char *before, const void *content, size_t len);
 int unit_dir_drop_file(UnitDir *d, const char *name);
 // 0; -EEXIST: somebody else's file stands where we are about to make a new one.
 int unit_dir_vacant(UnitDir *d, const char *name);

@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@ typedef struct Fixture {
 static int setup(void **state) {
         Fixture *f = calloc(1, sizeof(*f));
 
-        strcpy(f->dir, "/tmp/argosy-test-XXXXXX");
+        // A quarter of the file system is to be free, as of /run, which is one in memory as well.
+        str_fit(f->dir, sizeof(f->dir), "%s/argosy-test-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
         assert_non_null(mkdtemp(f->dir));
         umask(0077); // as argosyd's
         *state = f;
@@ -85,11 +87,20 @@ static bool only_web(const char *unit, void *userdata) {
         return streq(unit, "web.service");
 }
 
+static int put_folder(const Fixture *f, const char *unit, const CarriedFiles *list) {
+        return carried_folder_put(f->dir, unit, &(CarriedFolder){.files = list});
+}
+
+// Files change in it as the unit runs; these folders of it are bound.
+static int put_staying(const Fixture *f, const CarriedFiles *list, FileSource *sources, size_t n) {
+        return carried_folder_put(f->dir, "web.service", &(CarriedFolder){.files = list, .sources = sources, .n_sources = n, .stays = true});
+}
+
 static void a_folder_has_its_files_under_their_names(void **state) {
         Fixture *f = *state;
         _cleanup_carried_files_ CarriedFiles c = FILES(f, "a", "conf/b/c", "x.sh");
 
-        assert_int_equal(carried_folder_put(f->dir, "web.service", &c), 0);
+        assert_int_equal(put_folder(f, "web.service", &c), 0);
         assert_is(f, "units/web.service", 0755);
         assert_is(f, "units/web.service/a", 0444);
         assert_is(f, "units/web.service/conf/b", 0755);
@@ -101,12 +112,89 @@ static void a_new_folder_takes_the_place_of_the_old_one(void **state) {
         Fixture *f = *state;
         _cleanup_carried_files_ CarriedFiles old = FILES(f, "a", "b/c"), new = FILES(f, "b/d");
 
-        assert_int_equal(carried_folder_put(f->dir, "web.service", &old), 0);
-        assert_int_equal(carried_folder_put(f->dir, "web.service", &new), 0);
+        assert_int_equal(put_folder(f, "web.service", &old), 0);
+        assert_int_equal(put_folder(f, "web.service", &new), 0);
         assert_gone(f, "units/web.service/a");
         assert_gone(f, "units/web.service/b/c");
         assert_is(f, "units/web.service/b/d", 0444);
         assert_gone(f, "units/.web.service");
+}
+
+static ino_t inode(const Fixture *f, const char *path) {
+        struct stat st;
+
+        assert_true(look(f, path, &st));
+        return st.st_ino;
+}
+
+static void assert_reads(const Fixture *f, const char *path, const char *bytes) {
+        _cleanup_free_ char *full = str_printf("%s/%s", f->dir, path);
+        _cleanup_buf_ Buf b = {};
+
+        assert_int_equal(file_read(AT_FDCWD, full, 64, &b), 0);
+        assert_int_equal(b.len, strlen(bytes));
+        assert_memory_equal(b.data, bytes, b.len);
+}
+
+static void what_runs_keeps_a_folder_that_has_the_files_already(void **state) {
+        Fixture *f = *state;
+        _cleanup_carried_files_ CarriedFiles c = FILES(f, "a", "b/c"), less = FILES(f, "a");
+        ino_t folder;
+
+        assert_int_equal(put_folder(f, "web.service", &c), 0);
+        folder = inode(f, "units/web.service/b");
+        assert_int_equal(put_folder(f, "web.service", &c), 0);
+        assert_int_equal(inode(f, "units/web.service/b"), folder);
+        assert_int_equal(put_folder(f, "web.service", &less), 0);
+        assert_gone(f, "units/web.service/b");
+}
+
+static void what_is_bound_stays_and_its_files_change_in_it(void **state) {
+        Fixture *f = *state;
+        FileSource bound[] = {{.source = (char *) "conf", .destination = (char *) "/etc/web"}, {.source = (char *) "conf/in", .destination = (char *) "/etc/in"}};
+        _cleanup_carried_files_ CarriedFiles old = FILES(f, "conf/a", "conf/sub/b", "conf/in/c", "env"), new = FILES(f, "conf/d", "conf/in/e", "env", "x/y");
+        ino_t folder, in;
+
+        assert_int_equal(put_staying(f, &old, bound, 2), 0);
+        assert_reads(f, "units/web.service/conf/sub/b", "conf/sub/b");
+        assert_reads(f, "units/web.service/conf/in/c", "conf/in/c");
+        folder = inode(f, "units/web.service/conf");
+        in = inode(f, "units/web.service/conf/in");
+        for (int i = 0; i < 3; i++) { // there and back
+                assert_int_equal(put_staying(f, &new, bound, 2), 0);
+                assert_reads(f, "units/web.service/conf/d", "conf/d");
+                assert_reads(f, "units/web.service/conf/in/e", "conf/in/e");
+                assert_reads(f, "units/web.service/x/y", "x/y");
+                assert_gone(f, "units/web.service/conf/a");
+                assert_gone(f, "units/web.service/conf/sub");
+                assert_gone(f, "units/web.service/conf/in/c");
+                assert_int_equal(put_staying(f, &old, bound, 2), 0);
+                assert_gone(f, "units/web.service/conf/d");
+                assert_gone(f, "units/web.service/x");
+                assert_reads(f, "units/web.service/conf/a", "conf/a");
+        }
+        assert_int_equal(inode(f, "units/web.service/conf"), folder);
+        assert_int_equal(inode(f, "units/web.service/conf/in"), in);
+        carried_store_drop(f->dir, &carried_files_find(&new, "conf/d")->hash, false);
+        assert_false(carried_store_has(f->dir, &carried_files_find(&new, "conf/d")->hash, false)); // nothing of it is left behind
+}
+
+static void what_stays_is_the_old_one_until_all_of_the_new_one_is_there(void **state) {
+        Fixture *f = *state;
+        FileSource bound[] = {{.source = (char *) "conf", .destination = (char *) "/etc/web"}};
+        _cleanup_carried_files_ CarriedFiles old = FILES(f, "conf/a"), new = FILES(f, "conf/a", "conf/b");
+
+        assert_int_equal(put_staying(f, &old, bound, 1), 0);
+        carried_store_drop(f->dir, &new.list[1].hash, false);
+        assert_int_equal(put_staying(f, &new, bound, 1), -ENODATA);
+        assert_reads(f, "units/web.service/conf/a", "conf/a");
+        assert_gone(f, "units/web.service/conf/b");
+        put(f, "conf/b", false);
+        assert_int_equal(put_staying(f, &new, bound, 1), 0);
+        assert_reads(f, "units/web.service/conf/b", "conf/b");
+        assert_int_equal(put_folder(f, "web.service", &old), 0); // and turns into one that is replaced
+        assert_is(f, "units/web.service/conf/a", 0444);
+        assert_gone(f, "units/web.service/..data");
 }
 
 static void a_content_is_gone_with_the_last_that_has_it(void **state) {
@@ -114,8 +202,8 @@ static void a_content_is_gone_with_the_last_that_has_it(void **state) {
         _cleanup_carried_files_ CarriedFiles c = FILES(f, "a");
         const Hash *hash = &c.list[0].hash;
 
-        assert_int_equal(carried_folder_put(f->dir, "one.service", &c), 0);
-        assert_int_equal(carried_folder_put(f->dir, "two.service", &c), 0);
+        assert_int_equal(put_folder(f, "one.service", &c), 0);
+        assert_int_equal(put_folder(f, "two.service", &c), 0);
         assert_int_equal(carried_folder_remove(f->dir, "one.service"), 0);
         carried_store_drop(f->dir, hash, false);
         assert_true(carried_store_has(f->dir, hash, false));
@@ -129,12 +217,12 @@ static void a_folder_is_not_made_without_all_its_files(void **state) {
         Fixture *f = *state;
         _cleanup_carried_files_ CarriedFiles old = FILES(f, "a"), new = FILES(f, "a", "b");
 
-        assert_int_equal(carried_folder_put(f->dir, "web.service", &old), 0);
+        assert_int_equal(put_folder(f, "web.service", &old), 0);
         carried_store_drop(f->dir, &new.list[1].hash, false);
-        assert_int_equal(carried_folder_put(f->dir, "web.service", &new), -ENODATA);
+        assert_int_equal(put_folder(f, "web.service", &new), -ENODATA);
         assert_is(f, "units/web.service/a", 0444);
         put(f, "b", false);
-        assert_int_equal(carried_folder_put(f->dir, "web.service", &new), 0); // over what was left
+        assert_int_equal(put_folder(f, "web.service", &new), 0); // over what was left
         assert_is(f, "units/web.service/b", 0444);
 }
 
@@ -153,9 +241,9 @@ static void what_nobody_has_is_swept(void **state) {
         carried_store_sweep(f->dir, none, NULL); // nothing is there yet but contents
         put(f, "a", false);
         put(f, "b", false);
-        assert_int_equal(carried_folder_put(f->dir, "web.service", &c), 0);
-        assert_int_equal(carried_folder_put(f->dir, "gone.service", &other), 0);
-        assert_int_equal(carried_folder_put(f->dir, ".web.service", &other), 0); // as a crash leaves it
+        assert_int_equal(put_folder(f, "web.service", &c), 0);
+        assert_int_equal(put_folder(f, "gone.service", &other), 0);
+        assert_int_equal(put_folder(f, ".web.service", &other), 0); // as a crash leaves it
         carried_store_sweep(f->dir, only_web, NULL);
         assert_is(f, "units/web.service/a", 0444);
         assert_gone(f, "units/gone.service");
@@ -172,6 +260,9 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_folder_has_its_files_under_their_names),
                 TEST(a_new_folder_takes_the_place_of_the_old_one),
+                TEST(what_runs_keeps_a_folder_that_has_the_files_already),
+                TEST(what_is_bound_stays_and_its_files_change_in_it),
+                TEST(what_stays_is_the_old_one_until_all_of_the_new_one_is_there),
                 TEST(a_content_is_gone_with_the_last_that_has_it),
                 TEST(a_folder_is_not_made_without_all_its_files),
                 TEST(what_is_not_of_its_hash_is_not_taken),

@@ -25,19 +25,19 @@ typedef struct Row {
         unsigned start, restart, stop; // 0: the default
         // the record
         bool no_record, was_loaded_only, written_only, done, failed_before, pending, interrupted, owed,
-                outcome_unknown;
+                outcome_unknown, reload_due, reload_failed;
         // the world
         Is is;
         bool other_run; // the run in systemd's memory is not the recorded one
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         bool pinned, pin_failed, rerun, was_reset;
-        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, unseen, stops_unneeded, conflicts, may_take, left_behind, taking, unfound, not_asked, would_refuse, lacks_files;
+        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, unseen, stops_unneeded, conflicts, may_take, left_behind, taking, unfound, not_asked, would_refuse, lacks_files, may_reload, may_go_on;
         bool not_surveyed, brings_back, brings_back_anyway, comes_back, held_back;
         PlanStep busy;
         // what must come out
         PlanStep step;
-        bool owe_run, turned_down, leaves_off, joined, fulfilled, failed, not_begun, unknown, again, settled, answered, file_stale, refused, cut_short;
+        bool owe_run, turned_down, leaves_off, joined, fulfilled, failed, not_begun, unknown, in_place, owe_reload, reread, again, settled, answered, file_stale, refused, cut_short;
         Argosy__DownCause down;
         Argosy__Outcome__Kind outcome;
 } Row;
@@ -131,6 +131,9 @@ static PlanResult outcome_of(const Row *row) {
                 .may_take = row->may_take,
                 .left_behind = row->left_behind,
                 .lacks_files = row->lacks_files,
+                .file_change = row->may_reload ? ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD
+                               : row->may_go_on ? ARGOSY__FILE_CHANGE__FILE_CHANGE_NONE
+                                                : ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART,
                 .verdict = row->not_asked      ? PLAN_VERDICT_NONE
                            : row->would_refuse ? PLAN_VERDICT_REFUSED
                                                : PLAN_VERDICT_TAKEN,
@@ -158,6 +161,7 @@ static PlanResult outcome_of(const Row *row) {
         if (row->written_only)
                 held = (LedgerRecord){.name = "web.service", .spec.bytes = {1}};
         held.taking = row->taking;
+        held.reload = row->reload_due ? LEDGER_RELOAD_DUE : row->reload_failed ? LEDGER_RELOAD_FAILED : LEDGER_RELOAD_NONE;
         return plan_unit(&in);
 }
 
@@ -175,6 +179,9 @@ static void check_row(const Row *row) {
         CHECK(leaves_off);
         CHECK(not_begun);
         CHECK(unknown);
+        CHECK(in_place);
+        CHECK(owe_reload);
+        CHECK(reread);
         CHECK(again);
         CHECK(cut_short);
         CHECK(joined);
@@ -593,6 +600,45 @@ static void nothing_is_stopped_before_the_files_of_the_new_content_are_here(void
         CHECK_ROWS(rows);
 }
 
+static void what_gets_nothing_new_but_files_goes_on(void **state) {
+        static const Row rows[] = {
+                {"its files come first", .new_content = true, .may_reload = true, .lacks_files = true, .is = ACTIVE, .step = PLAN_FETCH},
+                {"they are put in place as it runs, and a reload is due then", .new_content = true, .may_reload = true, .is = ACTIVE, .step = PLAN_WRITE,
+                 .in_place = true, .owe_reload = true},
+                {"without a reload that is all", .new_content = true, .may_go_on = true, .is = ACTIVE, .step = PLAN_WRITE, .in_place = true},
+                {"an update bumps the start, and asks for no restart", .new_content = true, .may_reload = true, .start = 10, .is = ACTIVE, .step = PLAN_WRITE,
+                 .in_place = true, .owe_reload = true},
+                {"a restart makes up for the reload", .new_content = true, .may_reload = true, .start = 10, .restart = 10, .is = ACTIVE, .step = PLAN_WRITE,
+                 .in_place = true},
+                {"what is starting can be reloaded when it is up", .new_content = true, .may_reload = true, .is = STARTING},
+                {"what somebody else has started goes on, too", .new_content = true, .may_reload = true, .loaded_only = true, .was_loaded_only = true, .is = ACTIVE,
+                 .step = PLAN_WRITE, .in_place = true, .owe_reload = true},
+                {"a stop comes first", .new_content = true, .may_reload = true, .loaded_only = true, .stop = 10, .is = ACTIVE, .step = PLAN_STOP},
+                {"what is down is written as ever", .new_content = true, .may_reload = true, .is = DEAD, .step = PLAN_WRITE, .file_stale = true},
+                {"what failed as well", .new_content = true, .may_reload = true, .is = FAILED, .owe_run = true, .step = PLAN_RESET_FAILED, .file_stale = true},
+                {"what systemd has older content of is stopped for it", .new_content = true, .may_reload = true, .stale = true, .is = ACTIVE, .owe_run = true,
+                 .step = PLAN_STOP, .file_stale = true},
+        };
+
+        CHECK_ROWS(rows);
+}
+
+static void what_got_new_files_is_reloaded_once(void **state) {
+        static const Row rows[] = {
+                {"also by the next argosyd", .reload_due = true, .is = ACTIVE, .step = PLAN_RELOAD_UNIT},
+                {"what is not written yet is written first", .reload_due = true, .no_file = true, .is = ACTIVE, .step = PLAN_WRITE},
+                {"under way: it is awaited", .reload_due = true, .busy = PLAN_RELOAD_UNIT, .is = ACTIVE},
+                {"a stop overtakes it", .reload_due = true, .busy = PLAN_RELOAD_UNIT, .loaded_only = true, .stop = 10, .is = ACTIVE, .step = PLAN_STOP},
+                {"a restart reads them as well", .reload_due = true, .restart = 10, .is = ACTIVE, .step = PLAN_RESTART},
+                {"between two runs nothing has to be reloaded", .reload_due = true, .is = AUTO_RESTART, .reread = true, .again = true},
+                {"and nothing of what is down", .reload_due = true, .is = DEAD, .settled = true, .answered = true, .down = STOPPED},
+                {"one that failed is not repeated", .reload_failed = true, .is = ACTIVE, .settled = true, .answered = true},
+                {"before there is another start", .reload_failed = true, .start = 10, .is = ACTIVE, .step = PLAN_RELOAD_UNIT},
+        };
+
+        CHECK_ROWS(rows);
+}
+
 static void what_is_stopped_for_a_new_file_brings_back_what_went_with_it(void **state) {
         static const Row rows[] = {
                 {"first it is asked what goes with it", .new_content = true, .not_surveyed = true, .is = ACTIVE,
@@ -762,6 +808,8 @@ int main(void) {
                 cmocka_unit_test(new_content_needs_a_unit_that_left_memory),
                 cmocka_unit_test(what_systemd_would_refuse_stops_nothing),
                 cmocka_unit_test(nothing_is_stopped_before_the_files_of_the_new_content_are_here),
+                cmocka_unit_test(what_gets_nothing_new_but_files_goes_on),
+                cmocka_unit_test(what_got_new_files_is_reloaded_once),
                 cmocka_unit_test(what_is_stopped_for_a_new_file_brings_back_what_went_with_it),
                 cmocka_unit_test(units_of_the_system_have_links_to_what_is_to_run),
                 cmocka_unit_test(a_target_sees_its_new_links_when_it_starts),

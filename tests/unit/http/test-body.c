@@ -289,7 +289,7 @@ static void what_would_move_is_told_as_of_a_start(void **state) {
         *part = packed(&r);
         text = read_all(http_body_new(&target, part, 1, NULL, 0), 4096);
         assert_string_equal(text, "{\"job\":null,\"units\":[{\"unit\":\"a.service\",\"ok\":true,\"node\":\"n3\",\"message\":\"n3 has fewer\","
-                                  "\"revision\":0,\"from\":\"n1\",\"because_of\":\"\",\"refusals\":[],\"may_run_on\":[]}]}\n");
+                                  "\"revision\":0,\"from\":\"n1\",\"because_of\":\"\",\"file_change\":\"\",\"refusals\":[],\"may_run_on\":[]}]}\n");
 }
 
 // Which rule is new; how the queue is is what a GET of it says.

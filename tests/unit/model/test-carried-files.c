@@ -226,6 +226,63 @@ static void what_systemd_itself_reads_is_named_where_it_sees_it(void **state) {
         assert_checked(beside, NULL);
 }
 
+#define RELOADS(more) "[Service]\nExecStart=/bin/web\nExecReload=/bin/kill $MAINPID\n[X-Argosy]\nFile=conf:/etc/web\nFileChange=reload\n" more
+
+static void what_runs_goes_on_when_nothing_but_its_files_has_changed(void **state) {
+        _cleanup_free_ char *one = COMPOSE(RELOADS(""), "conf/a"), *two = COMPOSE(RELOADS(""), "conf/a", "conf/b"),
+                            *other = COMPOSE(RELOADS("[Service]\nUser=web\n"), "conf/a");
+        const Argosy__FileChange reload = ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD, restart = ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+
+        assert_int_equal(carried_files_change(one, strlen(one), reload, two, strlen(two)), reload);
+        assert_int_equal(carried_files_change(one, strlen(one), restart, two, strlen(two)), restart);
+        assert_int_equal(carried_files_change(one, strlen(one), reload, other, strlen(other)), restart);
+        assert_int_equal(carried_files_change(RELOADS(""), strlen(RELOADS("")), reload, one, strlen(one)), restart); // there were none before
+        assert_int_equal(carried_files_change(one, strlen(one), reload, RELOADS(""), strlen(RELOADS(""))), restart);
+}
+
+static void assert_refused(const char *text, const char *expected) {
+        _cleanup_free_ char *why = NULL;
+        UnitFile *file = NULL;
+
+        assert_int_equal(unit_file_parse("web.service", text, strlen(text), &file, &why), -EINVAL);
+        assert_string_equal(why, expected);
+}
+
+static void a_reload_needs_to_be_one_and_a_folder(void **state) {
+        _cleanup_free_ char *folder = COMPOSE(RELOADS("File=one\n"), "conf/a", "one"), *file = COMPOSE(RELOADS("File=one:/etc/one\n"), "conf/a", "one"),
+                            *dots = COMPOSE(RELOADS(""), "conf/..data"), *kept = COMPOSE(FILE_OF("one:/etc/one") "FileChange=none\n", "one");
+
+        assert_checked(folder, NULL); // what is bound nowhere is read where it is
+        assert_checked(kept, NULL);
+        assert_checked(file, "web.service:7: with FileChange=reload only folders are bound, and one is a file: put it into one");
+        assert_checked(dots, "conf/..data: beside FileChange= no name may begin with two dots");
+        assert_refused(FILE_OF("a") "FileChange=reload\n", "web.service:5: FileChange=reload needs ExecReload= in [Service]");
+        assert_refused(RELOADS("[Service]\nExecReload=\n"), "web.service:6: FileChange=reload needs ExecReload= in [Service]");
+        assert_refused(RELOADS("File=\n"), "web.service:6: FileChange= says something of files, and no File= names one");
+        assert_refused(FILE_OF("a") "FileChange=later\n", "web.service:5: FileChange=later is neither restart, reload nor none");
+}
+
+typedef struct Folders {
+        Buf text;
+} Folders;
+
+static int add_folder(const char *folder, size_t len, void *userdata) {
+        return buf_printf(&((Folders *) userdata)->text, "[%.*s]", (int) len, folder);
+}
+
+static void what_is_bound_stays_and_so_do_the_folders_above_it(void **state) {
+        _cleanup_carried_files_ CarriedFiles files = {};
+        UnitFile *file = parse(FILE_OF("a/b/c:/etc/c d/*.conf:/etc/d *.x:/etc/x one:/etc/one e"));
+        Folders f = {};
+
+        add_file(&files, "one", "1");
+        assert_int_equal(carried_folders_that_stay(file->file_sources, file->n_file_sources, &files, add_folder, &f), 0);
+        assert_int_equal(buf_append(&f.text, "", 1), 0);
+        assert_string_equal((const char *) f.text.data, "[][a][a/b][a/b/c][d]");
+        buf_done(&f.text);
+        unit_file_free(file);
+}
+
 static void a_drop_in_that_would_be_last_is_refused(void **state) {
         const char *text = FILE_OF("a") "\n# web.service.d/~b.conf\n[Service]\nNice=1\n";
         _cleanup_carried_files_ CarriedFiles c = {};
@@ -427,6 +484,9 @@ int main(void) {
                 TEST(each_file_is_named_and_each_name_has_its_file),
                 TEST(no_two_are_bound_at_one_place),
                 TEST(what_systemd_itself_reads_is_named_where_it_sees_it),
+                TEST(what_runs_goes_on_when_nothing_but_its_files_has_changed),
+                TEST(a_reload_needs_to_be_one_and_a_folder),
+                TEST(what_is_bound_stays_and_so_do_the_folders_above_it),
                 TEST(a_drop_in_that_would_be_last_is_refused),
                 TEST(larger_things_are_images_or_packages),
                 TEST(a_file_is_there_as_long_as_a_content_names_it),

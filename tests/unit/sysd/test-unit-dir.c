@@ -204,6 +204,49 @@ static void dropins_of_others_stay(void **state) {
         assert_int_equal(count_files("units/web.service.d"), 1);
 }
 
+static void set_time(const char *path, int64_t sec) {
+        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = sec, .tv_nsec = 5}};
+
+        assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static bool has_time(const char *path, int64_t sec) {
+        struct stat st;
+
+        assert_int_equal(stat(path, &st), 0);
+        return st.st_mtim.tv_sec == sec && st.st_mtim.tv_nsec == 5;
+}
+
+// As files that come with a unit are listed (carried-files.h).
+#define WITH_FILE(more, hash)                                                                            \
+        "[Service]\nExecStart=/bin/a\n" more "\n# web.service.d/~argosy.conf\n[Service]\n\n"        \
+        "# mode, bytes, SHA-256 and name of each file\n# 0444 1 " hash " a\n"
+
+// systemd takes what runs for outdated when the file that it was made of is newer.
+static void a_file_that_says_the_same_to_systemd_keeps_its_time(void **state) {
+        assert_int_equal(write_one("web.service", WITH_FILE("", "1"), false, "argosy-00.slice"), 0);
+        set_time("units/web.service", 1000);
+        set_time("units/web.service.d/50-argosy.conf", 1000);
+        assert_int_equal(write_one("web.service", WITH_FILE("", "2"), false, "argosy-00.slice"), 0);
+        assert_file("units/web.service", WITH_FILE("", "2"));
+        assert_true(has_time("units/web.service", 1000) && has_time("units/web.service.d/50-argosy.conf", 1000));
+        assert_int_equal(write_one("web.service", WITH_FILE("User=x\n", "2"), false, NULL), 0);
+        assert_false(has_time("units/web.service", 1000));
+        assert_false(has_time("units/web.service.d/50-argosy.conf", 1000));
+}
+
+static void the_file_of_a_template_keeps_its_time_as_well(void **state) {
+        assert_int_equal(write_one("web@1.service", WITH_FILE("", "1"), true, NULL), 0);
+        assert_int_equal(write_one("web@2.service", WITH_FILE("", "1"), true, NULL), 0);
+        set_time("units/web@.service", 1000);
+        assert_int_equal(write_one("web@1.service", WITH_FILE("", "2"), true, NULL), 0);
+        assert_file("units/web@.service", WITH_FILE("", "2"));
+        assert_file("units/web@2.service", WITH_FILE("", "1"));
+        assert_true(has_time("units/web@.service", 1000) && has_time("units/web@2.service", 1000));
+        assert_int_equal(write_one("web@2.service", WITH_FILE("", "3"), false, NULL), 0); // no instance any more
+        assert_true(has_time("units/web@2.service", 1000));
+}
+
 static void sockets_are_not_ordered_behind_the_daemon(void **state) {
         assert_int_equal(write_one("a.socket", "x", false, NULL), 0);
         assert_false(exists("units/a.socket.d"));
@@ -797,6 +840,8 @@ int main(void) {
                 T(the_file_that_pins_comes_with_the_first_one_shot),
                 T(a_unit_that_stops_when_cut_off_is_bound_to_its_guard),
                 T(dropins_of_others_stay),
+                T(a_file_that_says_the_same_to_systemd_keeps_its_time),
+                T(the_file_of_a_template_keeps_its_time_as_well),
                 T(sockets_are_not_ordered_behind_the_daemon),
                 T(instances_share_one_file),
                 T(sisters_keep_the_old_revision_when_one_gets_the_new),

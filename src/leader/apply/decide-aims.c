@@ -99,10 +99,10 @@ static int plan(Decision *d, const AimList *list, char **names, size_t n, Argosy
 }
 
 // Names of the part that begins at the ticket's place.
-static size_t take_part(const AimList *list, LogParts *p, char *names[static AIM_PART_UNITS]) {
-        size_t n = 0, bytes = 0, most = log_parts_slice(p, AIM_PART_UNITS), i, end;
+static size_t take_part(const ClusterState *state, const AimList *list, LogParts *p, char *names[static AIM_PART_UNITS]) {
+        size_t n = 0, work = 0, bytes = 0, most = log_parts_slice(p, AIM_PART_UNITS), of_content = batch_units_of_content(state), i, end;
 
-        for (i = p->at; i < list->n && n < most; i++) {
+        for (i = p->at; i < list->n && work < most; i++) {
                 const AimItem *item = list->item(list, i);
 
                 if (!item->aimed)
@@ -110,6 +110,7 @@ static size_t take_part(const AimList *list, LogParts *p, char *names[static AIM
                 if (n > 0 && bytes + item->bytes > AIM_PART_BYTES)
                         break;
                 bytes += item->bytes;
+                work += item->bytes > 0 ? 1 + of_content : 1;
                 names[n++] = (char *) item->name;
         }
         end = i;
@@ -123,7 +124,7 @@ static int decide_part(Decision *d, Ticket *t, const AimList *list) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         char *names[AIM_PART_UNITS];
         LogParts *p = t->log_parts;
-        size_t n = take_part(list, p, names);
+        size_t n = take_part(d->leader->state, list, p, names);
         int r;
 
         for (size_t i = p->at; i < p->end; i++) {

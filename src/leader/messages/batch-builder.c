@@ -53,7 +53,23 @@ typedef struct Key {
         uint8_t bytes[];
 } Key;
 
-enum { KEY_MAX = 512 }; // a kind and a unit name, hash or number
+enum {
+        KEY_MAX = 512, // a kind and a unit name, hash or number
+        HOSTS_LIKE_A_UNIT = 512, // looked at by the placement, at some 20 ns each
+};
+
+size_t batch_units_of_content(const ClusterState *state) {
+        size_t n_hosts;
+
+        (void) cluster_state_hosts(state, &n_hosts);
+        return n_hosts / HOSTS_LIKE_A_UNIT;
+}
+
+static size_t units_of_kind(const BatchBuilder *b, KeyKind kind) {
+        if (kind == KEY_SPEC)
+                return b->state ? batch_units_of_content(b->state) : 0;
+        return kind == KEY_UNIT;
+}
 
 static size_t key_make(uint8_t *ret, KeyKind kind, const void *data, size_t len) {
         assert(len < KEY_MAX);
@@ -92,7 +108,7 @@ static int touch(BatchBuilder *b, KeyKind kind, const void *data, size_t len, Ke
                 return r;
         if (r == 0) {
                 there = set->keys[set->n++] = TAKE_PTR(key);
-                b->n_units += kind == KEY_UNIT;
+                b->n_units += units_of_kind(b, kind);
         } else
                 there = map_find(&set->map, key->bytes, key->len);
         if (ret)
@@ -106,7 +122,7 @@ static void forget_since(BatchBuilder *b, size_t n) {
         while (set->n > n) {
                 Key *key = set->keys[--set->n];
 
-                b->n_units -= key->bytes[0] == KEY_UNIT;
+                b->n_units -= units_of_kind(b, (KeyKind) key->bytes[0]);
                 map_take(&set->map, key->bytes, key->len);
                 free(key);
         }

@@ -45,7 +45,7 @@ typedef struct BatchBuilder {
         size_t soft_bytes; // 0: BATCH_SOFT_BYTES
         size_t soft_units; // 0: BATCH_SOFT_UNITS
         KeySet touched;    // what each key says is in batch-builder.c
-        size_t n_ops, n_units; // units: that it touches
+        size_t n_ops, n_units; // units: that it touches, and what its new contents cost as units
         uint32_t feature_level; // what the log may contain; 0: nobody asks
         // Which nodes the unit of a record may still run on besides those where it places it, as an array
         // that is freed; 0 or -ENOMEM. NULL: as the record says.
@@ -76,6 +76,8 @@ void batch_builder_rollback(BatchBuilder *b, BatchBuilderMark mark);
 // Whether one more thing may go into it; the rest is for the next entry.
 bool batch_builder_takes_more(const BatchBuilder *b); // of what the leader does by itself
 bool batch_builder_takes_request(const BatchBuilder *b, size_t n_units); // one about so many units
+// A content that is new may demand of hosts what no other does, and then the placement looks at each of them once: what that costs, as units.
+size_t batch_units_of_content(const ClusterState *state);
 // How many more units it takes of what the leader does by itself.
 size_t batch_builder_units_left(const BatchBuilder *b);
 

@@ -58,6 +58,15 @@ size_t change_part_units(const Argosy__Request__Change *change) {
         return change->verb == ARGOSY__VERB__VERB_SUBMIT ? SUBMIT_PART_UNITS : PART_UNITS;
 }
 
+// Of which one part has change_part_units().
+static size_t content_units(const Leader *l, const Argosy__Request__Change *change) {
+        return batch_units_of_content(l->state) * change_part_units(change) / PART_UNITS;
+}
+
+static bool is_whole(const Leader *l, const Argosy__Request__Change *change) {
+        return change->n_names + change->n_files * content_units(l, change) <= change_part_units(change);
+}
+
 // Names whose parts are in the log. A part that had nothing to store counts when one behind it is there.
 static uint32_t names_done(const Leader *l, const Argosy__Request__Change *change) {
         RequestKey key;
@@ -96,7 +105,7 @@ static int judge(Decision *d, Ticket *t) {
 static size_t part_size(const Leader *l, const Ticket *t, size_t at) {
         const Argosy__Request__Change *change = t->request->change;
         size_t most = log_parts_slice(t->log_parts, change_part_units(change)), work = 0, bytes = 0, n = 0, done = names_done(l, change);
-        size_t end = at < done ? MIN_OF(change->n_names, done) : change->n_names;
+        size_t end = at < done ? MIN_OF(change->n_names, done) : change->n_names, file_work = FILE_WORK + content_units(l, change);
 
         for (; at + n < end && n < most && work < most && bytes < PART_FILE_BYTES; n++) {
                 const Argosy__NamedFile *file = request_ties_file(&t->parts->ties, change->names[at + n]);
@@ -104,7 +113,7 @@ static size_t part_size(const Leader *l, const Ticket *t, size_t at) {
 
                 if (n > 0 && bytes + more > PART_BYTES)
                         break;
-                work += file ? FILE_WORK : 1;
+                work += file ? file_work : 1;
                 bytes += more;
         }
         return n;
@@ -214,7 +223,7 @@ int decide_parts(Decision *d, Ticket *t) {
         Leader *l = d->leader;
         int r = 0;
 
-        if (t->request->change->n_names <= change_part_units(t->request->change))
+        if (is_whole(l, t->request->change))
                 return CHANGE_WHOLE;
         if (!t->parts)
                 r = parts_new(t);

@@ -376,6 +376,42 @@ static void submit_much(void) {
         large_cluster_turns(TURNS);
 }
 
+// Files that each demand what no other does, of hosts that many files name: each looks at all hosts.
+enum { OWN_DEMANDS = 640 };
+
+static void submit_own_demands(const char *format) {
+        static Argosy__NamedFile files[OWN_DEMANDS], *of[OWN_DEMANDS];
+        static char names[OWN_DEMANDS][24], contents[OWN_DEMANDS][256], *list[OWN_DEMANDS];
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        RigAnswer *a;
+
+        for (unsigned i = 0; i < OWN_DEMANDS; i++) {
+                str_fit(names[i], sizeof(names[i]), "own%u.service", i);
+                str_fit(contents[i], sizeof(contents[i]), format, i);
+                files[i] = *file_of(names[i], contents[i]);
+                of[i] = &files[i];
+                list[i] = names[i];
+        }
+        m.id = new_id();
+        m.verb = ARGOSY__VERB__VERB_SUBMIT;
+        m.names = list;
+        m.n_names = OWN_DEMANDS;
+        m.files = of;
+        m.n_files = OWN_DEMANDS;
+        m.parts = true;
+        a = ask(ARGOSY__REQUEST__WHAT_CHANGE, &m);
+        large_cluster_turns(UINT_MAX);
+        (void) taken(a);
+}
+
+static void submit_own_managers(void) {
+        submit_own_demands("[Service]\nExecStart=/bin/true\n[X-Argosy]\nManager=own%u@* user@*\n");
+}
+
+static void submit_own_labels(void) {
+        submit_own_demands("[Service]\nExecStart=/bin/true\n[X-Argosy]\nRequireLabel=!own%u\n");
+}
+
 static void submit_nothing_new(void) {
         for (unsigned i = 0; i < BACKLOG; i++)
                 (void) begin_change((ChangeOf){ARGOSY__VERB__VERB_SUBMIT, large.big, 512});
@@ -1041,6 +1077,8 @@ const TurnCase request_cases[] = {
         CASE(VERIFY, verify_everywhere),
         CASE(VERIFY, verify_large_contents),
         CASE(CHANGE, submit_much),
+        CASE(CHANGE, submit_own_managers),
+        CASE(CHANGE, submit_own_labels),
         CASE(CHANGE, submit_nothing_new),
         CASE(CHANGE, plan_much_beside_changes),
         CASE(CLUSTER_STATUS, cluster_status),

@@ -427,6 +427,29 @@ static void take_arrived(HttpApi *a, ListNode *to) {
                 time_histogram_add(&a->lag, clock_boot_us() - since_us);
 }
 
+// They are the first ones of the next turn.
+static void put_back(HttpApi *a, ListNode *arrived) {
+        pthread_mutex_lock(&a->lock);
+        list_splice_front(&a->arrived, arrived);
+        a->arrived_us = clock_boot_us();
+        pthread_mutex_unlock(&a->lock);
+        uv_async_send(&a->async);
+}
+
+static void begin_arrived(HttpApi *a) {
+        ListNode arrived = LIST_INIT(arrived);
+
+        take_arrived(a, &arrived);
+        for (unsigned i = 0; i < HTTP_CALLS_IN_A_TURN && !list_is_empty(&arrived); i++) {
+                HttpCall *call = CONTAINER_OF(arrived.next, HttpCall, link);
+
+                list_unlink(&call->link);
+                begin(call);
+        }
+        if (!list_is_empty(&arrived))
+                put_back(a, &arrived);
+}
+
 static HttpCall *find_logged_out(HttpApi *a) {
         list_foreach (n, &a->asked) {
                 HttpCall *call = CONTAINER_OF(n, HttpCall, link);
@@ -458,7 +481,6 @@ static void finish_if_sent(HttpApi *a);
 
 static void on_async(uv_async_t *async) {
         HttpApi *a = async->data;
-        ListNode arrived = LIST_INIT(arrived);
 
         if (a->ending) {
                 finish_if_sent(a);
@@ -467,13 +489,7 @@ static void on_async(uv_async_t *async) {
         if (!uv_is_active((uv_handle_t *) &a->late) && http_pace_is_due(&a->pace))
                 uv_timer_start(&a->late, on_late, LATE_MS, LATE_MS);
 
-        take_arrived(a, &arrived);
-        while (!list_is_empty(&arrived)) {
-                HttpCall *call = CONTAINER_OF(arrived.next, HttpCall, link);
-
-                list_unlink(&call->link);
-                begin(call);
-        }
+        begin_arrived(a);
         end_sessions(a);
 }
 

@@ -26,6 +26,7 @@ enum {
         HTTP_AGAIN_MS = 1000,        // until a stream asks again when no leader could be reached
         HTTP_JOURNAL_WINDOW = 64 * 1024, // bytes of a journal's lines under way; as many more may wait until their client reads
         HTTP_END_MS = 500,           // at the end of argosyd, for what has begun to be told so
+        HTTP_CALLS_IN_A_TURN = 64,   // of the loop, at some 50 us each
         HTTP_BODY_SEC = 60,          // from when its body is wanted to its last byte
         // A copy of the cluster, of which state documents are made, is dropped when nobody has asked for one for so long.
         HTTP_STATE_KEPT_SEC = 60,

@@ -5,6 +5,7 @@
 
 #include "test.h"
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -274,6 +275,63 @@ static void a_user_has_only_so_many_connections(void **state) {
         RUN_UNTIL(has(&world.clients[0], " 200 "));
 }
 
+static size_t arrived(void) {
+        size_t n = 0;
+
+        pthread_mutex_lock(&world.api->lock);
+        list_foreach (i, &world.api->arrived)
+                n++;
+        pthread_mutex_unlock(&world.api->lock);
+        return n;
+}
+
+// Without the loop, which a Client needs.
+static int connect_now(void) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        assert_true(fd >= 0);
+        assert_true(str_copy(address.sun_path, sizeof(address.sun_path), world.path));
+        assert_int_equal(connect(fd, (struct sockaddr *) &address, sizeof(address)), 0);
+        return fd;
+}
+
+static void say_now(int fd, const char *text) {
+        assert_int_equal(write(fd, text, strlen(text)), (ssize_t) strlen(text));
+}
+
+static bool has_answer(int fd) {
+        char text[4096];
+
+        return read(fd, text, sizeof(text)) > 0;
+}
+
+static void what_arrives_at_once_is_begun_in_turns(void **state) {
+        enum { AT_ONCE = 2 * HTTP_CALLS_IN_A_TURN + 1 };
+        int fds[AT_ONCE];
+
+        for (size_t i = 0; i < AT_ONCE; i++) {
+                fds[i] = connect_now();
+                say_now(fds[i], GET("/healthz"));
+                SPIN_UNTIL(has_answer(fds[i]));
+        }
+        w.waits = true;
+        for (size_t i = 0; i < AT_ONCE; i++)
+                say_now(fds[i], GET("/v1/nodes"));
+        while (arrived() < AT_ONCE) // the thread reads them; the loop stands still
+                sched_yield();
+        for (size_t turns = 1; w.n_calls < AT_ONCE; turns++) {
+                uv_run(&world.loop, UV_RUN_NOWAIT);
+                assert_true(w.n_calls <= turns * HTTP_CALLS_IN_A_TURN);
+        }
+        for (size_t i = 0; i < AT_ONCE; i++)
+                answer_nodes(w.calls[i]);
+        for (size_t i = 0; i < AT_ONCE; i++) {
+                SPIN_UNTIL(has_answer(fds[i]));
+                close(fds[i]);
+        }
+}
+
 static void who_goes_before_he_is_answered_harms_nobody(void **state) {
         Client *c;
 
@@ -334,6 +392,7 @@ int main(void) {
                 API_TEST(a_request_is_not_smuggled_in_a_body),
                 API_TEST(headers_have_a_limit),
                 API_TEST(a_user_has_only_so_many_connections),
+                API_TEST(what_arrives_at_once_is_begun_in_turns),
                 API_TEST(who_goes_before_he_is_answered_harms_nobody),
                 API_TEST(the_end_waits_for_nobody_s_answer),
                 API_TEST(it_may_end_in_the_middle_of_everything),

@@ -67,7 +67,7 @@ static void look_for_kinds_without_a_case(void) {
                 const RequestKind *kind = request_kind((Argosy__Request__WhatCase) field->id);
 
                 if (kind && (kind->by == REQUEST_BY_LEADER || kind->by == REQUEST_BY_NODES) &&
-                    !has_case(request_cases, n_request_cases, field->id))
+                    !has_case(unit_cases, n_unit_cases, field->id) && !has_case(request_cases, n_request_cases, field->id))
                         failed("no case is about the request %s", kind->name);
         }
         for (unsigned i = 0; i < argosy__to_voter__descriptor.n_fields; i++) {
@@ -198,6 +198,7 @@ int main(int argc, char **argv) {
                            size_of("ARGOSY_TURN_UNITS", is_long ? LONG_UNITS : UNITS));
         printf("%u units on %u hosts, made in %.1f s; 10 ms are %.1f here\n", large.n_units, large.n_hosts,
                now_sec() - began, (double) turn_scale_10ms_ns() / 1e6);
+        measure_all(unit_cases, n_unit_cases, argv + 1);
         measure_all(request_cases, n_request_cases, argv + 1);
         measure_all(message_cases, n_message_cases, argv + 1);
         measure_all(loss_cases, n_loss_cases, argv + 1);

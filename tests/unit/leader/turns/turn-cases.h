@@ -11,5 +11,8 @@ typedef struct TurnCase {
         void (*happen)(void);
 } TurnCase;
 
-extern const TurnCase request_cases[], message_cases[], loss_cases[];
-extern const size_t n_request_cases, n_message_cases, n_loss_cases;
+#define CASE(what, f) \
+        { ARGOSY__REQUEST__WHAT_##what, #f, f }
+
+extern const TurnCase unit_cases[], request_cases[], message_cases[], loss_cases[]; // the first two: of requests
+extern const size_t n_unit_cases, n_request_cases, n_message_cases, n_loss_cases;

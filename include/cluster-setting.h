@@ -22,3 +22,5 @@ bool setting_is_same(const Argosy__JobSetting *a, const Argosy__JobSetting *b);
 
 // How much is kept of the past: "64M", "1G". A number alone is none, since nobody means bytes by it.
 bool history_size_parse(const char *word, uint32_t *ret_mib);
+// How much files of units may have: "file" and "unit" with "256K" or "1M", "all" with "64M". False: no such key or size.
+bool files_limit_parse(const char *key, const char *value, Argosy__Request__QueueChange *ret);

@@ -410,6 +410,8 @@ bool cluster_state_job_is_dropped(const ClusterState *s, uint64_t number);
 // The greatest revision that a job has given which is not kept any more: what has changed behind it, a job says that is kept, whenever
 // that one began. 0: all are kept.
 uint64_t cluster_state_jobs_complete_from(const ClusterState *s);
+// What jobs before this one found is not kept whole any more, since there was no room for it: these may not be undone. 0: of all jobs that are kept it is.
+uint64_t cluster_state_undo_from(const ClusterState *s);
 // The newest that began before the counter of revisions was that. 0: none that is kept.
 uint64_t cluster_state_job_begun_before(const ClusterState *s, uint64_t revision);
 // Of those with a smaller number, so many that have changed something after that revision by a further entry than the one
@@ -417,6 +419,10 @@ uint64_t cluster_state_job_begun_before(const ClusterState *s, uint64_t revision
 size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t before, uint64_t *ret, size_t max);
 // How many bytes of jobs are kept, and as many of former contents.
 size_t cluster_state_history_bytes(const ClusterState *s);
+// The most bytes that a file of a unit may have, a unit with all of its files, and all files that come with units, as QueueRecord says.
+size_t cluster_state_file_limit(const ClusterState *s);
+size_t cluster_state_unit_files_limit(const ClusterState *s);
+size_t cluster_state_files_limit(const ClusterState *s);
 // Bytes of all of them, packed.
 size_t cluster_state_jobs_bytes(const ClusterState *s);
 // Memory of what a state has of units as they are to be, and keeps of the past.

@@ -364,6 +364,7 @@ static int encode_clock(ClusterEncoder *e, Buf *ret) {
         image.clock_us = e->view->clock_us;
         image.counted_us = e->view->counted_us;
         image.jobs_complete_from = e->view->jobs.complete_from;
+        image.undo_from = e->view->jobs.undo_from;
         for (size_t i = 0; i < c->n; i++) {
                 argosy__time_correction__init(&corrections[i]);
                 corrections[i].counted_us = c->list[i].counted_us;

@@ -87,6 +87,9 @@ static bool read_value(const ClusterState *s, const Argosy__JobSetting *which, A
                 ret->closed = queue->closed;
                 ret->open_max = queue->open_max;
                 ret->history_mib = queue->history_mib;
+                ret->file_kib = queue->file_kib;
+                ret->unit_files_kib = queue->unit_files_kib;
+                ret->files_mib = queue->files_mib;
                 ret->text = queue->reason;
                 return true;
         default:
@@ -123,6 +126,25 @@ int setting_value_compare(const Argosy__SettingValue *a, const Argosy__SettingVa
 
 bool setting_is_same(const Argosy__JobSetting *a, const Argosy__JobSetting *b) {
         return a->kind == b->kind && a->number == b->number && streq(a->name, b->name);
+}
+
+// "256K", "1M".
+static bool parse_kib(const char *value, uint32_t *ret) {
+        size_t len = strspn(value, "0123456789");
+        uint32_t n = 0, factor = value[len] == 'K' ? 1 : value[len] == 'M' ? 1024 : 0;
+
+        if (len == 0 || len > 6 || factor == 0 || value[len + 1])
+                return false;
+        for (size_t i = 0; i < len; i++)
+                n = 10 * n + (uint32_t) (value[i] - '0');
+        *ret = n * factor;
+        return n > 0;
+}
+
+bool files_limit_parse(const char *key, const char *value, Argosy__Request__QueueChange *ret) {
+        uint32_t *kib = streq(key, "file") ? &ret->file_kib : streq(key, "unit") ? &ret->unit_files_kib : NULL;
+
+        return kib ? parse_kib(value, kib) : streq(key, "all") && history_size_parse(value, &ret->files_mib);
 }
 
 bool history_size_parse(const char *word, uint32_t *ret_mib) {

@@ -227,7 +227,7 @@ static int load_secrets(ClusterState *s, Argosy__StateImage *image) {
 
 static int load_jobs(ClusterState *s, const Argosy__StateImage *image) {
         if (image->n_jobs > JOBS_RING || image->last_job < image->n_jobs ||
-            image->last_job > REVISION_MAX || image->keys_forgotten_us > image->counted_us || image->jobs_complete_from > image->revision ||
+            image->last_job > REVISION_MAX || image->keys_forgotten_us > image->counted_us || image->jobs_complete_from > image->revision || image->undo_from > image->last_job + 1 ||
             state_load_time(s, image) < 0)
                 return -EBADMSG;
         for (size_t i = 0; i < image->n_jobs; i++) {
@@ -245,6 +245,7 @@ static int load_jobs(ClusterState *s, const Argosy__StateImage *image) {
                         return r;
         }
         s->jobs.complete_from = image->jobs_complete_from;
+        s->jobs.undo_from = image->undo_from;
         s->keys.forgotten_us = image->keys_forgotten_us;
         for (size_t i = 0; i < image->n_keys; i++) {
                 int r = state_load_keys(s, image->keys[i]);

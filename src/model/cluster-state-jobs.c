@@ -16,6 +16,7 @@
 
 #include <errno.h>
 
+#include "carried-files.h"
 #include "cluster-state-private.h"
 #include "job-state.h"
 #include "message.h"
@@ -36,7 +37,8 @@ JobView state_jobs_view(const ClusterState *s) {
                          .n = s->jobs.n,
                          .held = s->jobs.held,
                          .n_held = s->jobs.n_held,
-                         .complete_from = s->jobs.complete_from};
+                         .complete_from = s->jobs.complete_from,
+                         .undo_from = s->jobs.undo_from};
 }
 
 static uint32_t place_of(uint64_t base, uint64_t rank) {
@@ -89,6 +91,24 @@ size_t cluster_state_history_bytes(const ClusterState *s) {
         uint32_t mib = cluster_state_queue(s)->history_mib ?: CLUSTER_HISTORY_MIB_DEFAULT;
 
         return (size_t) MIN_OF(mib, (uint32_t) CLUSTER_HISTORY_MIB_MAX) * 1024 * 1024;
+}
+
+size_t cluster_state_file_limit(const ClusterState *s) {
+        uint32_t kib = cluster_state_queue(s)->file_kib;
+
+        return kib > 0 ? MIN_OF((size_t) kib * 1024, (size_t) CARRIED_FILE_MAX) : CARRIED_FILE_MAX;
+}
+
+size_t cluster_state_unit_files_limit(const ClusterState *s) {
+        uint32_t kib = cluster_state_queue(s)->unit_files_kib;
+
+        return kib > 0 ? MIN_OF((size_t) kib * 1024, (size_t) CARRIED_UNIT_MAX) : CARRIED_UNIT_MAX;
+}
+
+size_t cluster_state_files_limit(const ClusterState *s) {
+        uint32_t mib = cluster_state_queue(s)->files_mib;
+
+        return mib > 0 ? MIN_OF((size_t) mib * 1024 * 1024, (size_t) CLUSTER_FILES_BYTES_MAX) : CLUSTER_FILES_BYTES_MAX;
 }
 
 size_t cluster_state_jobs_bytes(const ClusterState *s) {
@@ -300,6 +320,10 @@ static void retire(ClusterState *s, JobEntry *job) {
 void state_note_forgotten_job(ClusterState *s, const JobEntry *job) {
         if (!job->own && job->revision > job->revision_before)
                 s->jobs.complete_from = MAX_OF(s->jobs.complete_from, job->revision);
+}
+
+uint64_t cluster_state_undo_from(const ClusterState *s) {
+        return s->jobs.undo_from >= cluster_state_first_job(s) ? s->jobs.undo_from : 0;
 }
 
 uint64_t cluster_state_jobs_complete_from(const ClusterState *s) {

@@ -26,12 +26,19 @@ static ClusterRefusal taken(const ClusterState *s, const ClusterHeld *held, cons
         return REFUSAL_NONE;
 }
 
+// What the cluster has set for itself is no more than that.
+static size_t max_of(const ClusterState *s, ClusterRefusal limit) {
+        size_t max = s->refused.limits[limit];
+
+        return limit == REFUSAL_FILES_BYTES ? MIN_OF(max, cluster_state_files_limit(s)) : max;
+}
+
 // Whether `n` more fit beside those that are there.
 static ClusterRefusal room(const ClusterState *s, const ClusterHeld *held, ClusterRefusal limit,
                            size_t there, size_t n) {
         int64_t all = (int64_t) there + held->more[limit] + (int64_t) n;
 
-        return all > (int64_t) s->refused.limits[limit] ? limit : REFUSAL_NONE;
+        return all > (int64_t) max_of(s, limit) ? limit : REFUSAL_NONE;
 }
 
 // ------------------------------------------------------------------------------------------------ units
@@ -442,7 +449,10 @@ static const struct {
 
 const char *cluster_refusal_words(const ClusterState *s, ClusterRefusal refusal,
                                   char ret[CLUSTER_REFUSAL_SIZE]) {
-        if (refusals[refusal].max > 0)
+        if (refusal == REFUSAL_FILES_BYTES)
+                str_fit(ret, CLUSTER_REFUSAL_SIZE, "there are as many %s as there may be (%zu, argosyctl files limit): larger things are images or packages",
+                        refusals[refusal].words, max_of(s, refusal));
+        else if (refusals[refusal].max > 0)
                 str_fit(ret, CLUSTER_REFUSAL_SIZE, "there are as many %s as there may be (%zu)",
                         refusals[refusal].words, s->refused.limits[refusal]);
         else

@@ -114,6 +114,7 @@ typedef struct JobTable {
         LateJobs late;
         OwnJobs own;
         uint64_t complete_from; // cluster_state_jobs_complete_from()
+        uint64_t undo_from;     // cluster_state_undo_from()
         size_t n_dropped; // of what the cluster did by itself, in the ring
         JobNews *news; // what cluster_state_next_job() has to tell
         size_t n_news, n_news_taken, news_allocated;
@@ -136,7 +137,7 @@ typedef struct JobView {
         size_t n;
         HeldJob **held;
         size_t n_held;
-        uint64_t complete_from;
+        uint64_t complete_from, undo_from;
 } JobView;
 
 // What an operation of a batch has changed, for the job that it belongs to.

@@ -266,6 +266,8 @@ static int drop_former(ClusterState *s, size_t n_idle) {
 
                 if (is_named(s, oldest) && s->former_specs_bytes <= cluster_state_history_bytes(s))
                         break;
+                if (is_named(s, oldest))
+                        s->jobs.undo_from = MAX_OF(s->jobs.undo_from, oldest->job + 1);
                 list_unlink(&oldest->idle);
                 leave_former(s, oldest);
                 r = drop(s, oldest);

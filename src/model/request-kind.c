@@ -86,6 +86,8 @@ static const char *verb_of_queue_change(const Argosy__Request *q) {
                 return "queue limit";
         if (m->history_mib > 0)
                 return "history limit";
+        if (m->file_kib > 0 || m->unit_files_kib > 0 || m->files_mib > 0)
+                return "files limit";
         return m->close ? "queue close" : "queue open";
 }
 

@@ -112,6 +112,11 @@ void queue_json(const Argosy__Response__Queue *queue, Json *j) {
         json_u64_or_null(j, "held", queue->held, true);
         json_u64_or_null(j, "open_max", queue->open_max, true);
         json_u64_or_null(j, "history_mib", queue->history_mib, true);
+        json_u64_or_null(j, "file_kib", queue->file_kib, true);
+        json_u64_or_null(j, "unit_files_kib", queue->unit_files_kib, true);
+        json_u64_or_null(j, "files_mib", queue->files_mib, true);
+        json_u64_or_null(j, "files_bytes", queue->files_bytes, true);
+        json_u64_or_null(j, "undo_from", queue->undo_from, true);
 }
 
 // ---- rights

@@ -85,7 +85,7 @@ def test_files_change_with_the_unit_and_are_undone_with_it(c: Cluster):
     c.ctl("apply /root/shop")
     assert seen(host_of(c, "web.service")) == "a 1\nb 2\n"
     job = last_job(c)
-    assert "conf/b.conf" in c.ctl("diff web")
+    assert "-b 1\n+b 2\n" in c.ctl("diff web") and "-b 1\n+b 2\n" in c.ctl(f"diff @{job - 1} @{job}")
     assert "conf/b.conf" in c.ctl("cat web")
     c.ctl(f"undo {job}")
     node = host_of(c, "web.service")
@@ -181,6 +181,44 @@ def test_an_export_has_the_files(c: Cluster):
     assert "nothing to do" in c.ctl("apply --plan --set=shop /root/out")
     c.ctl("apply --set=shop /root/out")
     assert "nothing to do" in c.ctl("export --set=shop /root/out")
+    n1.run("rm /root/shop/conf/a.conf /root/shop/web.env && sed -i /web.env/d /root/shop/web.service && printf 'b\\0 2' >/root/shop/conf/b.conf")
+    assert "-a 1\n" in c.ctl_result("apply --plan /root/shop").out
+    c.ctl("apply /root/shop")
+    assert "b.conf\n-4 bytes, " in c.ctl("diff web") and "web.env\n+++ /dev/null\n" in c.ctl("diff web")
+    n1.run("touch /root/out/mine")
+    c.ctl("export --set=shop /root/out")
+    assert n1.run("cd /root/out && find . -type f | sort").split() == ["./argosy.set", "./bin/check.sh", "./conf/b.conf", "./mine", "./web.service"]
+    assert "nothing to do" in c.ctl("apply --plan --set=shop /root/out")
+
+
+def test_how_much_files_may_have_can_be_less(c: Cluster):
+    prepare(c)
+    n1 = c.node("n1")
+    put(n1, "/root/shop", shop())
+    c.ctl("submit /root/shop/web.service")
+    c.ctl("files limit file=4K unit=8K all=1M", on="n2")
+    assert c.json("queue rule list", "n3")["file_kib"] == 4
+    n1.run("head --bytes=5000 /dev/zero >/root/shop/conf/a.conf")
+    c.ctl_fails("submit --replace /root/shop/web.service", saying="its file conf/a.conf has 5 KiB, and may have 4 (argosyctl files limit)")
+    c.ctl_fails("apply --adopt /root/shop", saying="its file conf/a.conf has 5 KiB")
+    c.ctl("files limit file=512K unit=768K")
+    for i in (1, 2):
+        n1.run(f"head --bytes=500000 /dev/urandom >/root/shop/conf/a.conf && cp /root/shop/web.service /root/shop/web{i}.service")
+        c.ctl(f"submit /root/shop/web{i}.service")
+    n1.run("head --bytes=500000 /dev/urandom >/root/shop/conf/a.conf && cp /root/shop/web1.service /root/shop/web3.service")
+    c.ctl_fails("submit /root/shop/web3.service", saying="as there may be (1048576, argosyctl files limit): larger things are images or packages")
+    c.ctl("destroy web1")
+    c.ctl("submit /root/shop/web3.service")  # former ones are history, and in nobody's way
+
+
+def test_what_is_too_large_to_be_held_back_says_so(c: Cluster):
+    n1 = c.node("n1")
+    files = {"big@.service": "[Service]\nExecStart=/bin/true\n[X-Argosy]\nFile=a\n", "more@.service": "[Service]\nExecStart=/bin/true\n[X-Argosy]\nFile=b\n"}
+    put(n1, "/root/big", files)
+    n1.run("cd /root/big && head --bytes=520000 /dev/urandom >a && head --bytes=520000 /dev/urandom >b")
+    c.ctl_fails("apply --hold /root/big", saying="with all files in it, and one that is held back may have")
+    c.ctl("submit --hold /root/big/big@.service")  # by itself it may wait
+    assert not c.known()
 
 
 def page(node):

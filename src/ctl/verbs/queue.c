@@ -167,7 +167,7 @@ typedef struct Show {
         char *reason; // owned
         uint32_t held;
         uint32_t open_max;    // jobs of one author
-        uint32_t history_mib;
+        Argosy__Response__Queue limits; // numbers alone
 } Show;
 
 static char *action_text(const Argosy__QueueRule *rule) {
@@ -221,7 +221,8 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         s->closed = r->queue->closed;
         s->held = r->queue->held;
         s->open_max = r->queue->open_max;
-        s->history_mib = r->queue->history_mib;
+        s->limits = (Argosy__Response__Queue){.history_mib = r->queue->history_mib, .file_kib = r->queue->file_kib, .unit_files_kib = r->queue->unit_files_kib,
+                                              .files_mib = r->queue->files_mib, .files_bytes = r->queue->files_bytes, .undo_from = r->queue->undo_from};
         s->reason = strdup(r->queue->reason);
         if (!s->reason)
                 return -ENOMEM;
@@ -241,12 +242,11 @@ static int list_as_json(Ctl *ctl, Argosy__Request *request, Show *s) {
         json_begin(&s->json, '[');
         code = ctl_ask(ctl, request, 0, on_rows, s);
         json_end(&s->json, ']');
-        queue_json(&(Argosy__Response__Queue){.closed = s->closed,
-                                              .reason = s->reason ?: (char *) "",
-                                              .held = s->held,
-                                              .open_max = s->open_max,
-                                              .history_mib = s->history_mib},
-                   &s->json);
+        s->limits.closed = s->closed;
+        s->limits.reason = s->reason ?: (char *) "";
+        s->limits.held = s->held;
+        s->limits.open_max = s->open_max;
+        queue_json(&s->limits, &s->json);
         json_end(&s->json, '}');
         json_finish(&s->json);
         return code;
@@ -264,7 +264,13 @@ static int print_legend(Ctl *ctl, const Show *s) {
                 (const char *) reason.data, s->held, s->held == 1 ? " is" : "s are");
         if (s->open_max > 0)
                 fprintf(ctl->term.out, "An author has up to %" PRIu32 " jobs that are running or held back.\n", s->open_max);
-        fprintf(ctl->term.out, "Of jobs that are over %" PRIu32 " MiB are kept, and as many of their files.\n", s->history_mib);
+        fprintf(ctl->term.out, "Of jobs that are over %" PRIu32 " MiB are kept, and as many of their files", s->limits.history_mib);
+        if (s->limits.undo_from > 0)
+                fprintf(ctl->term.out, ": what jobs before %" PRIu64 " have changed may not be there whole to be undone", s->limits.undo_from);
+        if (s->limits.file_kib > 0)
+                fprintf(ctl->term.out, ".\nA file of a unit may have %" PRIu32 " KiB, a unit with all of its files %" PRIu32 " KiB; all of them may have %" PRIu32 " MiB, and have %" PRIu64 " KiB",
+                        s->limits.file_kib, s->limits.unit_files_kib, s->limits.files_mib, (s->limits.files_bytes + 1023) / 1024);
+        fprintf(ctl->term.out, ".\n");
         return EXIT_OK;
 }
 
@@ -333,6 +339,24 @@ int verb_history_limit(Ctl *ctl, char **words, size_t n) {
 
         if (!history_size_parse(words[0], &m.history_mib))
                 return ctl_usage(ctl, "'%s' is no size, such as 64M", words[0]);
+        return send_change(ctl, &m, NULL);
+}
+
+int verb_files_limit(Ctl *ctl, char **words, size_t n) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+
+        for (size_t i = 0; i < n; i++) {
+                char *equals = strchr(words[i], '=');
+                bool good = equals;
+
+                if (equals) {
+                        *equals = 0;
+                        good = files_limit_parse(words[i], equals + 1, &m);
+                        *equals = '=';
+                }
+                if (!good)
+                        return ctl_usage(ctl, "'%s' is neither file=, unit= nor all= with a size, such as file=256K or all=32M", words[i]);
+        }
         return send_change(ctl, &m, NULL);
 }
 

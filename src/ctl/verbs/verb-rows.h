@@ -148,6 +148,8 @@ VERB("queue open", NULL, "", GROUP_ROLES, OPTIONS(OPTIONS_CHANGES, OPT_KEY), 0, 
      "Let jobs begin again, and those that the closed queue held")
 VERB("queue limit", NULL, "NUMBER", GROUP_ROLES, OPTIONS(OPTIONS_CHANGES, OPT_KEY), 1, 1, verb_queue_limit,
      "Say how many open jobs an author may have")
+VERB("files limit", NULL, "file=SIZE|unit=SIZE|all=SIZE...", GROUP_ROLES, OPTIONS(OPTIONS_CHANGES, OPT_KEY), 1, 3, verb_files_limit,
+     "Say how much files that come with units may have")
 
 VERB("cluster status", NULL, "", GROUP_CLUSTER, OPTIONS(OPT_JSON, OPT_NO_LEGEND), 0, 0, verb_cluster_status,
      "Show members, leader and log")

@@ -533,6 +533,24 @@ static int make_history_limit(Make *m, int which) {
         return r;
 }
 
+// {"file-max": "256K", "unit-max": "512K", "all-max": "32M"}
+static int make_files_limit(Make *m, int which) {
+        static const char *const members[][2] = {{"file-max", "file"}, {"unit-max", "unit"}, {"all-max", "all"}};
+        Argosy__Request__QueueChange *queue = MESSAGE(m, QueueChange, QUEUE_CHANGE, queue_change);
+        bool any = false;
+        int r = queue ? 0 : -ENOMEM;
+
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(members); i++) {
+                char *size = NULL;
+
+                r = take_text(m, members[i][0], false, &size);
+                if (r == 0 && size && !files_limit_parse(members[i][1], size, queue))
+                        return str_refuse(m->ret_why, "'%s' is a size, as \"%s\"", members[i][0], i < 2 ? "256K" : "64M");
+                any |= size != NULL;
+        }
+        return r == 0 && !any ? str_refuse(m->ret_why, "one of 'file-max', 'unit-max' and 'all-max' says how much that may have") : r;
+}
+
 // {"action": "limit", "limit": 3, "verb": "start", "unit": "web@*.service", ...}
 static int read_rule(Make *m, Argosy__QueueRule *rule) {
         static const char *const actions[] = {"accept", "hold", "refuse", "limit"};
@@ -653,6 +671,7 @@ static const HttpVerb verbs[] = {
         {"job release", {"jobs"}, make_job_release, 0},
         {"history forget", {"revs"}, make_forget, 0},
         {"history limit", {"size"}, make_history_limit, 0},
+        {"files limit", {"file-max", "unit-max", "all-max"}, make_files_limit, 0},
         {"role set", {"role", "weight", "guarantee", "limit"}, make_role, false},
         {"role delete", {"role"}, make_role, true},
         {"pool set", {"pool", "nodes", "labels"}, make_pool, false},

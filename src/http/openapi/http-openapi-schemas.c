@@ -24,9 +24,11 @@ static const struct {
         {"limit", "role set", SHAPE_OBJECT},
         {"action", NULL, SHAPE_TEXT},
         {"after", NULL, SHAPE_NUMBERS},
+        {"all-max", NULL, SHAPE_TEXT},
         {"before", NULL, SHAPE_NUMBER},
         {"deadline", NULL, SHAPE_TEXT},
         {"file", NULL, SHAPE_TEXT},
+        {"file-max", NULL, SHAPE_TEXT},
         {"files", NULL, SHAPE_FILES_BY_NAME},
         {"force", NULL, SHAPE_BOOL},
         {"guarantee", NULL, SHAPE_OBJECT},
@@ -60,6 +62,7 @@ static const struct {
         {"tokens", NULL, SHAPE_TEXTS},
         {"ttl", NULL, SHAPE_TEXT},
         {"unit", NULL, SHAPE_TEXT},
+        {"unit-max", NULL, SHAPE_TEXT},
         {"units", NULL, SHAPE_TEXTS},
         {"unset", NULL, SHAPE_TEXTS},
         {"weight", NULL, SHAPE_NUMBER},
@@ -148,6 +151,11 @@ static void write_beside(Json *j, HttpResource resource) {
                 property(j, "held", SHAPE_NUMBER);
                 property(j, "open_max", SHAPE_NUMBER);
                 property(j, "history_mib", SHAPE_NUMBER);
+                property(j, "file_kib", SHAPE_NUMBER);
+                property(j, "unit_files_kib", SHAPE_NUMBER);
+                property(j, "files_mib", SHAPE_NUMBER);
+                property(j, "files_bytes", SHAPE_NUMBER);
+                property(j, "undo_from", SHAPE_NUMBER);
         } else if (resource == HTTP_ACCESS) {
                 property(j, "own", SHAPE_TEXT_OR_NULL);
                 property(j, "own_of_some", SHAPE_TEXT_OR_NULL);

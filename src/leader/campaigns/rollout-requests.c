@@ -296,12 +296,12 @@ static int check_global(Ticket *t, const Plan *p) {
 static int put_content(Leader *l, Ticket *t, BatchBuilder *b, const Plan *p) {
         Argosy__NamedFile *f = p->request->file;
         const SentFiles sent = {&f, 1};
-        _cleanup_free_ char *missing = NULL;
+        _cleanup_free_ char *reason = NULL;
         char why[CLUSTER_REFUSAL_SIZE];
-        int r = f ? batch_put_content(b, l->state, &sent, &p->hash, f->content.data, f->content.len, &missing) : 0;
+        int r = f ? batch_put_content(b, l->state, &sent, &p->hash, f->content.data, f->content.len, &reason) : 0;
 
-        if (r == -ENODATA) {
-                refuse(t, EINVAL, "%s: its file %s did not come along, and the cluster does not have it", p->name, missing);
+        if (r == -EINVAL) {
+                refuse(t, EINVAL, "%s: %s", p->name, reason ?: "its files cannot be");
                 return CHECK_REFUSED;
         }
         if (r == -EDQUOT) {

@@ -254,16 +254,15 @@ static int judged(const Planner *p, int r, Argosy__Response__UnitResult *result)
 // UNIT_REFUSED.
 static int put_content(Planner *p, const Source *source, Argosy__Response__UnitResult *result) {
         const SentFiles sent = {p->change->files, p->change->n_files};
-        _cleanup_free_ char *missing = NULL;
+        _cleanup_free_ char *why = NULL;
         int r;
 
         if (!source->content)
                 return 0;
-        r = batch_put_content(p->batch, p->state, &sent, &source->hash, source->content, source->len, &missing);
-        if (r != -ENODATA)
+        r = batch_put_content(p->batch, p->state, &sent, &source->hash, source->content, source->len, &why);
+        if (r != -EINVAL)
                 return judged(p, r, result);
-        result->status = EINVAL;
-        r = field_printf(&result->message, "its file %s did not come along, and the cluster does not have it", missing);
+        r = request_fail(result, EINVAL, why ?: "its files cannot be");
         return r < 0 ? r : UNIT_REFUSED;
 }
 

@@ -121,9 +121,9 @@ static int check_length(const Decision *d, Ticket *t, const Argosy__StoredReques
 
         if (len > STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES || stored->request.len > CLUSTER_STORED_REQUEST_MAX)
                 return settle(t, response_error(E2BIG,
-                                                "the request has %zu bytes, more than one that is held back may have: nothing "
-                                                "was changed",
-                                                len));
+                                                "the request has %zu KiB with all files in it, and one that is held back may have %d: "
+                                                "nothing was changed. Ask for fewer units at a time, or when nothing holds it back",
+                                                (len + 1023) / 1024, (STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES) / 1024));
         return d->batch.packed.len + len > STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES ? -EBUSY : STEP_PASSED;
 }
 

@@ -13,9 +13,9 @@ typedef struct SentFiles {
         size_t n;
 } SentFiles;
 
-// Puts what of it the cluster does not have. 0; -ENODATA and the name of a file, which is to be freed, that neither came nor is there; -EDQUOT
-// as batch_builder_put_spec(), with BatchBuilder.refusal; -ENOMEM.
+// Puts what of it the cluster does not have. 0; -EINVAL and *ret_why, a clause: a file neither came nor is there, or it or all of them are larger
+// than the cluster takes; -EDQUOT as batch_builder_put_spec(), with BatchBuilder.refusal; -ENOMEM.
 int batch_put_content(BatchBuilder *b, const ClusterState *state, const SentFiles *sent, const Hash *hash, const void *content, size_t len,
-                      char **ret_missing) _warn_unused_;
+                      char **ret_why) _warn_unused_;
 // Bytes that a file takes in an entry with all that came with it.
 size_t sent_file_bytes(const Argosy__NamedFile *file);

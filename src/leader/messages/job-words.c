@@ -61,6 +61,19 @@ static int add_mib(JobWords *w, uint32_t mib) {
         return add(w, text);
 }
 
+static int add_size(JobWords *w, const char *key, uint32_t size, char unit) {
+        char text[32];
+
+        if (size == 0)
+                return 0;
+        snprintf(text, sizeof(text), "%s=%" PRIu32 "%c", key, size, unit);
+        return add(w, text);
+}
+
+static int add_files_limit(JobWords *w, const Argosy__Request__QueueChange *m) {
+        return add_size(w, "file", m->file_kib, 'K') ?: add_size(w, "unit", m->unit_files_kib, 'K') ?: add_size(w, "all", m->files_mib, 'M');
+}
+
 // None: what the clocks say.
 static int add_time(JobWords *w, uint64_t wall_us) {
         char text[UTC_TIME_SIZE];
@@ -148,7 +161,7 @@ static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
                         return add_number(w, q->queue_change->open_max);
                 if (q->queue_change->history_mib > 0)
                         return add_mib(w, q->queue_change->history_mib);
-                return q->queue_change->remove > 0 ? add_number(w, q->queue_change->remove) : 0;
+                return q->queue_change->remove > 0 ? add_number(w, q->queue_change->remove) : add_files_limit(w, q->queue_change);
         case ARGOSY__REQUEST__WHAT_JOIN:
                 return q->join->host ? add(w, q->join->host->name) : 0;
         default:

@@ -112,7 +112,13 @@ int setting_value_append(Argosy__SettingKind kind, const Argosy__SettingValue *v
                 r = append_state(v->closed ? "closed" : "open", v->text, 0, out);
                 if (r == 0 && v->open_max > 0)
                         r = buf_printf(out, ", %" PRIu32 " open jobs per author", v->open_max);
-                return r == 0 && v->history_mib > 0 ? buf_printf(out, ", %" PRIu32 "M of history", v->history_mib) : r;
+                if (r == 0 && v->history_mib > 0)
+                        r = buf_printf(out, ", %" PRIu32 "M of history", v->history_mib);
+                if (r == 0 && v->file_kib > 0)
+                        r = buf_printf(out, ", %" PRIu32 "K in a file", v->file_kib);
+                if (r == 0 && v->unit_files_kib > 0)
+                        r = buf_printf(out, ", %" PRIu32 "K with all files of a unit", v->unit_files_kib);
+                return r == 0 && v->files_mib > 0 ? buf_printf(out, ", %" PRIu32 "M of files", v->files_mib) : r;
         default:
                 return 0;
         }

@@ -19,6 +19,7 @@
 #include "access.h"
 #include "author.h"
 #include "authorization.h"
+#include "carried-files.h"
 #include "held-jobs.h"
 #include "job-state.h"
 #include "message.h"
@@ -108,11 +109,36 @@ static int set_history(Ticket *t, uint32_t mib, Argosy__QueueRecord *queue) {
         if ((queue->history_mib ?: CLUSTER_HISTORY_MIB_DEFAULT) == mib)
                 return settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         queue->history_mib = mib;
-        return 1;
+        return STEP_PASSED;
+}
+
+static bool is_about_files(const Argosy__Request__QueueChange *m) {
+        return m->file_kib > 0 || m->unit_files_kib > 0 || m->files_mib > 0;
+}
+
+// True: it is another one than before.
+static bool set_size(uint32_t *field, uint32_t size, uint32_t otherwise) {
+        bool same = size == 0 || (*field ?: otherwise) == size;
+
+        *field = same ? *field : size;
+        return !same;
+}
+
+static int set_files(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
+        enum { FILE_KIB = CARRIED_FILE_MAX / 1024, UNIT_KIB = CARRIED_UNIT_MAX / 1024, ALL_MIB = CLUSTER_FILES_BYTES_MAX / 1024 / 1024 };
+        bool changed;
+
+        if (m->file_kib > FILE_KIB || m->unit_files_kib > UNIT_KIB || m->files_mib > ALL_MIB)
+                return settle(t, response_error(EINVAL, "a file of a unit may have up to %d KiB, a unit with its files %d KiB, and all of them %d MiB", FILE_KIB,
+                                                UNIT_KIB, ALL_MIB));
+        changed = set_size(&queue->file_kib, m->file_kib, FILE_KIB);
+        changed |= set_size(&queue->unit_files_kib, m->unit_files_kib, UNIT_KIB);
+        changed |= set_size(&queue->files_mib, m->files_mib, ALL_MIB);
+        return changed ? STEP_PASSED : settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
 
 static int change(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
-        if ((m->add != NULL) + (m->remove > 0) + m->close + m->open + (m->open_max > 0) + (m->history_mib > 0) != 1)
+        if ((m->add != NULL) + (m->remove > 0) + m->close + m->open + (m->open_max > 0) + (m->history_mib > 0) + is_about_files(m) != 1)
                 return settle(t, response_error(EINVAL,
                                                 "the request does not say what is to become of the queue"));
         if (m->add)
@@ -121,6 +147,8 @@ static int change(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__Queu
                 return set_open_max(t, m->open_max, queue);
         if (m->history_mib > 0)
                 return set_history(t, m->history_mib, queue);
+        if (is_about_files(m))
+                return set_files(t, m, queue);
         return m->remove > 0 ? remove_rule(t, m->remove, queue) : set_closed(t, m->close, queue);
 }
 
@@ -138,12 +166,21 @@ static int add_row(const Leader *l, Argosy__Response__Queue *q, const Argosy__Qu
         return 0;
 }
 
+// What is there stays, and nothing more comes.
+static int tell_files(const Leader *l, const Argosy__QueueRecord *queue, char **ret_message) {
+        size_t there = cluster_state_files_bytes(l->state), max = (size_t) queue->files_mib * 1024 * 1024;
+
+        return max > 0 && there > max ? field_printf(ret_message, "units have %zu KiB of files now: none gets another one before there is room", (there + 1023) / 1024) : 0;
+}
+
 // The rule that was added, with its number; a warning if it is about everything.
 static Argosy__Response *tell_change(const Leader *l, const Argosy__Request__QueueChange *m,
                                      const Argosy__QueueRecord *queue) {
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_QUEUE);
         Argosy__QueueRule rule;
 
+        if (r && is_about_files(m) && tell_files(l, queue, &r->message) < 0)
+                return NULL;
         if (!r || !m->add)
                 return TAKE_PTR(r);
         rule = *m->add;
@@ -199,6 +236,11 @@ Argosy__Response *queue_answer_list(Leader *l, const Argosy__Request *request) {
         r->queue->closed = queue->closed;
         r->queue->open_max = queue->open_max ?: CLUSTER_OPEN_JOBS_DEFAULT;
         r->queue->history_mib = queue->history_mib ?: CLUSTER_HISTORY_MIB_DEFAULT;
+        r->queue->file_kib = (uint32_t) (cluster_state_file_limit(l->state) / 1024);
+        r->queue->unit_files_kib = (uint32_t) (cluster_state_unit_files_limit(l->state) / 1024);
+        r->queue->files_mib = (uint32_t) (cluster_state_files_limit(l->state) / 1024 / 1024);
+        r->queue->files_bytes = cluster_state_files_bytes(l->state);
+        r->queue->undo_from = cluster_state_undo_from(l->state);
         return TAKE_PTR(r);
 }
 

@@ -276,6 +276,9 @@ static int change_queue(Argosy__QueueRecord *next, const UndoSetting *s) {
                 next->closed = s->wanted->closed;
                 next->open_max = s->wanted->open_max;
                 next->history_mib = s->wanted->history_mib;
+                next->file_kib = s->wanted->file_kib;
+                next->unit_files_kib = s->wanted->unit_files_kib;
+                next->files_mib = s->wanted->files_mib;
                 return field_set(&next->reason, s->wanted->text);
         }
         remove_rule(next, s->first->number);

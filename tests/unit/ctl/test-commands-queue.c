@@ -271,6 +271,11 @@ static void reply_rules(FakeDaemon *d, Argosy__QueueRule *rules, size_t n) {
         queue.reason = (char *) "racks";
         queue.held = 1;
         queue.history_mib = 64;
+        queue.file_kib = 256;
+        queue.unit_files_kib = 512;
+        queue.files_mib = 32;
+        queue.files_bytes = 2049;
+        queue.undo_from = 117;
         r.final = true;
         r.what_case = ARGOSY__RESPONSE__WHAT_QUEUE;
         r.queue = &queue;
@@ -355,7 +360,8 @@ static void rules_are_listed_in_their_order(void **state) {
                                    "7    limit 3         unit=db*   3       1\n"
                                    "9    refuse \"frozen\" everything 0       0\n"
                                    "\nThe queue is closed: racks; 1 job is held back.\n"
-                                   "Of jobs that are over 64 MiB are kept, and as many of their files.\n");
+                                   "Of jobs that are over 64 MiB are kept, and as many of their files: what jobs before 117 have changed may not be there whole to be undone.\n"
+                                   "A file of a unit may have 256 KiB, a unit with all of its files 512 KiB; all of them may have 32 MiB, and have 3 KiB.\n");
 }
 
 static void programs_get_the_rules(void **state) {
@@ -369,7 +375,8 @@ static void programs_get_the_rules(void **state) {
                             "{\"rule\":9,\"action\":\"refuse\",\"text\":\"frozen\",\"limit\":0,\"author\":"
                             "null,\"verb\":null,"
                             "\"unit\":null,\"role\":null,\"reason\":null,\"running\":0,\"held\":0}],"
-                            "\"closed\":true,\"reason\":\"racks\",\"held\":1,\"open_max\":0,\"history_mib\":64}\n");
+                            "\"closed\":true,\"reason\":\"racks\",\"held\":1,\"open_max\":0,\"history_mib\":64,"
+                            "\"file_kib\":256,\"unit_files_kib\":512,\"files_mib\":32,\"files_bytes\":2049,\"undo_from\":117}\n");
 }
 
 static void closes(FakeDaemon *d) {
@@ -405,6 +412,31 @@ static void limits(FakeDaemon *d) {
         r.final = true;
         fake_reply(d, &r);
         fake_expect_end(d);
+}
+
+static void limits_files(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        const Argosy__Request__QueueChange *m;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        m = q->queue_change;
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && m->file_kib == 256 && m->unit_files_kib == 0 && m->files_mib == 32);
+        done(q);
+        r.final = true;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void files_of_units_have_a_size(void **state) {
+        _cleanup_outcome_ Outcome o = run(limits_files, "files limit file=256K all=32M"), bad = run_at("/nowhere", "files limit file=256"),
+                                  other = run_at("/nowhere", "files limit some=256K");
+
+        assert_int_equal(o.code, 0);
+        assert_int_equal(bad.code, 2);
+        assert_non_null(strstr(bad.err, "'file=256' is neither file=, unit= nor all= with a size"));
+        assert_int_equal(other.code, 2);
 }
 
 static void the_past_has_a_size(void **state) {
@@ -443,6 +475,7 @@ int main(void) {
                 cmocka_unit_test(programs_get_the_rules),
                 cmocka_unit_test(a_queue_is_closed_for_a_reason),
                 cmocka_unit_test(the_past_has_a_size),
+                cmocka_unit_test(files_of_units_have_a_size),
                 cmocka_unit_test(what_is_no_size_is_not_sent),
         };
 

@@ -470,6 +470,82 @@ static void there_are_only_so_many_bytes_of_files(void **state) {
         assert_int_equal(cluster_state_files_bytes(s), 1);
 }
 
+static void limit_files(ClusterState *s, uint32_t files_mib, uint32_t history_mib) {
+        Batch b = {};
+        Argosy__QueueRecord *queue = BATCH_NEW(&b, Argosy__QueueRecord, argosy__queue_record__init);
+
+        queue->files_mib = files_mib;
+        queue->history_mib = history_mib;
+        batch_op(&b, ARGOSY__LOG_OP__OP_QUEUE)->queue = queue;
+        apply(s, &b);
+}
+
+// `n` KiB, ended by a NUL.
+static char *large(char letter, size_t n) {
+        char *text = malloc(n * 1024 + 1);
+
+        memset(text, letter, n * 1024);
+        text[n * 1024] = 0;
+        return text;
+}
+
+static void send_large(ClusterState *s, const char *name, char letter) {
+        _cleanup_free_ char *bytes = large(letter, 500);
+        _cleanup_carried_files_ CarriedFiles c = {};
+        _cleanup_buf_ Buf content = {};
+        UnitFile *file = parse(FILE_OF("a"));
+        char *why = NULL;
+
+        add_file(&c, "a", bytes);
+        assert_int_equal(buf_append(&content, FILE_OF("a"), strlen(FILE_OF("a"))), 0);
+        assert_int_equal(carried_files_compose(name, file, &c, &content, &why), 0);
+        assert_int_equal(buf_append(&content, "", 1), 0);
+        send(s, bytes, name, (const char *) content.data);
+        unit_file_free(file);
+}
+
+static void so_many_bytes_are_as_many_as_the_cluster_has_set(void **state) {
+        char words[CLUSTER_REFUSAL_SIZE];
+        ClusterState *s = *state;
+
+        begin(s);
+        limit_files(s, 1, 0);
+        send_large(s, "a.service", 'a');
+        send_large(s, "b.service", 'b');
+        assert_int_equal(cluster_state_files_bytes(s), 1000 * 1024);
+        send_large(s, "c.service", 'c');
+        assert_null(cluster_state_find_unit(s, "c.service"));
+        assert_int_equal(cluster_state_next_refused(s)->refusal, REFUSAL_FILES_BYTES);
+        assert_string_equal(cluster_refusal_words(s, REFUSAL_FILES_BYTES, words),
+                            "there are as many bytes of files that come with units as there may be (1048576, argosyctl files limit): larger things are images or packages");
+        limit_files(s, 64, 0);
+        send_large(s, "c.service", 'c');
+        assert_non_null(cluster_state_find_unit(s, "c.service"));
+}
+
+// Former ones are no reason to refuse anything: the oldest of them go, and from there on nothing of before is there whole.
+static void former_files_make_room_and_it_is_known_how_far_an_undo_reaches(void **state) {
+        ClusterState *s = *state;
+        uint64_t first;
+
+        begin(s);
+        limit_files(s, 1, 1);
+        send_large(s, "web.service", 'a');
+        for (char letter = 'b'; letter <= 'd'; letter++) {
+                assert_int_equal(cluster_state_undo_from(s), 0);
+                if (letter == 'd')
+                        first = cluster_state_last_job(s);
+                send_large(s, "web.service", letter);
+        }
+        assert_int_equal(cluster_state_files_bytes(s), 500 * 1024);
+        assert_true(cluster_state_former_specs_bytes(s) <= 1024 * 1024);
+        send_large(s, "web.service", 'e');
+        send_large(s, "web.service", 'f');
+        assert_true(cluster_state_undo_from(s) >= first);
+        pass_through_image(s);
+        assert_true(cluster_state_undo_from(s) >= first);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_source_lies_beneath_the_folder_of_the_unit_file),
@@ -495,6 +571,8 @@ int main(void) {
                 TEST(a_content_without_its_file_is_no_units),
                 TEST(a_file_that_looks_like_a_content_names_nothing),
                 TEST(there_are_only_so_many_bytes_of_files),
+                TEST(so_many_bytes_are_as_many_as_the_cluster_has_set),
+                TEST(former_files_make_room_and_it_is_known_how_far_an_undo_reaches),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

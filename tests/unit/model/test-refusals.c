@@ -84,6 +84,7 @@ static const struct {
          "is not KEY or KEY:SKEW"},
         {"PreferSpreadOver", {"a=b", "a:1", "!a", "\"\""}, "is not KEY"},
         {"File", {"/etc/shadow", "../a", "a/", "a:etc", "a:/etc/%H", "a:/usr/x", "a*/b", "a//b", "a\\b"}, "File=: "},
+        {"FileChange", {"Reload", "restart now", "0", "yes", "reload,none", "\"none\""}, "is neither restart, reload nor none"},
         {"Packing", {"maybe", "2", "-"}, "is neither yes nor no"},
         {"ReserveCPU",
          {"0", "-1", "nan", "inf", "1e9", "1e2", "0x10", "0.0001", "100001", "1,5", "1.5.2", "\"1 %\""},

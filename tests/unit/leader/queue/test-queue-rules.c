@@ -3,6 +3,7 @@
 // The rules of the queue, with a whole leader: what they hold, refuse and limit, and what they are not for.
 #include "ca.h"
 #include "cluster-state-limits.h"
+#include "carried-files.h"
 #include "queue-words.h"
 #include "voter-secrets.h"
 
@@ -496,6 +497,78 @@ static void how_much_of_the_past_is_kept_can_be_changed_and_undone(void **state)
         assert_int_equal(list()->history_mib, CLUSTER_HISTORY_MIB_DEFAULT);
 }
 
+static int limit_files(uint32_t file_kib, uint32_t unit_kib, uint32_t all_mib) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+
+        m.file_kib = file_kib;
+        m.unit_files_kib = unit_kib;
+        m.files_mib = all_mib;
+        return change_queue(&m, "")->status;
+}
+
+static void how_much_files_of_units_may_have_can_be_less(void **state) {
+        const Argosy__Response__JobRow *row;
+
+        assert_int_equal(list()->file_kib, 512);
+        assert_int_equal(list()->unit_files_kib, 768);
+        assert_int_equal(list()->files_mib, 64);
+        assert_int_equal(limit_files(513, 0, 0), EINVAL);
+        assert_int_equal(limit_files(0, 769, 0), EINVAL);
+        assert_int_equal(limit_files(0, 0, 65), EINVAL);
+        assert_int_equal(limit_files(256, 0, 32), 0);
+        assert_int_equal(list()->file_kib, 256);
+        assert_int_equal(list()->unit_files_kib, 768);
+        assert_int_equal(list()->files_mib, 32);
+        row = rig_show_job(&g, last_job());
+        assert_string_equal(row->verb, "files limit");
+        assert_string_equal(row->targets[0], "file=256K");
+        assert_string_equal(row->targets[1], "all=32M");
+        assert_non_null(strstr(row->settings[0]->after, "256K in a file, 32M of files"));
+        assert_int_equal(limit_files(512, 768, 64), 0); // as it was
+        assert_int_equal(list()->file_kib, 512);
+}
+
+// A unit with one file of that size.
+static const Argosy__Response__UnitResult *submit_with_file(const char *name, size_t size) {
+        static const char text[] = "[Service]\nExecStart=/bin/web\n[X-Argosy]\nFile=a\n";
+        _cleanup_carried_files_ CarriedFiles c = {};
+        _cleanup_buf_ Buf content = {};
+        _cleanup_free_ uint8_t *bytes = calloc(1, size);
+        ProtobufCBinaryData sent = {size, bytes};
+        const Argosy__Response__UnitResult *result;
+        Hash hash = hash_of(bytes, size);
+        UnitFile *parsed = NULL;
+        char *why = NULL;
+
+        assert_int_equal(unit_file_parse(name, text, strlen(text), &parsed, NULL), 0);
+        assert_int_equal(carried_files_add(&c, "a", false, size, &hash), 0);
+        assert_int_equal(buf_append(&content, text, strlen(text)), 0);
+        assert_int_equal(carried_files_compose(name, parsed, &c, &content, &why), 0);
+        assert_int_equal(buf_append(&content, "", 1), 0);
+        unit_file_free(parsed);
+        g.sent = &sent;
+        g.n_sent = 1;
+        result = rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, name, (const char *) content.data);
+        g.n_sent = 0;
+        return result;
+}
+
+static void a_unit_with_larger_files_is_refused_with_its_name(void **state) {
+        const Argosy__Response__UnitResult *result;
+
+        assert_int_equal(submit_with_file("a.service", 4096)->status, 0);
+        assert_int_equal(limit_files(2, 3, 0), 0);
+        assert_int_equal(submit_with_file("a.service", 4096)->status, 0); // the cluster has it
+        result = submit_with_file("b.service", 4097);
+        assert_int_equal(result->status, EINVAL);
+        assert_string_equal(result->message, "its file a has 5 KiB, and may have 2 (argosyctl files limit): larger things are images or packages");
+        assert_int_equal(limit_files(4, 1, 0), 0);
+        result = submit_with_file("b.service", 2048);
+        assert_int_equal(result->status, EINVAL);
+        assert_non_null(strstr(result->message, "with its files, and may have 1 (argosyctl files limit)"));
+        assert_int_equal(submit_with_file("b.service", 512)->status, 0);
+}
+
 static void jobs_of_one_entry_count_as_well(void **state) {
         unsigned n_refused = 0;
         RigAnswer *answers[4];
@@ -555,6 +628,8 @@ int main(void) {
                 RIG_TEST(a_rule_asks_for_the_role_of_what_a_folder_makes),
                 RIG_TEST(an_author_has_so_many_open_jobs),
                 RIG_TEST(how_much_of_the_past_is_kept_can_be_changed_and_undone),
+                RIG_TEST(how_much_files_of_units_may_have_can_be_less),
+                RIG_TEST(a_unit_with_larger_files_is_refused_with_its_name),
                 RIG_TEST(jobs_of_one_entry_count_as_well),
         };
 

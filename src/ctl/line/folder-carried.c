@@ -23,12 +23,20 @@ static void closep(int *fd) {
                 close(*fd);
 }
 
+static void names_done(FolderExportNames *n) {
+        for (size_t i = 0; i < n->n; i++)
+                free(n->list[i]);
+        free(n->list);
+}
+
 void folder_carried_done(FolderExport *e) {
         for (size_t i = 0; i < e->n_carried; i++) {
                 free(e->carried[i].name);
                 buf_done(&e->carried[i].bytes);
         }
         free(e->carried);
+        names_done(&e->found);
+        names_done(&e->kept);
 }
 
 static const FolderExportCarried *find(const FolderExport *e, const char *name) {
@@ -85,17 +93,63 @@ int folder_carried_note(FolderExport *e, FolderExportFile *f, Buf *why) {
         return r;
 }
 
-// ------------------------------------------------------------------------------------------------ written
+// ------------------------------------------------------------------------------------------------ beneath the folder
 
-static int open_folder(int fd, const char *name) {
+static int open_existing(int fd, const char *name) {
         struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
-        long opened;
+        long opened = syscall(SYS_openat2, fd, name, &how, sizeof(how));
 
-        if (mkdirat(fd, name, 0777) < 0 && errno != EEXIST)
-                return -errno;
-        opened = syscall(SYS_openat2, fd, name, &how, sizeof(how));
         return opened < 0 ? -errno : (int) opened;
 }
+
+static int open_folder(int fd, const char *name) {
+        return mkdirat(fd, name, 0777) < 0 && errno != EEXIST ? -errno : open_existing(fd, name);
+}
+
+// ------------------------------------------------------------------------------------------------ removed
+
+static bool is_kept(const FolderExport *e, const char *name) {
+        for (size_t i = 0; i < e->kept.n; i++)
+                if (streq(e->kept.list[i], name))
+                        return true;
+        return find(e, name);
+}
+
+// And the folders that are empty then.
+static int drop_one(int dirfd, const char *name) {
+        char path[CARRIED_NAME_MAX + 1];
+        int flags = 0;
+
+        str_fit(path, sizeof(path), "%s", name);
+        for (;;) {
+                char *slash = strrchr(path, '/');
+                _cleanup_(closep) int fd = -1;
+
+                if (slash)
+                        *slash = 0;
+                fd = slash ? open_existing(dirfd, path) : dup(dirfd);
+                if (fd < 0)
+                        return fd == -ENOENT ? 0 : slash ? fd : -errno;
+                if (unlinkat(fd, slash ? slash + 1 : path, flags) < 0)
+                        return flags || errno == ENOENT ? 0 : -errno;
+                if (!slash)
+                        return 0;
+                flags = AT_REMOVEDIR;
+        }
+}
+
+int folder_carried_drop(const FolderExport *e, int dirfd, const char **ret_name) {
+        for (size_t i = 0; i < e->found.n; i++) {
+                int r = is_kept(e, e->found.list[i]) ? 0 : drop_one(dirfd, e->found.list[i]);
+
+                *ret_name = e->found.list[i];
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ written
 
 static int write_one(const FolderExportCarried *c, int dirfd, mode_t mode) {
         _cleanup_(closep) int fd = dup(dirfd);

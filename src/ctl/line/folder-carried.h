@@ -11,4 +11,6 @@ int folder_carried_note(FolderExport *e, FolderExportFile *f, Buf *why);
 // Writes those whose bytes are there, into the directory dirfd; `mode` is that of a unit file. Nothing is written through a link. 0 or a negative
 // errno; *ret_name: of the one that failed.
 int folder_carried_write(const FolderExport *e, int dirfd, mode_t mode, const char **ret_name);
+// Removes those that the folder's former unit files name and no unit of the export has, and folders that are empty then. The same.
+int folder_carried_drop(const FolderExport *e, int dirfd, const char **ret_name);
 void folder_carried_done(FolderExport *e);

@@ -143,45 +143,71 @@ static int compare_file(const void *name, const void *file) {
         return strcmp(name, ((const FolderExportFile *) file)->name);
 }
 
-// And the files that it names, as they are in the folder.
-static int add_parts(FolderExportFile *f, int dirfd, Buf *bytes) {
+static int take_names(CarriedSources *carried, FolderExportNames *ret) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < carried->n_names; i++) {
+                r = ARRAY_GROW(ret->list, ret->allocated, ret->n + 1);
+                if (r == 0)
+                        ret->list[ret->n++] = TAKE_PTR(carried->names[i]);
+        }
+        return r;
+}
+
+// And the files that it names, as they are in the folder: *ret are their names.
+static int add_parts(const char *name, int dirfd, Buf *bytes, bool *ret_has_drop_ins, CarriedSources *ret) {
         DropInFolder folder = {.dirfd = dirfd, .dir = "", .shown = ""};
         _cleanup_drop_ins_ DropIns drop_ins = {};
-        CarriedSources carried = {};
         _cleanup_buf_ Buf why = {};
-        int r = drop_ins_read(&folder, f->name, &drop_ins, &why);
+        int r = drop_ins_read(&folder, name, &drop_ins, &why);
 
-        f->has_drop_ins = r < 0 || drop_ins.n > 0;
+        *ret_has_drop_ins = r < 0 || drop_ins.n > 0;
         if (r == 0)
                 r = drop_ins_add_to(&drop_ins, "", bytes, &why);
+        return r ?: carried_sources_read(&folder, name, bytes, ret, &why);
+}
+
+// The unit is not in the set: its file goes, and what that names.
+static int note_gone(FolderExport *e, int dirfd, const char *name) {
+        CarriedSources carried = {};
+        _cleanup_buf_ Buf bytes = {};
+        bool has_drop_ins;
+        int r = ARRAY_GROW(e->gone, e->gone_allocated, e->n_gone + 1);
+
+        if (r < 0)
+                return r;
+        e->gone[e->n_gone] = strdup(name);
+        if (!e->gone[e->n_gone++])
+                return -ENOMEM;
+        r = read_plain(dirfd, name, UNIT_FILE_MAX, &bytes);
         if (r == 0)
-                r = carried_sources_read(&folder, f->name, bytes, &carried, &why);
+                r = add_parts(name, dirfd, &bytes, &has_drop_ins, &carried);
+        if (r == 0)
+                r = take_names(&carried, &e->found);
         carried_sources_done(&carried);
-        return r;
+        return r == -ENOMEM ? r : 0;
 }
 
 static int look_at_file(FolderExport *e, int dirfd, const char *name) {
         FolderExportFile *f = bsearch(name, e->files, e->n_files, sizeof(*e->files), compare_file);
+        CarriedSources carried = {};
         _cleanup_buf_ Buf bytes = {};
         Hash hash;
         int r;
 
-        if (!f) {
-                r = ARRAY_GROW(e->gone, e->gone_allocated, e->n_gone + 1);
-                if (r < 0)
-                        return r;
-                e->gone[e->n_gone] = strdup(name);
-                return e->gone[e->n_gone++] ? 0 : -ENOMEM;
-        }
+        if (!f)
+                return note_gone(e, dirfd, name);
         r = read_plain(dirfd, name, UNIT_FILE_MAX, &bytes);
         if (r == 0)
-                r = add_parts(f, dirfd, &bytes);
-        if (r < 0) // whatever it is, it is replaced
-                return r == -ENOMEM ? r : 0;
-        hash = hash_of(bytes.data, bytes.len);
-        f->differs = !hash_equal(&hash, &f->hash);
-        f->bytes = bytes.len;
-        return 0;
+                r = add_parts(name, dirfd, &bytes, &f->has_drop_ins, &carried);
+        if (r == 0) { // else whatever it is, it is replaced
+                hash = hash_of(bytes.data, bytes.len);
+                f->differs = !hash_equal(&hash, &f->hash);
+                f->bytes = bytes.len;
+                r = take_names(&carried, f->differs ? &e->found : &e->kept);
+        }
+        carried_sources_done(&carried);
+        return r == -ENOMEM ? r : 0;
 }
 
 static int look_at_set_file(FolderExport *e, int dirfd, bool *is_export) {
@@ -368,11 +394,19 @@ static int put_carried(const FolderExport *e, const Writer *w) {
         return say(w, folder_carried_write(e, w->fd, w->mode, &name), "write", name);
 }
 
+static int drop_carried(const FolderExport *e, const Writer *w) {
+        const char *name = "";
+
+        return say(w, folder_carried_drop(e, w->fd, &name), "remove", name);
+}
+
 static int put_files(const FolderExport *e, const Writer *w) {
         int r = put_incomplete(e, w);
 
         if (r == 0)
                 r = put_carried(e, w);
+        if (r == 0)
+                r = drop_carried(e, w);
         for (size_t i = 0; r == 0 && i < e->n_files; i++)
                 if (e->files[i].differs)
                         r = put_file(e, w, &e->files[i]);

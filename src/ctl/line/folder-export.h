@@ -39,6 +39,11 @@ typedef struct FolderExportCarried {
         Buf bytes; // to be asked for
 } FolderExportCarried;
 
+typedef struct FolderExportNames {
+        char **list;
+        size_t n, allocated;
+} FolderExportNames;
+
 typedef struct FolderExport {
         const char *set;
         const FolderExportUnit *units; // by name; these three are given, and borrowed
@@ -47,6 +52,7 @@ typedef struct FolderExport {
         size_t n_files;
         FolderExportCarried *carried; // of those that differ
         size_t n_carried, carried_allocated;
+        FolderExportNames found, kept; // files that unit files in the folder name: of those that are replaced or go, and of those that stay
         Buf set_file;
         bool set_file_differs;
         char **gone; // files of units that the set does not have

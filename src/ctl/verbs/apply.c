@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "apply-plan.h"
+#include "carried-diff.h"
 #include "carried-files.h"
 #include "ctl.h"
 #include "diff.h"
@@ -222,6 +223,13 @@ static Argosy__FileChange file_change_of(const Buf *before, const UnitFolderUnit
         return file->file_change;
 }
 
+static int diff_files(Apply *a, const Argosy__Response__ApplyRow *row, const DiffSide *from, const DiffSide *to, const UnitFolderUnit *unit, Buf *out) {
+        const CarriedSources *sent = unit && unit->file ? &unit->file->carried : NULL;
+
+        return carried_diff_append(a->ctl, row->unit, &(CarriedSide){.content = from},
+                                   &(CarriedSide){.content = to, .sent = sent ? sent->list : NULL, .n_sent = sent ? sent->n : 0}, out);
+}
+
 static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
         const UnitFolderUnit *unit = find_unit(a, row->unit);
         _cleanup_buf_ Buf before = {}, text = {};
@@ -244,6 +252,9 @@ static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
                 to = (DiffSide){unit->file->path, unit->file->content.data, unit->file->content.len};
         if (differs && diff_append(&from, &to, &a->ctl->term.style, a->ctl->term.out_tty, &text) < 0)
                 return ctl_oom(a->ctl);
+        code = differs ? diff_files(a, row, &from, &to, unit, &text) : EXIT_OK;
+        if (code != EXIT_OK)
+                return code;
         fwrite(text.data, 1, text.len, a->ctl->term.out);
         return EXIT_OK;
 }

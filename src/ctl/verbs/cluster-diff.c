@@ -126,7 +126,7 @@ static int print_file(ClusterDiff *d, UnitChange *first, size_t n) {
         name_side(first, n, d->is.from, from.there, from_name, sizeof(from_name));
         name_side(first, n, d->is.to, to.there, to_name, sizeof(to_name));
         if (code == EXIT_OK)
-                code = content_print_difference(d->ctl,
+                code = content_print_difference(d->ctl, first->unit,
                                                 &(DiffSide){from_name, from.bytes.data, from.bytes.len},
                                                 &(DiffSide){to_name, to.bytes.data, to.bytes.len});
         buf_done(&from.bytes);

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "array.h"
+#include "carried-diff.h"
 #include "changes-between.h"
 #include "cluster-diff.h"
 #include "contents.h"
@@ -220,11 +221,14 @@ static int name_side(Ctl *ctl, Side *s, char *unit, const char *when) {
         return code;
 }
 
-int content_print_difference(Ctl *ctl, const DiffSide *from, const DiffSide *to) {
+int content_print_difference(Ctl *ctl, char *unit, const DiffSide *from, const DiffSide *to) {
         _cleanup_buf_ Buf text = {};
+        int code = diff_append(from, to, &ctl->term.style, ctl->term.out_tty, &text) < 0 ? ctl_oom(ctl) : EXIT_OK;
 
-        if (diff_append(from, to, &ctl->term.style, ctl->term.out_tty, &text) < 0)
-                return ctl_oom(ctl);
+        if (code == EXIT_OK)
+                code = carried_diff_append(ctl, unit, &(CarriedSide){.content = from}, &(CarriedSide){.content = to}, &text);
+        if (code != EXIT_OK)
+                return code;
         if (text.len == 0)
                 return EXIT_OK;
         pager_open(&ctl->term);
@@ -232,9 +236,9 @@ int content_print_difference(Ctl *ctl, const DiffSide *from, const DiffSide *to)
         return EXIT_OK;
 }
 
-static int print_difference(Ctl *ctl, const Side *from, const Side *to) {
+static int print_difference(Ctl *ctl, char *unit, const Side *from, const Side *to) {
         return content_print_difference(
-                ctl, &(DiffSide){from->name, from->content.bytes.data, from->content.bytes.len},
+                ctl, unit, &(DiffSide){from->name, from->content.bytes.data, from->content.bytes.len},
                 &(DiffSide){to->name, to->content.bytes.data, to->content.bytes.len});
 }
 
@@ -309,7 +313,7 @@ int verb_diff(Ctl *ctl, char **args, size_t n) {
         else
                 code = find_side(ctl, names[0], jobs[0], &from) ?: find_side(ctl, names[0], jobs[1], &to);
         if (code == EXIT_OK)
-                code = print_difference(ctl, &from, &to);
+                code = print_difference(ctl, names[0], &from, &to);
         buf_done(&from.content.bytes);
         buf_done(&to.content.bytes);
         return code;

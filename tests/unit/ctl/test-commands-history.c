@@ -257,6 +257,38 @@ static void a_difference_is_printed(void **state) {
         assert_int_equal(bad.code, 2);
 }
 
+#define HASH_OF(digit) digit digit digit digit digit digit digit digit
+#define A HASH_OF("aaaaaaaa")
+#define B HASH_OF("bbbbbbbb")
+#define C HASH_OF("cccccccc")
+#define D HASH_OF("dddddddd")
+#define LISTS(files) "[Unit]\n\n# a.service.d/~argosy.conf\n[Service]\n\n# mode, bytes, SHA-256 and name of each file\n" files
+
+static void tells_of_files(FakeDaemon *d) {
+        fake_accept(d);
+        read_history(d, 0);
+        reply_changes(d, 1, 4, 0);
+        reply_content(d, ONE, LISTS("# 0444 3 " A " bin\n# 0444 4 " B " conf/a\n# 0444 2 " C " same\n"));
+        reply_content(d, TWO, LISTS("# 0444 2 " D " conf/a\n# 0555 2 " D " conf/new\n# 0444 2 " C " same\n"));
+        reply_content(d, A, NULL);
+        reply_content(d, B, "1\n2\n");
+        reply_content(d, D, "1\n");
+        reply_content(d, D, "1\n");
+        fake_expect_end(d);
+}
+
+// Of those that are text what is in them, of the others their size and hash.
+static void what_differs_in_files_that_come_with_a_unit_is_printed(void **state) {
+        _cleanup_outcome_ Outcome o = run(tells_of_files, "diff a");
+
+        assert_int_equal(o.code, 0);
+        assert_non_null(strstr(o.out, "-# 0444 4 " B " conf/a\n"));
+        assert_non_null(strstr(o.out, "--- a.service, before job 5: bin\n+++ /dev/null\n-3 bytes, " A ", not kept any more\n+not there\n"));
+        assert_non_null(strstr(o.out, "--- a.service, before job 5: conf/a\n+++ a.service, job 5: conf/a\n@@ -1,2 +1 @@\n 1\n-2\n"));
+        assert_non_null(strstr(o.out, "--- /dev/null\n+++ a.service, job 5: conf/new\n@@ -0,0 +1 @@\n+1\n"));
+        assert_null(strstr(o.out, ": same"));
+}
+
 // ---- diff of everything
 
 static void read_all_changes(FakeDaemon *d, uint64_t before) {
@@ -749,6 +781,7 @@ int main(void) {
                 cmocka_unit_test(programs_get_both_sides),
                 cmocka_unit_test(a_file_is_shown_as_it_was),
                 cmocka_unit_test(a_difference_is_printed),
+                cmocka_unit_test(what_differs_in_files_that_come_with_a_unit_is_printed),
                 cmocka_unit_test(all_that_differs_between_two_jobs_is_printed),
                 cmocka_unit_test(what_changed_alike_is_printed_once),
                 cmocka_unit_test(programs_get_what_differs_with_its_hashes),

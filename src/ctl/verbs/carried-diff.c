@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Both lists are sorted by names, so one walk over both finds what came, went and changed. A file is asked for by its hash, as a content of the unit
+// is; that it is executable now, or no longer, is said beside. A list that cannot be read is none: the text of the content shows it as it is.
+
+#include "carried-diff.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "contents.h"
+#include "ctl.h"
+#include "str.h"
+
+typedef struct CarriedDiff {
+        Ctl *ctl;
+        char *unit;
+        Buf *out;
+} CarriedDiff;
+
+typedef struct FileSide {
+        const CarriedSide *side;
+        const CarriedFile *file; // NULL: there is none
+        Content content;
+        char name[512];
+} FileSide;
+
+static const ProtobufCBinaryData *find_sent(const FileSide *s) {
+        for (size_t i = 0; i < s->side->n_sent; i++) {
+                Hash hash;
+
+                if (s->side->sent[i].len != s->file->size)
+                        continue;
+                hash = hash_of(s->side->sent[i].data, s->side->sent[i].len);
+                if (hash_equal(&hash, &s->file->hash))
+                        return &s->side->sent[i];
+        }
+        return NULL;
+}
+
+// EXIT_OK also if the cluster does not have it any more: then it is not `there`.
+static int read_side(const CarriedDiff *d, FileSide *s) {
+        const ProtobufCBinaryData *sent = s->file ? find_sent(s) : NULL;
+        char hex[HASH_HEX_SIZE];
+
+        str_fit(s->name, sizeof(s->name), "%s%s%s", s->file ? s->side->content->name : "/dev/null", s->file ? ": " : "", s->file ? s->file->name : "");
+        if (!s->file)
+                return EXIT_OK;
+        if (sent) {
+                s->content.there = true;
+                return buf_append(&s->content.bytes, sent->data, sent->len) < 0 ? ctl_oom(d->ctl) : EXIT_OK;
+        }
+        hash_hex(&s->file->hash, HASH_SIZE, hex);
+        s->content.quiet = true;
+        return content_fetch(d->ctl, d->unit, hex, &s->content);
+}
+
+static bool is_text(const FileSide *s) {
+        return !s->file || (s->content.there && !memchr(s->content.bytes.data ?: (const void *) "", 0, s->content.bytes.len));
+}
+
+static int append_word(const FileSide *s, Buf *out) {
+        char hex[HASH_HEX_SIZE];
+
+        if (!s->file)
+                return buf_printf(out, "not there");
+        hash_hex(&s->file->hash, HASH_SIZE, hex);
+        return buf_printf(out, "%zu bytes, %s%s", s->file->size, hex, s->content.there ? "" : ", not kept any more");
+}
+
+// What is no text, or is gone.
+static int append_summary(const CarriedDiff *d, const FileSide *from, const FileSide *to) {
+        int r = buf_printf(d->out, "--- %s\n+++ %s\n-", from->name, to->name) ?: append_word(from, d->out) ?: buf_printf(d->out, "\n+");
+
+        return r ?: append_word(to, d->out) ?: buf_printf(d->out, "\n");
+}
+
+static int append_difference(const CarriedDiff *d, const FileSide *from, const FileSide *to) {
+        DiffSide a = {from->name, from->content.bytes.data, from->content.bytes.len}, b = {to->name, to->content.bytes.data, to->content.bytes.len};
+        int r = 0;
+
+        if (from->file && to->file && from->file->executable != to->file->executable)
+                r = buf_printf(d->out, "%s is %sexecutable\n", to->name, to->file->executable ? "" : "no longer ");
+        if (r < 0 || (from->file && to->file && hash_equal(&from->file->hash, &to->file->hash)))
+                return r;
+        return is_text(from) && is_text(to) ? diff_append(&a, &b, &d->ctl->term.style, d->ctl->term.out_tty, d->out) : append_summary(d, from, to);
+}
+
+static int diff_file(const CarriedDiff *d, const CarriedSide *from, const CarriedFile *a, const CarriedSide *to, const CarriedFile *b) {
+        FileSide x = {.side = from, .file = a}, y = {.side = to, .file = b};
+        int code = read_side(d, &x) ?: read_side(d, &y);
+
+        if (code == EXIT_OK && append_difference(d, &x, &y) < 0)
+                code = ctl_oom(d->ctl);
+        buf_done(&x.content.bytes);
+        buf_done(&y.content.bytes);
+        return code;
+}
+
+static bool is_same(const CarriedFile *a, const CarriedFile *b) {
+        return a->executable == b->executable && hash_equal(&a->hash, &b->hash);
+}
+
+static int walk(const CarriedDiff *d, const CarriedSide *from, const CarriedFiles *a, const CarriedSide *to, const CarriedFiles *b) {
+        int code = EXIT_OK;
+
+        for (size_t i = 0, k = 0; code == EXIT_OK && (i < a->n || k < b->n);) {
+                int order = i == a->n ? 1 : k == b->n ? -1 : strcmp(a->list[i].name, b->list[k].name);
+                const CarriedFile *x = order <= 0 ? &a->list[i++] : NULL, *y = order >= 0 ? &b->list[k++] : NULL;
+
+                if (!x || !y || !is_same(x, y))
+                        code = diff_file(d, from, x, to, y);
+        }
+        return code;
+}
+
+int carried_diff_append(Ctl *ctl, char *unit, const CarriedSide *from, const CarriedSide *to, Buf *out) {
+        _cleanup_carried_files_ CarriedFiles a = {}, b = {};
+        const CarriedDiff d = {ctl, unit, out};
+        int r = carried_files_read(from->content->data, from->content->len, &a), k = carried_files_read(to->content->data, to->content->len, &b);
+
+        if (r == -ENOMEM || k == -ENOMEM)
+                return ctl_oom(ctl);
+        return r < 0 || k < 0 ? EXIT_OK : walk(&d, from, &a, to, &b);
+}

@@ -108,13 +108,13 @@ void leader_on_applied(Leader *l, uint64_t index);
 // After the state was replaced by an image.
 void leader_on_restored(Leader *l);
 
-// Borrows the message, but a long Attach is taken out of it (then it has none), and what is in a long request (then that is
-// empty). Ignored from hosts that are no members, and while not leading.
+// Borrows the message, but what is in it may be taken (then it is empty): of a long Attach, of a long request, and of what waits until the host has
+// taken answers. Ignored from hosts that are no members, and while not leading.
 void leader_on_message(Leader *l, uint32_t host, Argosy__ToVoter *message);
 // A host's session to this voter, leading or not; `hello` NULL: it is lost.
 void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello *hello);
-// A host that was full takes more again.
-void leader_on_host_drained(Leader *l);
+// A host that was full (LeaderOps.host_is_full) has taken what it was sent.
+void leader_on_host_drained(Leader *l, uint32_t host);
 
 // What a leader counts, in all terms of this process; of a host that does not lead now the gauges are 0.
 #define LEADER_COUNTERS(COUNTER, GAUGE)                                                             \

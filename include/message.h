@@ -20,6 +20,9 @@ void message_retire(uv_loop_t *loop, void *message);
 // One of its own that has all that `message`, an unpacked one, had: that is empty then. NULL: out of memory.
 void *message_take(void *message);
 
+// About how much memory it has, with all that is in it.
+size_t message_bytes(const void *message);
+
 // Unpacks, telling broken bytes from a lack of memory: 0, -EBADMSG or -ENOMEM.
 int message_unpack(const ProtobufCMessageDescriptor *type, const void *data, size_t len, void **ret);
 // Likewise, in the arena: it is there until that is reset, and is never freed for itself. Nothing of it may be taken.

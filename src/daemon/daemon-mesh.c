@@ -119,7 +119,7 @@ static void on_host_drained(uint32_t host, void *userdata) {
         Daemon *d = userdata;
 
         if (d->leader)
-                leader_on_host_drained(d->leader);
+                leader_on_host_drained(d->leader, host);
 }
 
 static void on_leader_drained(void *userdata) {

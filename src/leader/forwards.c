@@ -3,13 +3,15 @@
 // Requests that other hosts forward for their clients: the same as local ones, with the answers sent back
 // over the link. Who asks is what the host says of its own users (author.h); one that says nothing is older. Each of them has an account
 // (accounts.h): who has too many under way is answered so, and the link is read on, since beats and the log are behind it. What a host's requests take
-// of memory while they are under way has a limit beside that, since it says itself whose they are.
+// of memory while they are under way has a limit beside that, since it says itself whose they are. They begin when the host has taken the answers of
+// before (host-asks.h); refusals that it does not take have a limit, too, beyond which the host is dropped.
 #include <errno.h>
 
 #include "accounts.h"
 #include "author.h"
 #include "forwards.h"
 #include "host-link.h"
+#include "message.h"
 #include "request-kind.h"
 #include "response.h"
 #include "tables.h"
@@ -17,8 +19,8 @@
 
 enum {
         FORWARD_BYTES_MAX = 48 * 1024 * 1024, // of one host; more only if it has nothing else under way
-        FORWARD_COUNTED = 16 * 1024,          // less is not counted: there are not so many of them
         FORWARD_PART = 64,                    // bytes of a name, a pattern or the like, beside what it says
+        REFUSALS_MAX = 1000,                  // that a host has not taken
 };
 
 typedef struct Forward {
@@ -43,6 +45,7 @@ static void send_reply(Leader *l, Host *h, uint64_t id, const Argosy__Response *
 
 static void end(Forward *f) {
         map_take(&f->host->forwards, &f->id, sizeof(f->id));
+        f->host->forward_bytes -= f->bytes;
         account_give(f->account, ACCOUNT_FORWARDS, 1);
         account_leave(f->account);
         free(f);
@@ -65,20 +68,14 @@ static size_t n_parts(const Argosy__Request *q) {
         }
 }
 
-// About what it takes; 0: little.
+// About what it takes.
 static size_t bytes_of(const Argosy__Request *q) {
-        size_t bytes = argosy__request__get_packed_size(q) + n_parts(q) * FORWARD_PART;
-
-        return bytes < FORWARD_COUNTED ? 0 : bytes;
+        return message_bytes(q) + n_parts(q) * FORWARD_PART;
 }
 
-static bool has_room(const Host *h, size_t bytes) {
-        size_t all = 0;
+bool forwards_have_room(const Host *h, size_t bytes) {
+        size_t all = h->forward_bytes + h->asks_bytes;
 
-        if (bytes == 0)
-                return true;
-        map_foreach (slot, &h->forwards)
-                all += ((const Forward *) slot->value)->bytes;
         return all == 0 || all + bytes <= FORWARD_BYTES_MAX;
 }
 
@@ -130,6 +127,14 @@ static void refuse(Leader *l, Host *h, uint64_t id, uint64_t request_id, int sta
                 return;
         r->id = request_id;
         send_reply(l, h, id, r);
+        if (!l->ops.host_is_full(h->number, l->userdata))
+                h->n_forwards_refused = 0;
+        else if (++h->n_forwards_refused > REFUSALS_MAX)
+                l->ops.drop_host(h->number, l->userdata);
+}
+
+void forwards_on_drained(Host *h) {
+        h->n_forwards_refused = 0;
 }
 
 // Whoever the host says that it is, he is a user of that host: it cannot speak for those of others.
@@ -157,7 +162,7 @@ void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *for
                 return;
         }
         bytes = bytes_of(forward->request);
-        if (!has_room(h, bytes)) {
+        if (!forwards_have_room(h, bytes)) {
                 refuse(l, h, id, request_id, EBUSY, "requests of this host that are under way at the leader are too long for one more");
                 return;
         }
@@ -167,6 +172,7 @@ void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *for
                 return;
         }
         f->bytes = bytes;
+        h->forward_bytes += bytes;
         r = request_is_long(forward->request) ? leader_request_take(l, author, forward->request, on_response, f, &cancel)
                                               : leader_request(l, author, forward->request, on_response, f, &cancel);
         if (r < 0) {

@@ -19,6 +19,7 @@
 #include "followers.h"
 #include "file-pieces.h"
 #include "forwards.h"
+#include "host-asks.h"
 #include "host-clocks.h"
 #include "held-jobs.h"
 #include "host-marks.h"
@@ -167,16 +168,13 @@ void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello 
                 return;
         }
         h->linked = false;
+        host_asks_forget(l, h);
         forwards_on_link_lost(l, h);
         session_on_link_lost(l, h);
         host_drop_if_unused(l, h);
 }
 
-void leader_on_message(Leader *l, uint32_t host, Argosy__ToVoter *m) {
-        Host *h = host_find(l, host);
-
-        if (!l->leading || !h || !h->recorded)
-                return;
+static void take_message(Leader *l, Host *h, Argosy__ToVoter *m) {
         switch (m->msg_case) {
         case ARGOSY__TO_VOTER__MSG_ATTACH:
                 if (session_attach_is_long(m->attach)) {
@@ -236,9 +234,24 @@ void leader_on_message(Leader *l, uint32_t host, Argosy__ToVoter *m) {
         }
 }
 
-void leader_on_host_drained(Leader *l) {
-        if (l->leading)
-                leader_mark(l);
+void leader_on_message(Leader *l, uint32_t host, Argosy__ToVoter *m) {
+        Host *h = host_find(l, host);
+
+        if (l->leading && h && h->recorded && !host_asks_hold(l, h, m))
+                take_message(l, h, m);
+}
+
+void leader_on_host_drained(Leader *l, uint32_t host) {
+        Host *h = host_find(l, host);
+
+        if (!l->leading)
+                return;
+        if (h) {
+                forwards_on_drained(h);
+                session_on_drained(l, h);
+                host_asks_on_drained(l, h);
+        }
+        leader_mark(l);
 }
 
 void leader_on_applied(Leader *l, uint64_t index) {
@@ -290,6 +303,7 @@ static void turn(Leader *l) {
                 return;
         }
         walks_work_begin(l);
+        host_asks_turn(l, take_message);
         whole = followers_turn(l);
         walks_work_end(l);
         walks_turned(l);
@@ -313,6 +327,8 @@ uint32_t leader_successor(const Leader *l) {
 
 static void stop_leading(Leader *l) {
         l->leading = l->building = false;
+        map_foreach (slot, &l->hosts)
+                host_asks_forget(l, slot->value);
         uv_timer_stop(&l->timer);
         l->timer_due_us = 0;
         l->timer_deferred = false;
@@ -484,6 +500,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->works_spare);
         list_init(&l->walks.used_up);
         list_init(&l->tickets);
+        list_init(&l->asks_due);
         author_turns_init(&l->queue);
         author_turns_init(&l->dry_runs);
         author_turns_init(&l->verifies);

@@ -280,6 +280,53 @@ void message_retire(uv_loop_t *loop, void *message) {
                 pool_release(loop, message, message_free);
 }
 
+// ------------------------------------------------------------------------------------------------ memory
+
+enum { ALLOCATED = 16 }; // what an allocator takes beside each piece, about
+
+static size_t bytes_of_value(const ProtobufCFieldDescriptor *f, const void *value) {
+        const ProtobufCMessage *message;
+        const char *text;
+
+        switch (f->type) {
+        case PROTOBUF_C_TYPE_STRING:
+                text = *(const char *const *) value;
+                return !text || text == f->default_value ? 0 : ALLOCATED + strlen(text) + 1;
+        case PROTOBUF_C_TYPE_BYTES:
+                return ALLOCATED + ((const ProtobufCBinaryData *) value)->len;
+        case PROTOBUF_C_TYPE_MESSAGE:
+                message = *(const ProtobufCMessage *const *) value;
+                return message ? message_bytes(message) : 0;
+        default:
+                return 0;
+        }
+}
+
+static size_t bytes_of_field(const ProtobufCFieldDescriptor *f, const char *message) {
+        const void *member = message + f->offset, *quantifier = message + f->quantifier_offset;
+        size_t size = size_of(f->type), n, bytes = 0;
+
+        if ((f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) && *(const uint32_t *) quantifier != f->id)
+                return 0;
+        if (f->label != PROTOBUF_C_LABEL_REPEATED)
+                return bytes_of_value(f, member);
+        n = *(const size_t *) quantifier;
+        for (size_t i = 0; i < n; i++)
+                bytes += size + bytes_of_value(f, *(const char *const *) member + i * size);
+        return bytes;
+}
+
+size_t message_bytes(const void *message) {
+        const ProtobufCMessage *m = message;
+        size_t bytes = ALLOCATED + m->descriptor->sizeof_message;
+
+        for (unsigned i = 0; i < m->n_unknown_fields; i++)
+                bytes += sizeof(*m->unknown_fields) + ALLOCATED + m->unknown_fields[i].len;
+        for (unsigned i = 0; i < m->descriptor->n_fields; i++)
+                bytes += bytes_of_field(&m->descriptor->fields[i], message);
+        return bytes;
+}
+
 // ------------------------------------------------------------------------------------------------ taking
 
 void *message_take(void *message) {

@@ -2,7 +2,8 @@
 //
 // The way out. What is queued in one turn of the loop leaves together: first as much as the kernel takes at
 // once, the rest by one uv_write() at a time. TLS records are made a chunk at a time and only when the chunk
-// before is gone, so that a slow peer costs the plain bytes and no more. A frame that was packed elsewhere is a piece of its own: it is never copied.
+// before is gone, so that a slow peer costs the plain bytes and no more. These are in chunks, so that what waits is not copied when there is more of it,
+// and is given back as it goes. A frame that was packed elsewhere is a chunk of its own: it is never copied.
 //
 // When writing fails, the reason is often still on its way to us (an alert, a last frame, then the reset):
 // reading goes on for at most STREAM_FLUSH_MS before the stream fails with the write's error.
@@ -11,9 +12,12 @@
 #include "frame.h"
 #include "stream-internal.h"
 
-enum { QUEUE_COMPACT = 1024 * 1024 }; // written bytes kept at the front of the queue, at least
+enum {
+        QUEUE_COMPACT = 1024 * 1024, // written bytes kept at the front of the queue, at least
+        QUEUE_CHUNK = 1024 * 1024,   // nothing is appended to a chunk that has so many
+};
 
-// A frame that was packed elsewhere, or what was sent behind one.
+// A frame that was packed elsewhere, or what was sent behind a chunk.
 typedef struct StreamChunk {
         ListNode link; // in Stream.behind
         Buf bytes;
@@ -77,9 +81,9 @@ static StreamChunk *add_chunk(Stream *s, bool is_frame) {
 static Buf *queue_end(Stream *s) {
         StreamChunk *last = list_is_empty(&s->behind) ? NULL : CONTAINER_OF(s->behind.prev, StreamChunk, link);
 
-        if (!last && !s->queue_is_frame)
+        if (!last && !s->queue_is_frame && s->queue.len < QUEUE_CHUNK)
                 return &s->queue;
-        if (!last || last->is_frame)
+        if (!last || last->is_frame || last->bytes.len >= QUEUE_CHUNK)
                 last = add_chunk(s, false);
         return last ? &last->bytes : NULL;
 }

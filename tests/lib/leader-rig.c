@@ -149,7 +149,7 @@ static bool host_is_full(uint32_t host, void *userdata) {
 
 void rig_host_drain(Rig *g, uint32_t host) {
         rig_host(g, host)->full = false;
-        leader_on_host_drained(g->leader);
+        leader_on_host_drained(g->leader, host);
         rig_settle(g);
 }
 

@@ -120,6 +120,13 @@ void ticket_free(Ticket *t) {
         free(t);
 }
 
+bool ticket_taker_is_full(const Ticket *t) {
+        const Leader *l = t->leader;
+        uint32_t host = t->author->host;
+
+        return host != l->config.self && l->ops.host_is_full(host, l->userdata);
+}
+
 int ticket_wait(Ticket *t, AuthorTurns *turns) {
         if (!t->turn)
                 t->turn = author_turns_enter(turns, t->author);

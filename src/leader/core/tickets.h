@@ -126,6 +126,9 @@ Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, 
 // The same of a request that stays the asker's (leader_request_lent()).
 Ticket *ticket_borrow(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 void ticket_free(Ticket *t);
+// Whoever is to be told has to take what was said before: of answers that are made some at a time, nothing more is made. leader_on_host_drained()
+// marks the leader then. Who asks at this host has answers in memory at once.
+bool ticket_taker_is_full(const Ticket *t);
 // It waits for a turn of its author: in Leader.queue, .dry_runs or .verifies, and always in the same of these. 0 or -ENOMEM.
 int ticket_wait(Ticket *t, AuthorTurns *turns) _warn_unused_;
 // One more response, which is taken; NULL stands for out of memory, and ends the ticket. It goes out in

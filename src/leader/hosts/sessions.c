@@ -124,6 +124,7 @@ static void end_session(Leader *l, Host *h) {
         h->opened_id = 0;
         h->reported_ms = h->lived_ms = 0;
         list_unlink(&h->beat_waiting);
+        h->beat_held = false;
         list_foreach_safe (i, &h->orders)
                 unit_on_node_work_unlink(CONTAINER_OF(i, UnitOnNodeWork, order), i);
         h->nodes_due = false;
@@ -281,13 +282,21 @@ void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
         host_clock_say(l, h, beat->wall_ms * USEC_PER_MSEC, false);
         if (beat->quiet)
                 return;
-        if (leader_has_authority(l)) {
-                acknowledge(l, h, beat->seq);
-                return;
-        }
         h->beat_seq = beat->seq;
-        if (!list_is_linked(&h->beat_waiting))
+        h->beat_held = l->ops.host_is_full(h->number, l->userdata); // it would come to the end of all that
+        if (h->beat_held)
+                list_unlink(&h->beat_waiting);
+        else if (leader_has_authority(l))
+                acknowledge(l, h, beat->seq);
+        else if (!list_is_linked(&h->beat_waiting))
                 list_append(&l->beats_waiting, &h->beat_waiting);
+}
+
+void session_on_drained(Leader *l, Host *h) {
+        if (!h->beat_held)
+                return;
+        h->beat_held = false;
+        list_append(&l->beats_waiting, &h->beat_waiting);
 }
 
 void sessions_acknowledge(Leader *l) {

@@ -13,6 +13,8 @@ bool session_attach_is_long(const Argosy__ToVoter__Attach *attach);
 void session_take_attach(Leader *l, Host *h, Argosy__ToVoter__Attach *attach);
 void sessions_take_some(Leader *l);
 void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat);
+// The host has taken what it was told.
+void session_on_drained(Leader *l, Host *h);
 // What waited for authority.
 void sessions_acknowledge(Leader *l);
 void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye);

@@ -794,14 +794,6 @@ static int give_some(Listing *g) {
 
 // ------------------------------------------------------------------------------------------------ whose turn it is
 
-// Who asks here has the answer in memory at once.
-static bool taker_is_full(const Listing *g) {
-        const Leader *l = g->leader;
-        uint32_t host = g->ticket->author->host;
-
-        return host != l->config.self && l->ops.host_is_full(host, l->userdata);
-}
-
 static bool can_go_on(const Listing *g) {
         const Leader *l = g->leader;
 
@@ -809,7 +801,7 @@ static bool can_go_on(const Listing *g) {
                 return true;
         if (g->phase == LISTING_WAITS && (l->listing_made || l->n_listings_kept >= KEPT_MAX))
                 return false;
-        return !taker_is_full(g);
+        return !ticket_taker_is_full(g->ticket);
 }
 
 static Listing *next_listing(const Leader *l) {

@@ -92,13 +92,23 @@ static void end(const Leader *l, Ticket *t) {
         ticket_settle(t, r);
 }
 
+// One that is left out goes on when its host takes more again, or is lost.
+static Ticket *next_due(const Leader *l) {
+        list_foreach (i, &l->node_lists) {
+                Ticket *t = CONTAINER_OF(i, Ticket, turn_due);
+
+                if (!ticket_taker_is_full(t))
+                        return t;
+        }
+        return NULL;
+}
+
 void node_lists_turn(Leader *l) {
-        Ticket *t;
+        Ticket *t = next_due(l);
         int done;
 
-        if (list_is_empty(&l->node_lists))
+        if (!t)
                 return;
-        t = CONTAINER_OF(l->node_lists.next, Ticket, turn_due);
         list_unlink(&t->turn_due);
         done = list_some(l, t->request, HOSTS_PER_TURN, &t->asked_host, t->response);
         if (done < 0)

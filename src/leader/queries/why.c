@@ -598,12 +598,12 @@ static size_t explain_some(Leader *l, Ticket *t, size_t most) {
         return looks;
 }
 
-// Who asks here has the answer in memory at once. One that is left out goes on when its host takes more again, or is lost.
+// One that is left out goes on when its host takes more again, or is lost.
 static Ticket *next_due(const Leader *l) {
         list_foreach (i, &l->whys_due) {
                 Ticket *t = CONTAINER_OF(i, Ticket, why.due);
 
-                if (t->author->host == l->config.self || !l->ops.host_is_full(t->author->host, l->userdata))
+                if (!ticket_taker_is_full(t))
                         return t;
         }
         return NULL;

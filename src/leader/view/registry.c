@@ -45,6 +45,8 @@ Host *host_get(Leader *l, uint32_t number) {
         h->number = number;
         h->feature_level = FEATURE_BASE;
         list_init(&h->orders);
+        list_init(&h->asks);
+        list_init(&h->asks_due);
         list_init(&h->nodes);
         list_init(&h->fleet.units);
         list_init(&h->probations);

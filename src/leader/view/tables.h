@@ -77,8 +77,9 @@ struct Host {
                 int64_t dates_offset_us; // what it was when it attached
                 int64_t dates_ahead_us;  // its dates, of the cluster's time
         } clock;
-        uint64_t beat_seq;      // of a beat that is not acknowledged yet, for want of authority
-        ListNode beat_waiting;  // in Leader.beats_waiting, while there is one
+        uint64_t beat_seq;      // of a beat that is not acknowledged yet
+        ListNode beat_waiting;  // in Leader.beats_waiting, while it is only authority that is wanting
+        bool beat_held;         // the host has to take what it was told before
         uint32_t running_id;    // raft server that it runs, as it said
         uint32_t raft_id_known; // by its record when last looked at
         bool voter_known, no_promote_known; // likewise
@@ -103,6 +104,13 @@ struct Host {
         ListNode pending_record_queue; // in Leader.pending_records_due, or .pending_records_flying while an
                                        // entry has it
         Map forwards;     // Forward by id: its requests that are under way
+        size_t forward_bytes;      // of memory, of these requests
+        unsigned n_forwards_refused; // that it was told, and has not taken
+        // HostAsk.link: what it asks, and has to take answers first (host-asks.c alone), how many, and their memory.
+        ListNode asks;
+        size_t n_asks, asks_bytes;
+        ListNode asks_due;         // in Leader.asks_due: it takes more again
+        uint64_t asks_told_us;     // when people were told that it asks on without taking answers
         ListNode nodes;   // Node.of_host
         bool companions_cut; // not all of them fitted, and its complaint says so
         bool companions_due; // to be told which templates stand beside its units

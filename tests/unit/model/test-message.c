@@ -192,11 +192,71 @@ static void what_is_not_there_is_not_in_the_copy(void **state) {
         message_free(copy);
 }
 
+// ------------------------------------------------------------------------------------------------ memory
+
+typedef struct Counted {
+        size_t bytes;
+} Counted;
+
+static void *counted_alloc(void *data, size_t size) {
+        ((Counted *) data)->bytes += size;
+        return malloc(size);
+}
+
+static void counted_free(void *data, void *p) {
+        free(p);
+}
+
+// What protobuf-c asks for when it unpacks it, without what it needs for a while.
+static void assert_counted(const ProtobufCMessage *m) {
+        Counted counted = {};
+        ProtobufCAllocator allocator = {counted_alloc, counted_free, &counted};
+        size_t n = protobuf_c_message_get_packed_size(m), bytes;
+        uint8_t *packed = calloc(1, n + 1);
+        ProtobufCMessage *unpacked;
+
+        assert_non_null(packed);
+        protobuf_c_message_pack(m, packed);
+        unpacked = protobuf_c_message_unpack(m->descriptor, &allocator, n, packed);
+        assert_non_null(unpacked);
+        bytes = message_bytes(unpacked);
+        assert_in_range(bytes, counted.bytes, 3 * counted.bytes + 64);
+        free(packed);
+        message_free(unpacked);
+}
+
+static void its_memory_is_counted_with_all_that_is_in_it(void **state) {
+        char *names[] = {"a.service", "b.service", "c.service"};
+        Argosy__Request *request = wait_for(names, 3);
+
+        assert_non_null(request);
+        assert_counted(&request->base);
+        assert_true(message_bytes(request) < 1000);
+        message_free(request);
+}
+
+// Two bytes of a frame each.
+static void fields_that_nobody_knows_are_counted_too(void **state) {
+        enum { FIELDS = 1000 };
+        uint8_t packed[4 * FIELDS];
+        Argosy__Request *m;
+
+        for (size_t i = 0; i < FIELDS; i++)
+                memcpy(packed + 4 * i, (const uint8_t[]){0xf8, 0xff, 0x3f, 1}, 4);
+        m = argosy__request__unpack(NULL, sizeof(packed), packed);
+        assert_non_null(m);
+        assert_int_equal(m->base.n_unknown_fields, FIELDS);
+        assert_true(message_bytes(m) > 10 * sizeof(packed));
+        message_free(m);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_copy_is_what_was_copied_and_its_own),
                 cmocka_unit_test(what_is_not_known_is_copied_too),
                 cmocka_unit_test(what_is_not_there_is_not_in_the_copy),
+                cmocka_unit_test(its_memory_is_counted_with_all_that_is_in_it),
+                cmocka_unit_test(fields_that_nobody_knows_are_counted_too),
                 cmocka_unit_test(what_is_taken_is_whole_and_leaves_nothing),
         };
 

@@ -406,6 +406,33 @@ static void a_packed_frame_is_handed_on_in_its_order(void **state) {
         send_beat(s, 5);
 }
 
+// So more of it is never a copy of all that waits, and what has gone is given back.
+static void what_waits_is_in_chunks_and_comes_in_its_order(void **state) {
+        enum { FRAMES = 20, UNITS = 10000, CHUNK_MOST = 2 * 1024 * 1024 };
+        size_t n_bytes = 0;
+        Stream *s;
+
+        connect_for_messages();
+        s = dialler.stream;
+        for (unsigned i = 0; i < FRAMES; i++)
+                send_long(s, UNITS + i);
+        n_bytes = s->queue.len;
+        assert_true(s->queue.allocated <= CHUNK_MOST);
+        list_foreach (n, &s->behind) {
+                const Buf *chunk = (const Buf *) (n + 1);
+
+                assert_true(chunk->allocated <= CHUNK_MOST);
+                n_bytes += chunk->len;
+        }
+        assert_true(n_bytes > 3 * CHUNK_MOST);
+        assert_int_equal(n_bytes, stream_queued(s));
+        loop_until(acceptor.n_messages == FRAMES);
+        for (unsigned i = 0; i < FRAMES; i++)
+                assert_int_equal(acceptor.seqs[i], LONG_ONE + UNITS + i);
+        assert_int_equal(stream_queued(s), 0);
+        assert_int_equal(dialler.n_drained, 1);
+}
+
 static void a_packed_frame_that_is_not_taken_stays_whose_it_was(void **state) {
         Buf frame = {};
 
@@ -881,6 +908,7 @@ int main(void) {
                 LOOP_TEST(closing_while_a_name_is_looked_up),
                 LOOP_TEST(long_messages_come_in_their_order),
                 LOOP_TEST(a_packed_frame_is_handed_on_in_its_order),
+                LOOP_TEST(what_waits_is_in_chunks_and_comes_in_its_order),
                 LOOP_TEST(a_packed_frame_that_is_not_taken_stays_whose_it_was),
                 LOOP_TEST(a_long_message_does_not_hold_the_loop),
                 LOOP_TEST(a_long_message_that_is_none_ends_the_stream),

@@ -98,7 +98,7 @@ WRAP(bool, leader_set_leading, (Leader * l, bool leading, uint64_t term), (l, le
 WRAP_VOID(leader_on_message, (Leader * l, uint32_t host, Argosy__ToVoter *m), (l, host, m), m->msg_case)
 WRAP_VOID(leader_on_host_link, (Leader * l, uint32_t host, const Argosy__ToVoter__Hello *hello),
           (l, host, hello), host)
-WRAP_VOID(leader_on_host_drained, (Leader * l), (l), 0)
+WRAP_VOID(leader_on_host_drained, (Leader * l, uint32_t host), (l, host), 0)
 WRAP_VOID(leader_on_time, (Leader * l), (l), 0)
 WRAP_VOID(leader_cancel, (Leader * l, uint64_t cancel), (l, cancel), 0)
 

@@ -169,6 +169,33 @@ def test_a_former_certificate_is_worth_nothing_but_another_one(c: Cluster):
     assert ca(follower) == ca(leader), "the host itself gets another one"
 
 
+def test_it_is_finished_by_hand_without_a_host_that_hangs_and_one_that_is_away(c: Cluster):
+    leader, (hangs, away) = c.leader(), c.followers()
+    c.ctl("cluster voters 1")
+    eventually(lambda: c.members()[hangs.name] == "spare online" and c.members()[away.name] == "spare online")
+    old = ca(leader)
+    away.kill()
+    eventually(lambda: c.members()[away.name].endswith(" lost"))
+    hangs.stall_disk()  # it is there, and has no place for a certificate
+    try:
+        c.ctl("cluster rotate-ca")
+        eventually(lambda: f"without an answer: {hangs.name}" in c.status()["ca_notice"], what="it is named as one that does not answer")
+        c.ctl_fails("cluster rotate-ca", saying=[hangs.name, "--finish"])
+        said = c.ctl("cluster rotate-ca --finish")
+        assert hangs.name in said and away.name in said, said
+        assert is_over(c) and ca(leader) != old
+        away.boot()
+        eventually(lambda: ca(away) == ca(leader), what="who was away during it all gets its certificate")
+        eventually(lambda: c.members()[away.name] == "spare online")
+        assert ca(hangs) == old
+    finally:
+        hangs.go_on_with_disk()
+    eventually(lambda: ca(hangs) == ca(leader), what="so does who hung")
+    c.wait_online()
+    c.ctl("cluster voters 3")
+    eventually(lambda: list(c.members().values()) == ["voter online"] * 3)
+
+
 def test_tokens_are_of_the_ca_of_today(c: Cluster):
     n1, n2, n3 = c.nodes
     old_token = c.ctl("cluster token --quiet", on=n1).strip()

@@ -4,8 +4,9 @@
 //
 //   what hosts say, records, a walk over all hosts while a rotation is under way -> CaView -> step -> the cluster's record
 //
-// Certificates are signed in the turn in which a host asks, so only a few are asked at a time; one that does not answer for a while makes
-// room for the next. Whoever has a certificate of another CA than the one that signs is asked, rotation or not: a cluster that was
+// Certificates are signed in the turn in which a host asks, so only a few are asked at a time. One that does not answer for ASKED_US makes room for
+// the next, is named, and asked again, after twice as long each time; one whose session begins anew is asked at once. So is whoever has not said for
+// that long which certificate it has. Whoever has a certificate of another CA than the one that signs is asked, rotation or not: a cluster that was
 // recovered from an old log has another CA than its hosts think.
 
 #include "ca-controller.h"
@@ -17,6 +18,7 @@
 #include "ca-policy.h"
 #include "ca.h"
 #include "clock.h"
+#include "host-complaints.h"
 #include "host-link.h"
 #include "host-marks.h"
 #include "log.h"
@@ -32,12 +34,14 @@
 enum {
         ASKED_MAX = 16,          // hosts that are asked for at a time: a signature takes the leader about 0.2 ms
         ASKED_US = 10000000,     // for an answer
+        ASKED_DOUBLED = 5,       // times: it is asked every 320 s at the least
         NAMED_MAX = 5,           // hosts that are named
 };
 
 struct CaController {
         Ca made;         // the next one, until the log names it
         uint32_t number; // of its key
+        uint64_t due_us; // when hosts are to be asked again; 0: none is
 };
 
 CaController *ca_controller_new(void) {
@@ -58,6 +62,18 @@ static void forget_made(Leader *l) {
 
 void ca_controller_stop(Leader *l) {
         forget_made(l);
+        l->ca->due_us = 0;
+}
+
+uint64_t ca_controller_next_deadline(const Leader *l) {
+        return l->ca->due_us;
+}
+
+void ca_controller_on_time(Leader *l) {
+        if (!l->ca->due_us || l->ca->due_us > leader_now(l))
+                return;
+        l->ca->due_us = 0;
+        l->ca_due = true;
 }
 
 static const Argosy__CaRecord *ca_of(const Leader *l) {
@@ -135,6 +151,23 @@ static CaView look(const Leader *l) {
 
 // ---- asking
 
+// An answer may come in time.
+static bool is_asked(const Leader *l, const Host *h) {
+        return h->ca_asked_us && leader_now(l) < h->ca_asked_us + ASKED_US;
+}
+
+// It was asked, and has let the time for an answer pass.
+static bool is_silent(const Leader *l, const Host *h) {
+        return h->n_ca_asked > 1 || (h->n_ca_asked == 1 && !is_asked(l, h));
+}
+
+// 0: at once.
+static uint64_t ask_at(const Host *h) {
+        unsigned doubled = MIN_OF(MAX_OF(h->n_ca_asked, 1U) - 1, (unsigned) ASKED_DOUBLED);
+
+        return h->ca_asked_us ? h->ca_asked_us + ((uint64_t) ASKED_US << doubled) : 0;
+}
+
 static void ask(Leader *l, Host *h) {
         Argosy__ToHost__RenewAsked asked = ARGOSY__TO_HOST__RENEW_ASKED__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
@@ -142,38 +175,65 @@ static void ask(Leader *l, Host *h) {
         m.msg_case = ARGOSY__TO_HOST__MSG_RENEW_ASKED;
         m.renew_asked = &asked;
         h->ca_asked_us = leader_now(l);
+        h->n_ca_asked++;
         (void) leader_to_host(l, h, &m);
+        if (is_silent(l, h))
+                log_host(LOG_WARNING, host_name(l, h), "Host %s has not answered that it is to ask for a new certificate; asking again.", host_name(l, h));
+}
+
+// It says with its session which one it has: the time for that begins.
+static void await_word(const Leader *l, Host *h) {
+        if (!h->ca_known && !h->ca_asked_us)
+                h->ca_asked_us = leader_now(l);
 }
 
 static bool is_to_be_asked(const Host *h, const Hash *ca_hash) {
-        return is_there(h) && h->welcomed && h->ca_known && !hash_equal(&h->ca_hash, ca_hash);
+        return is_there(h) && h->welcomed && !has_certificate(h, ca_hash);
 }
 
-static bool is_asked(const Leader *l, const Host *h) {
-        return h->ca_asked_us && leader_now(l) < h->ca_asked_us + ASKED_US;
+static void note_due(Leader *l, uint64_t due_us) {
+        if (!l->ca->due_us || due_us < l->ca->due_us)
+                l->ca->due_us = due_us;
 }
 
 static void ask_some(Leader *l) {
         const Hash hash = hash_of_ca(ca_of(l));
+        uint64_t now_us = leader_now(l);
         size_t n = 0;
 
-        map_foreach (slot, &l->hosts)
-                n += is_to_be_asked(slot->value, &hash) && is_asked(l, slot->value);
+        l->ca->due_us = 0;
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 
-                if (n < ASKED_MAX && is_to_be_asked(h, &hash) && !is_asked(l, h)) {
+                if (!is_to_be_asked(h, &hash))
+                        continue;
+                await_word(l, h);
+                n += h->n_ca_asked > 0 && is_asked(l, h);
+        }
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                if (!is_to_be_asked(h, &hash))
+                        continue;
+                if (n < ASKED_MAX && ask_at(h) <= now_us) {
                         ask(l, h);
                         n++;
                 }
+                if (h->ca_asked_us) // others go on when one of these has answered, or the time for that is over
+                        note_due(l, is_asked(l, h) ? h->ca_asked_us + ASKED_US : MAX_OF(ask_at(h), now_us + USEC_PER_SEC));
         }
 }
 
 void ca_controller_on_certified(Leader *l, Host *h, const Argosy__ToVoter__Certified *certified) {
-        if (!hash_from_bytes(certified->ca_hash.data, certified->ca_hash.len, &h->ca_hash))
+        const Argosy__CaRecord *ca = ca_of(l);
+        Hash today;
+
+        if (!ca || !hash_from_bytes(certified->ca_hash.data, certified->ca_hash.len, &h->ca_hash))
                 return;
+        today = hash_of_ca(ca);
+        if (!h->ca_known || hash_equal(&h->ca_hash, &today)) // one that says the same again is asked at the pace of before
+                h->ca_asked_us = h->n_ca_asked = 0;
         h->ca_known = true;
-        h->ca_asked_us = 0;
         l->ca_due = true;
         leader_mark(l);
 }
@@ -277,8 +337,22 @@ int ca_controller_decide(Leader *l, BatchBuilder *b) {
 
 // ---- for people
 
-// "n2, n4 and 3 more"; empty: nobody. `absent`: also those that are not there.
-static void name_waited_for(const Leader *l, bool absent, char *ret, size_t size) {
+typedef enum Waited {
+        WAITED_SOON = 1,   // they are there, and may answer in a moment
+        WAITED_SILENT = 2, // they are there, and have not answered
+        WAITED_ABSENT = 4, // they are not there
+} Waited;
+
+static Waited waited_of(const Leader *l, const Argosy__HostRecord *record, const Hash *ca_hash) {
+        const Host *h = host_find(l, record->host);
+
+        if (is_waited_for(l, record, ca_hash))
+                return ca_of(l)->phase == ARGOSY__CA_PHASE__CA_RENEW && is_silent(l, h) ? WAITED_SILENT : WAITED_SOON;
+        return (!h || !is_there(h)) && !(h && has_certificate(h, ca_hash)) ? WAITED_ABSENT : 0;
+}
+
+// "n2, n4 and 3 more"; empty: nobody. `which`: of Waited.
+static void name_waited_for(const Leader *l, unsigned which, char *ret, size_t size) {
         const Hash hash = hash_of_ca(ca_of(l));
         const HostEntry *hosts;
         size_t n, found = 0, len = 0;
@@ -286,16 +360,27 @@ static void name_waited_for(const Leader *l, bool absent, char *ret, size_t size
         *ret = '\0';
         hosts = cluster_state_hosts(l->state, &n);
         for (size_t i = 0; i < n; i++) {
-                const Host *h = host_find(l, hosts[i].record->host);
-                bool missing = absent && (!h || !is_there(h)) && !(h && has_certificate(h, &hash));
-
-                if (!missing && !is_waited_for(l, hosts[i].record, &hash))
+                if (!(waited_of(l, hosts[i].record, &hash) & which))
                         continue;
                 if (found++ < NAMED_MAX)
                         len += str_fit(ret + len, size - len, "%s%s", found > 1 ? ", " : "", hosts[i].record->name);
         }
         if (found > NAMED_MAX)
                 str_fit(ret + len, size - len, " and %zu more", found - NAMED_MAX);
+}
+
+static int renewal_notice(const Leader *l, char **notice) {
+        char names[512], silent[512];
+
+        name_waited_for(l, WAITED_SOON, names, sizeof(names));
+        name_waited_for(l, WAITED_SILENT, silent, sizeof(silent));
+        if (*silent)
+                return field_printf(notice, "hosts get new certificates%s%s; asked again and again, without an answer: %s (`argosyctl cluster rotate-ca "
+                                            "--finish` ends it without them)",
+                                    *names ? "; waiting for " : "", names, silent);
+        if (!*names && l->n_hosts.awaited > 0)
+                return field_printf(notice, "hosts get new certificates; waiting for hosts that may come back in a moment");
+        return field_printf(notice, "hosts get new certificates%s%s", *names ? "; waiting for " : "", names);
 }
 
 int ca_controller_notice(const Leader *l, char **notice) {
@@ -306,12 +391,10 @@ int ca_controller_notice(const Leader *l, char **notice) {
                 return 0;
         if (!l->leading)
                 return field_printf(notice, "a rotation is under way; its leader knows how far it is");
-        name_waited_for(l, false, names, sizeof(names));
-        if (ca->phase == ARGOSY__CA_PHASE__CA_HAND_OUT)
-                return field_printf(notice, "the key of the next CA comes to the voters%s%s", *names ? "; waiting for " : "", names);
-        if (!*names && l->n_hosts.awaited > 0)
-                return field_printf(notice, "hosts get new certificates; waiting for hosts that may come back in a moment");
-        return field_printf(notice, "hosts get new certificates%s%s", *names ? "; waiting for " : "", names);
+        if (ca->phase == ARGOSY__CA_PHASE__CA_RENEW)
+                return renewal_notice(l, notice);
+        name_waited_for(l, WAITED_SOON, names, sizeof(names));
+        return field_printf(notice, "the key of the next CA comes to the voters%s%s", *names ? "; waiting for " : "", names);
 }
 
 static int refuse(Ticket *t, int status, const char *format, ...) _printf_(3, 4);
@@ -370,7 +453,7 @@ static int plan_finish(Leader *l, Ticket *t, BatchBuilder *b) {
         char names[512];
         int r;
 
-        name_waited_for(l, true, names, sizeof(names));
+        name_waited_for(l, WAITED_SOON | WAITED_SILENT | WAITED_ABSENT, names, sizeof(names));
         r = settle(l, b);
         if (r < 0)
                 return r;

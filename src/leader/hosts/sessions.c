@@ -122,6 +122,7 @@ static void end_session(Leader *l, Host *h) {
         h->attached = h->attaching = h->welcoming = h->welcomed = false;
         list_unlink(&h->barrier_queue);
         h->opened_id = 0;
+        h->ca_asked_us = h->n_ca_asked = 0;
         h->reported_ms = h->lived_ms = 0;
         list_unlink(&h->beat_waiting);
         h->beat_held = false;

@@ -89,7 +89,8 @@ struct Host {
         uint64_t secrets_told_us; // when
         bool ca_known;          // it has said of which CA its certificate is, since this leader leads:
         Hash ca_hash;           // of the one with this certificate
-        uint64_t ca_asked_us;   // when it was asked for another one; 0: it was not, or has answered
+        uint64_t ca_asked_us;   // when it was asked for another one, or its word was awaited first; 0: it was not, or has answered
+        unsigned n_ca_asked;    // times, in this session, since it answered
         bool opened_in_vain;    // it could not when it was asked last, or has not answered in time
         char *version;
         uint32_t feature_level; // that it understands, as it said last; FEATURE_BASE: also if never heard

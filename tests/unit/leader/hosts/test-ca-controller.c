@@ -7,6 +7,7 @@
 #include "ca-controller.h"
 #include "ca.h"
 #include "message.h"
+#include "registry.h"
 #include "str.h"
 #include "voter-secrets-controller.h"
 
@@ -16,7 +17,7 @@ static Rig g;
 static Ca first;
 static VoterSecrets disks[HOSTS + 1]; // by host
 static Hash has[HOSTS + 1];           // the CA of its certificate
-static bool keeps[HOSTS + 1], renews[HOSTS + 1], due[HOSTS + 1], asked[HOSTS + 1];
+static bool keeps[HOSTS + 1], renews[HOSTS + 1], due[HOSTS + 1], asked[HOSTS + 1], mute[HOSTS + 1];
 static unsigned n_asked[HOSTS + 1];
 
 static const Argosy__CaRecord *ca(void) {
@@ -101,7 +102,8 @@ static void on_turn(Rig *rig) {
                         continue;
                 due[host] = false;
                 say_kept(host);
-                say_certified(host);
+                if (!mute[host])
+                        say_certified(host);
         }
 }
 
@@ -119,6 +121,7 @@ static void pass(void) {
 
 static int setup(void **state) {
         memset(asked, 0, sizeof(asked));
+        memset(mute, 0, sizeof(mute));
         memset(n_asked, 0, sizeof(n_asked));
         rig_start(&g, HOSTS);
         assert_int_equal(ca_create(&first), 0);
@@ -278,6 +281,68 @@ static void elect_anew(void) {
         pass();
 }
 
+static void pass_s(unsigned s) {
+        rig_pass_ms(&g, s * 1000);
+        pass();
+}
+
+// It is there, and says everything but that. The leader's own clock asks again, at a pace that slows down.
+static void who_never_answers_is_named_and_asked_again(void **state) {
+        renews[5] = false;
+        (void) rotate(false);
+        pass();
+        assert_int_equal(n_asked[5], 1);
+        assert_string_equal(notice(), "hosts get new certificates; waiting for n5");
+        assert_in_range(ca_controller_next_deadline(g.leader), g.now_us + 1, g.now_us + 10 * USEC_PER_SEC);
+        pass_s(11);
+        assert_int_equal(n_asked[5], 2);
+        assert_string_equal(notice(), "hosts get new certificates; asked again and again, without an answer: n5 (`argosyctl cluster rotate-ca --finish` "
+                                      "ends it without them)");
+        pass_s(10);
+        assert_int_equal(n_asked[5], 2);
+        pass_s(11);
+        assert_int_equal(n_asked[5], 3);
+        pass_s(3600);
+        assert_in_range(n_asked[5], 10, 16);
+        attach_anew(5); // at once
+        n_asked[5] = 0;
+        pass();
+        assert_int_equal(n_asked[5], 1);
+        renews[5] = true;
+        pass();
+        assert_rotated();
+}
+
+// To say the same again is no answer.
+static void who_answers_without_another_certificate_is_asked_at_that_pace(void **state) {
+        renews[5] = false;
+        (void) rotate(false);
+        pass();
+        for (unsigned i = 0; i < 20; i++) {
+                say_certified(5);
+                pass();
+        }
+        assert_int_equal(n_asked[5], 1);
+}
+
+static void who_does_not_say_which_one_it_has_is_asked_after_a_while(void **state) {
+        mute[5] = true;
+        attach_anew(5);
+        pass();
+        host_find(g.leader, 5)->ca_known = false; // as of a leader that has not led before
+        (void) rotate(false);
+        pass();
+        assert_int_equal(n_asked[5], 0);
+        assert_string_equal(notice(), "hosts get new certificates; waiting for n5");
+        pass_s(11);
+        assert_int_equal(n_asked[5], 1);
+        mute[5] = false;
+        due[5] = true;
+        pass();
+        assert_rotated();
+}
+
+
 static void the_next_leader_goes_on_in_each_phase(void **state) {
         keeps[2] = keeps[3] = false;
         (void) rotate(false);
@@ -331,6 +396,9 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(who_is_away_is_not_waited_for, setup, teardown),
                 cmocka_unit_test_setup_teardown(who_may_come_back_in_a_moment_is_waited_for, setup, teardown),
                 cmocka_unit_test_setup_teardown(it_is_ended_by_hand_and_names_who_has_none, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_never_answers_is_named_and_asked_again, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_answers_without_another_certificate_is_asked_at_that_pace, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_does_not_say_which_one_it_has_is_asked_after_a_while, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_next_leader_goes_on_in_each_phase, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_ca_that_died_with_its_leader_is_made_anew, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_is_no_hash_is_no_certificate, setup, teardown),

@@ -75,8 +75,8 @@ static bool answer_dry_run(Decision *d, Ticket *t) {
         return l->dry_run;
 }
 
-// Those of which the turn takes no more units than it has time for.
-static void answer_some_dry_runs(Decision *d) {
+// Those of which the turn takes no more units than it has time for. False: none may be begun.
+static bool answer_some_dry_runs(Decision *d) {
         Leader *l = d->leader;
         ListNode *next;
         size_t n = 0;
@@ -85,6 +85,8 @@ static void answer_some_dry_runs(Decision *d) {
                 Ticket *t = CONTAINER_OF(next, Ticket, queue);
                 size_t n_units = MAX_OF(t->request->change->n_names, (size_t) 1);
 
+                if (!dry_run_may_begin(t))
+                        continue;
                 if (n > 0 && n + n_units > PLANNED_UNITS)
                         break;
                 n += n_units;
@@ -93,6 +95,7 @@ static void answer_some_dry_runs(Decision *d) {
                         break;
         }
         author_turns_end(&l->dry_runs);
+        return n > 0;
 }
 
 bool decide_dry_runs(Decision *d) {
@@ -102,14 +105,16 @@ bool decide_dry_runs(Decision *d) {
         l->dry_runs_had = false;
         if (!l->dry_run && author_turns_are_empty(&l->dry_runs))
                 return true;
-        leader_mark(l);
-        if (!l->dry_run && had_the_last)
+        if (!l->dry_run && had_the_last) {
+                leader_mark(l);
                 return true;
-        l->dry_runs_had = true;
+        }
         if (l->dry_run)
                 (void) answer_dry_run(d, l->dry_run);
-        else
-                answer_some_dry_runs(d);
+        else if (!answer_some_dry_runs(d))
+                return true; // until one of those that wait for nodes is over
+        l->dry_runs_had = true;
+        leader_mark(l);
         return false;
 }
 

@@ -203,6 +203,8 @@ struct Leader {
         Ticket *dry_run;      // the one that is being planned, in several turns; NULL: none is
         bool dry_runs_had;    // the last turn was theirs
         ListNode dry_runs_asking; // Ticket.queue: those that wait for what nodes say, in the order of their deadlines
+        size_t n_plans_asking;    // of these, those of all but root and whom argosyd runs as
+        size_t n_plans_kept;      // of these, those that are kept as they are with their copy of the Placement
         AuthorTurns verifies; // Ticket.queue: of a Verify, contents that nodes are yet to get
         ListNode flying;   // Ticket.queue: of the entry that is on its way
         ListNode outbox;   // Ticket.outbox

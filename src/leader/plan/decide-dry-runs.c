@@ -14,7 +14,9 @@
 //      6. a turn     the words for all of it
 //
 // Between 5 and 6 the plan waits for what nodes say, for DRY_RUN_NODES_US at most, and others are decided: a plan of few
-// units is made anew afterwards, one of many only if something is not as it was, or a node has refused something.
+// units is made anew afterwards, one of many only if something is not as it was, a node has refused something, or another
+// one is kept already, since each has a copy of the Placement. So few of an author wait at a time (PLANS_ASKING_EACH), and
+// few of all but root; others are not begun as long.
 //
 // Nothing is decided meanwhile, for about as long as all of it would take in one turn: the log is as it was when the
 // plan began, and what the plan says is what a start at that moment would do. The loop goes on: hosts are heard, and
@@ -22,8 +24,9 @@
 // does for a start.
 //
 // Failures: a plan whose numbers or records are not what they were (an entry of the log that was not decided here, a
-// unit that was dropped) is begun anew, BEGUN_MAX times in all; then it is planned in one turn. A part that cannot be
-// planned by itself has the whole planned in one turn, too. -ENOMEM, and what change_plan() fails with.
+// unit that was dropped) is begun anew, BEGUN_MAX times in all; then it is refused. So is one of more than
+// REQUEST_TIED_MAX units that would have to be planned in one turn. Of units that differ in role or priority, and are more
+// than that, each part has an order of its own, as in a start. -ENOMEM, and what change_plan() fails with.
 #include "decide-dry-runs.h"
 
 #include <assert.h>
@@ -35,12 +38,16 @@
 #include "decide-plan.h"
 #include "plan-names.h"
 #include "request-ties.h"
+#include "response.h"
+#include "tickets.h"
 #include "turn.h"
 
 enum {
         PART_UNITS = 256, // at 10 to 16 us each
         TIES_CHECK_LOOKS = 2048, // in one turn, at about 1 us each
-        BEGUN_MAX = 3,
+        BEGUN_MAX = 8,
+        PLANS_ASKING_EACH = 2,   // of one author, that wait for nodes at a time
+        PLANS_ASKING_OTHERS = 8, // of all but root and whom argosyd runs as
 };
 
 struct PlanTurns {
@@ -54,14 +61,43 @@ struct PlanTurns {
         bool settled;        // and that nodes would do so
         PlanNames *names;    // what nodes have said
         bool waits;          // for that
+        AuthorTurn *asker;   // whose plan it is, while it does; NULL: it does not
         uint64_t due_us;     // until then they may answer
 };
+
+// It waits for nodes no more. Others may be begun.
+static void stop_asking(Leader *l, PlanTurns *p, bool owner) {
+        if (!p->asker)
+                return;
+        author_turn_asks_no_more(p->asker);
+        author_turn_leave(TAKE_PTR(p->asker));
+        l->n_plans_asking -= !owner;
+        l->n_plans_kept -= p->plan != NULL;
+        leader_mark(l);
+}
+
+static void start_asking(Leader *l, PlanTurns *p, const Ticket *t) {
+        p->asker = author_turn_asks(t->turn);
+        l->n_plans_asking += !t->author->owner;
+        if (l->n_plans_kept > 0) {
+                p->plan = dry_run_plan_free(p->plan);
+                p->n_begun = 0;
+        }
+        l->n_plans_kept += p->plan != NULL;
+}
+
+bool dry_run_may_begin(const Ticket *t) {
+        if (t->plan) // it goes on
+                return true;
+        return author_turn_n_asking(t->turn) < PLANS_ASKING_EACH && (t->author->owner || t->leader->n_plans_asking < PLANS_ASKING_OTHERS);
+}
 
 void plan_turns_free(Ticket *t) {
         PlanTurns *p = TAKE_PTR(t->plan);
 
         if (!p)
                 return;
+        stop_asking(t->leader, p, t->author->owner);
         request_ties_done(&p->ties);
         dry_run_plan_free(p->plan);
         plan_names_free(p->names);
@@ -71,6 +107,7 @@ void plan_turns_free(Ticket *t) {
 // ------------------------------------------------------------------------------------------------ what nodes say
 
 static void on_settled(Ticket *t) {
+        stop_asking(t->leader, t->plan, t->author->owner);
         list_unlink(&t->queue);
         author_turn_wait(t->turn, &t->queue); // in Leader.dry_runs again
         leader_mark(t->leader);
@@ -97,6 +134,7 @@ void dry_runs_on_time(Leader *l) {
 static void wait_for_nodes(PlanTurns *p, Ticket *t) {
         p->waits = true;
         p->due_us = leader_now(t->leader) + DRY_RUN_NODES_US;
+        start_asking(t->leader, p, t);
         list_unlink(&t->queue);
         list_append(&t->leader->dry_runs_asking, &t->queue);
 }
@@ -135,6 +173,11 @@ static int plan_at_once(PlanTurns *p, Ticket *t, Argosy__Response **ret) {
         return r;
 }
 
+static Argosy__Response *too_many(const Argosy__Request__Change *change, const char *why) {
+        return response_error(E2BIG, "the plan is of %zu units, and %s: of such no more than %d are planned at once; name fewer", change->n_names, why,
+                              REQUEST_TIED_MAX);
+}
+
 // *ret: they are too many to be planned at once.
 static int judge(PlanTurns *p, Decision *d, const Argosy__Request__Change *change, Argosy__Response **ret) {
         int r = request_ties_check(&p->ties, d->leader->state, change, TIES_CHECK_LOOKS, false, decide_change_ops(), d);
@@ -142,9 +185,11 @@ static int judge(PlanTurns *p, Decision *d, const Argosy__Request__Change *chang
         if (r == REQUEST_TIES_MORE)
                 return 0;
         p->judged = true;
-        p->whole = p->ties.tied || p->ties.ranked || p->ties.repeats;
+        p->whole = p->ties.tied || p->ties.repeats || (p->ties.ranked && change->n_names <= REQUEST_TIED_MAX);
         if (r == 0 && p->ties.tied && change->n_names > REQUEST_TIED_MAX)
                 *ret = request_ties_too_many(change);
+        else if (r == 0 && p->ties.repeats && change->n_names > REQUEST_TIED_MAX)
+                *ret = too_many(change, "names one of them twice");
         request_ties_done(&p->ties);
         return r;
 }
@@ -164,7 +209,8 @@ static int begin(PlanTurns *p, Leader *l) {
         return p->plan ? 0 : -ENOMEM;
 }
 
-static int plan_part(PlanTurns *p, const Argosy__Request__Change *change) {
+// *ret: it cannot go on in parts, and is too much for one turn.
+static int plan_part(PlanTurns *p, const Argosy__Request__Change *change, Argosy__Response **ret) {
         Argosy__Request__Change part = *change;
         int r;
 
@@ -175,8 +221,12 @@ static int plan_part(PlanTurns *p, const Argosy__Request__Change *change) {
                 r = dry_run_plan_units(p->plan, &part);
         dry_run_plan_leave(p->plan);
         p->n_planned += part.n_names;
-        p->whole = r == -EBUSY;
-        return p->whole ? 0 : r;
+        if (r != -EBUSY)
+                return r;
+        p->whole = true;
+        if (change->n_names > REQUEST_TIED_MAX)
+                *ret = too_many(change, "some of them cannot be planned without the others");
+        return 0;
 }
 
 static int follow(PlanTurns *p, const Argosy__Request__Change *change) {
@@ -210,7 +260,11 @@ static int step(PlanTurns *p, Decision *d, Ticket *t, Argosy__Response **ret) {
                 return judge(p, d, change, ret);
         if (p->plan && is_outdated(p, l)) {
                 p->plan = dry_run_plan_free(p->plan);
-                p->whole = p->n_begun >= BEGUN_MAX;
+                if (p->n_begun >= BEGUN_MAX) {
+                        *ret = response_error(EBUSY, "the cluster changes faster than a plan of %zu units is made; ask again later, or name fewer",
+                                              change->n_names);
+                        return *ret ? 0 : -ENOMEM;
+                }
         }
         if (p->plan && plan_names_is_news(p->names)) {
                 p->plan = dry_run_plan_free(p->plan);
@@ -221,7 +275,7 @@ static int step(PlanTurns *p, Decision *d, Ticket *t, Argosy__Response **ret) {
         if (!p->plan)
                 return begin(p, l);
         if (p->n_planned < change->n_names)
-                return plan_part(p, change);
+                return plan_part(p, change, ret);
         if (!p->followed)
                 return follow(p, change);
         return p->settled ? dry_run_plan_describe(p->plan, ret) : settle(p, t);

@@ -23,6 +23,7 @@ struct AuthorTurn {
         AuthorTurns *turns;
         size_t n; // requests under way
         size_t n_orphans; // of these
+        size_t n_asking;  // of these
         uint64_t had;
         ListNode place;    // in AuthorTurns.waiting or .over; in neither while nothing of it waits
         ListNode requests; // that wait
@@ -135,6 +136,20 @@ bool author_turn_orphan(AuthorTurn *a) {
 
 void author_turn_orphan_over(AuthorTurn *a) {
         a->n_orphans--;
+}
+
+AuthorTurn *author_turn_asks(AuthorTurn *a) {
+        a->n++;
+        a->n_asking++;
+        return a;
+}
+
+void author_turn_asks_no_more(AuthorTurn *a) {
+        a->n_asking--;
+}
+
+size_t author_turn_n_asking(const AuthorTurn *a) {
+        return a->n_asking;
 }
 
 // ------------------------------------------------------------------------------------------------ rounds

@@ -54,6 +54,12 @@ void author_turn_charge(AuthorTurn *a, size_t units);
 bool author_turn_orphan(AuthorTurn *a);
 void author_turn_orphan_over(AuthorTurn *a); // before author_turn_leave()
 
+// A request waits for what others say, and may take room meanwhile: how many there are of the author. What author_turn_asks() returns is to be
+// left (author_turn_leave()) behind author_turn_asks_no_more(), also if the request has left before.
+AuthorTurn *author_turn_asks(AuthorTurn *a);
+void author_turn_asks_no_more(AuthorTurn *a);
+size_t author_turn_n_asking(const AuthorTurn *a);
+
 ListNode *author_turns_next(AuthorTurns *t); // stays in a list; NULL: all had their turns in this round
 void author_turns_end(AuthorTurns *t);
 bool author_turns_are_empty(const AuthorTurns *t); // nobody waits

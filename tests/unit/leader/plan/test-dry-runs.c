@@ -17,7 +17,8 @@ enum {
         HOSTS = 4,
         UNITS = 700,
         PART_MAX = 256, // as in decide-dry-runs.c
-        BEGUN_MAX = 3,  // likewise
+        BEGUN_MAX = 8,  // likewise
+        ASKING_EACH = 2, // likewise
         LIVES = 8,
 };
 
@@ -276,13 +277,13 @@ static void put_another_in_each_turn(Rig *r) {
         char name[32];
 
         watch_turn(r);
-        if (most_planned == UNITS || n == 50)
+        if (n == 50)
                 return;
         snprintf(name, sizeof(name), "w@%u.service", 10000 + n++);
         put_from_elsewhere(name, rig_host(r, 3)->virtual.node);
 }
 
-static void one_that_would_never_end_is_planned_in_one_turn(void **state) {
+static void one_that_would_never_end_is_refused(void **state) {
         RigAnswer *a;
 
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", UNIT(""));
@@ -290,9 +291,94 @@ static void one_that_would_never_end_is_planned_in_one_turn(void **state) {
         g.on_turn = put_another_in_each_turn;
         a = ask_about(0, UNITS, NULL, true);
         rig_settle(&g);
-        (void) rig_change_answered(a);
-        assert_int_equal(most_planned, UNITS);
-        assert_in_range(n_turns, 1, BEGUN_MAX + 1);
+        assert_int_equal(rig_last(a)->status, EBUSY);
+        assert_non_null(strstr(rig_last(a)->message, "changes faster than a plan of 700 units is made"));
+        assert_true(most_planned <= PART_MAX);
+        assert_true(n_turns <= BEGUN_MAX);
+        g.on_turn = NULL;
+        (void) plan(UNITS, NULL);
+}
+
+// Of more than one turn has time for, each part has an order of its own.
+static void many_of_several_roles_are_planned_some_in_each_turn(void **state) {
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", UNIT("Priority=%i\n"));
+        watch();
+        assert_int_equal(plan(UNITS, NULL)->n_units, UNITS);
+        assert_int_equal(most_planned, PART_MAX);
+        watch();
+        assert_int_equal(plan(REQUEST_TIED_MAX, NULL)->n_units, REQUEST_TIED_MAX);
+        assert_int_equal(most_planned, REQUEST_TIED_MAX);
+}
+
+static void many_of_which_one_is_named_twice_are_refused(void **state) {
+        char *first = pointers[0];
+        RigAnswer *a;
+
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", UNIT(""));
+        pointers[0] = pointers[1];
+        a = ask_about(0, UNITS, NULL, true);
+        rig_settle(&g);
+        assert_int_equal(rig_last(a)->status, E2BIG);
+        a = ask_about(0, REQUEST_TIED_MAX, NULL, true);
+        rig_settle(&g);
+        assert_int_equal(rig_last(a)->status, 0);
+        pointers[0] = first;
+}
+
+static size_t n_asking(void) {
+        size_t n = 0;
+
+        list_foreach (i, &g.leader->dry_runs_asking)
+                n++;
+        return n;
+}
+
+// Nodes may take seconds for an answer, and each plan that waits for them has a copy of the Placement if it is kept.
+static void few_plans_of_an_author_wait_for_nodes_at_a_time(void **state) {
+        RigAnswer *asked[6], *one;
+
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", UNIT(""));
+        for (uint32_t host = 1; host <= HOSTS; host++)
+                rig_host(&g, host)->deaf = true;
+        for (size_t i = 0; i < ELEMENTSOF(asked); i++)
+                asked[i] = ask_about(0, UNITS, NULL, true);
+        rig_settle(&g); // nothing is marked for those that are not begun
+        assert_int_equal(n_asking(), ASKING_EACH);
+        assert_int_equal(g.leader->n_plans_kept, 1);
+        one = rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "one.service", UNIT(""), false, NULL);
+        rig_settle(&g);
+        assert_true(one->final); // and others are decided
+        rig_pass_ms(&g, 6000);
+        rig_settle(&g);
+        assert_true(asked[0]->final);
+        assert_true(asked[1]->final);
+        assert_false(asked[5]->final);
+        assert_int_equal(n_asking(), ASKING_EACH);
+        for (uint32_t host = 1; host <= HOSTS; host++)
+                rig_host(&g, host)->deaf = false;
+        rig_pass_ms(&g, 6000);
+        rig_settle(&g);
+        for (size_t i = 0; i < ELEMENTSOF(asked); i++)
+                assert_int_equal(rig_change_answered(asked[i])->n_units, UNITS);
+        assert_int_equal(g.leader->n_plans_kept, 0);
+        assert_int_equal(n_asking(), 0);
+}
+
+static void a_plan_that_waits_goes_with_its_client(void **state) {
+        RigAnswer *a, *b;
+
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", UNIT(""));
+        for (uint32_t host = 1; host <= HOSTS; host++)
+                rig_host(&g, host)->deaf = true;
+        a = ask_about(0, UNITS, NULL, true);
+        b = ask_about(0, UNITS, NULL, true);
+        rig_settle(&g);
+        assert_int_equal(n_asking(), 2);
+        leader_cancel(g.leader, a->cancel);
+        leader_cancel(g.leader, b->cancel);
+        assert_int_equal(n_asking(), 0);
+        assert_int_equal(g.leader->n_plans_kept, 0);
+        assert_int_equal(g.leader->dry_runs.authors.count, 0);
 }
 
 // What hosts offer of it is told to the copy: the Placement itself has to hear of it, too.
@@ -328,7 +414,11 @@ int main(void) {
                 RIG_TEST(what_is_planned_in_parts_comes_true),
                 RIG_TEST(what_is_only_thought_of_is_seen_by_nobody_else),
                 RIG_TEST(it_begins_anew_when_the_log_says_something_else),
-                RIG_TEST(one_that_would_never_end_is_planned_in_one_turn),
+                RIG_TEST(one_that_would_never_end_is_refused),
+                RIG_TEST(many_of_several_roles_are_planned_some_in_each_turn),
+                RIG_TEST(many_of_which_one_is_named_twice_are_refused),
+                RIG_TEST(few_plans_of_an_author_wait_for_nodes_at_a_time),
+                RIG_TEST(a_plan_that_waits_goes_with_its_client),
                 RIG_TEST(what_only_a_plan_has_asked_for_is_found_when_it_is_started),
                 RIG_TEST(a_leader_that_ends_has_no_plan),
         };

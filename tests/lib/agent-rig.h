@@ -50,6 +50,9 @@ typedef struct World {
         uint64_t wall_ms;            // of the last beat that said one
         unsigned n_walls;            // beats that did
         uint64_t lived_ms;           // of the last reports that have it
+        Hash file_asked;         // of the newest FileAsk
+        uint64_t file_asked_from;
+        unsigned n_file_asks;
         Argosy__ToVoter *call_reply;
         unsigned n_call_replies, n_call_errors;
         // what the next orders carry
@@ -135,6 +138,11 @@ static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
                 break;
         case ARGOSY__TO_VOTER__MSG_FLEET_UNITS:
                 keep(&w.fleet_units, m);
+                break;
+        case ARGOSY__TO_VOTER__MSG_FILE_ASK:
+                assert_true(hash_from_bytes(m->file_ask->hash.data, m->file_ask->hash.len, &w.file_asked));
+                w.file_asked_from = m->file_ask->from;
+                w.n_file_asks++;
                 break;
         case ARGOSY__TO_VOTER__MSG_CALL_REPLY:
                 keep(&w.call_reply, m);

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The agent and the files that come with units: asked of the leader piece by piece, of another leader from where the first one stopped, and
+// nothing that runs is touched before all of them are here.
+#include "agent-world.h"
+
+#include "agent-private.h"
+#include "buf.h"
+#include "carried-files.h"
+#include "clock.h"
+#include "plan.h"
+
+enum { PIECE = 64 * 1024, LARGE = 2 * PIECE + 1000 };
+
+static uint8_t large[LARGE], small[] = "COLOUR=red\n";
+
+// What the test answers with, and its file with the manifest of one file: fake PID 1 runs it as any other.
+typedef struct Carried {
+        const char *unit;
+        const uint8_t *bytes;
+        size_t len;
+        Hash hash;
+        Buf content; // with a zero behind it
+} Carried;
+
+static Carried carried(const char *unit, const uint8_t *bytes, size_t len) {
+        static const char text[] = "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nFile=data\n";
+        _cleanup_carried_files_ CarriedFiles files = {};
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        _cleanup_free_ char *why = NULL;
+        Carried c = {.unit = unit, .bytes = bytes, .len = len, .hash = hash_of(bytes, len)};
+
+        assert_int_equal(unit_file_parse(unit, text, strlen(text), &file, &why), 0);
+        assert_int_equal(carried_files_add(&files, "data", false, len, &c.hash), 0);
+        assert_int_equal(buf_append(&c.content, text, strlen(text)), 0);
+        assert_int_equal(carried_files_compose(unit, file, &files, &c.content, &why), 0);
+        assert_int_equal(buf_append(&c.content, "", 1), 0);
+        return c;
+}
+
+static void order(const Carried *c, uint64_t revision) {
+        send_order((Order){.name = c->unit, .content = (const char *) c->content.data, .revision = revision, .start = revision});
+}
+
+static void meet(const Carried *c, uint64_t revision) {
+        const Order o = {.name = c->unit, .content = (const char *) c->content.data, .revision = revision, .start = revision};
+
+        w.term++;
+        meet_leader(&o, 1);
+}
+
+// ------------------------------------------------------------------------------------------------ the leader's side
+
+static void send_piece(const Hash *hash, uint64_t from, uint64_t size, const uint8_t *bytes, size_t len, bool there) {
+        Argosy__ToHost__FilePiece piece = ARGOSY__TO_HOST__FILE_PIECE__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        piece.hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) hash->bytes};
+        piece.from = from;
+        piece.size = size;
+        piece.piece = (ProtobufCBinaryData){len, (uint8_t *) bytes};
+        piece.there = there;
+        m.msg_case = ARGOSY__TO_HOST__MSG_FILE_PIECE;
+        m.file_piece = &piece;
+        agent_on_message(w.agent, &m);
+}
+
+// As the leader does it.
+static void answer(const Carried *c) {
+        uint64_t from = w.file_asked_from;
+
+        assert_true(hash_equal(&w.file_asked, &c->hash));
+        send_piece(&c->hash, from, c->len, c->bytes + from, MIN_OF(c->len - from, (size_t) PIECE), true);
+}
+
+static void await_ask(unsigned number) {
+        loop_until(w.n_file_asks >= number);
+        assert_int_equal(w.n_file_asks, number);
+}
+
+// ------------------------------------------------------------------------------------------------ on the disk
+
+static bool is_there(const char *path) {
+        _cleanup_free_ char *full = str_printf("%s/%s", w.dir, path);
+
+        return access(full, F_OK) == 0;
+}
+
+static bool store_has(const Carried *c) {
+        char hex[HASH_HEX_SIZE];
+        _cleanup_free_ char *path = NULL;
+
+        hash_hex(&c->hash, HASH_SIZE, hex);
+        path = str_printf("files/%s", hex);
+        return is_there(path);
+}
+
+static void answer_all(const Carried *c, uint64_t revision) {
+        for (unsigned n = w.n_file_asks; !store_has(c); n++) {
+                answer(c);
+                loop_until(store_has(c) || w.n_file_asks > n);
+        }
+        loop_until(answered(c->unit, revision));
+}
+
+static const char *error_of(const char *unit) {
+        const Argosy__UnitReport *r = report_of(unit);
+
+        return r && r->error ? r->error : "";
+}
+
+static AgentUnit *find(const char *unit) {
+        return agent_unit_find(CONTAINER_OF(w.agent->nodes.next, AgentNode, in_agent), unit);
+}
+
+// The same word is reported once.
+static void await_failure(const char *unit, unsigned number, const char *why) {
+        loop_until(find(unit)->work && find(unit)->work->failures == number);
+        loop_until(*error_of(unit));
+        assert_string_equal(error_of(unit), why);
+}
+
+static void try_again_now(const char *unit) {
+        AgentUnit *u = find(unit);
+
+        assert_non_null(u->work);
+        assert_true(u->work->retry_us > 0);
+        u->work->retry_us = clock_boot_us();
+        agent_unit_mark(u);
+}
+
+// ------------------------------------------------------------------------------------------------ tests
+
+static void a_file_comes_piece_by_piece_and_the_unit_starts_behind_the_last(void **state) {
+        Carried c = carried("web.service", large, LARGE);
+
+        meet_leader(NULL, 0);
+        order(&c, 5);
+        for (unsigned i = 0; i < 3; i++) {
+                await_ask(i + 1);
+                assert_int_equal(w.file_asked_from, i * PIECE);
+                assert_false(has_file("web.service"));
+                assert_int_equal(pid1_runs(pid1, "web.service"), 0);
+                answer(&c);
+        }
+        loop_until(answered("web.service", 5));
+        assert_int_equal(w.n_file_asks, 3);
+        assert_true(is_there("units/web.service/data") && store_has(&c));
+        assert_true(pid1_is_active(pid1, "web.service"));
+        buf_done(&c.content);
+}
+
+static void another_leader_is_asked_for_the_rest(void **state) {
+        Carried c = carried("web.service", large, LARGE);
+
+        meet_leader(NULL, 0);
+        order(&c, 5);
+        await_ask(1);
+        answer(&c);
+        await_ask(2); // which nobody answers any more
+        w.cut = true;
+        agent_on_leader(w.agent, 0, 0);
+        w.cut = false;
+        meet(&c, 5);
+        await_ask(3);
+        assert_int_equal(w.file_asked_from, PIECE);
+        answer_all(&c, 5);
+        assert_true(pid1_is_active(pid1, "web.service"));
+        buf_done(&c.content);
+}
+
+// An answer that was on its way when the next leader was attached to.
+static void what_the_former_leader_says_late_is_passed_over(void **state) {
+        Carried c = carried("web.service", large, LARGE);
+
+        meet_leader(NULL, 0);
+        order(&c, 5);
+        await_ask(1);
+        answer(&c);
+        await_ask(2);
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches == 2);
+        answer(&c);
+        send_welcome((Order[]){{.name = "web.service", .content = (const char *) c.content.data, .revision = 5, .start = 5}}, 1, 60000);
+        await_ask(3);
+        assert_int_equal(w.file_asked_from, PIECE);
+        answer_all(&c, 5);
+        assert_true(is_there("units/web.service/data"));
+        buf_done(&c.content);
+}
+
+static void what_nobody_asked_for_is_passed_over(void **state) {
+        Carried c = carried("web.service", large, LARGE);
+        Hash other = hash_of("x", 1);
+
+        meet_leader(NULL, 0);
+        send_piece(&c.hash, 0, c.len, large, PIECE, true); // of no order
+        order(&c, 5);
+        await_ask(1);
+        send_piece(&other, 0, 1, (const uint8_t *) "x", 1, true);
+        send_piece(&c.hash, PIECE, c.len, large + PIECE, PIECE, true);
+        send_piece(&(Hash){}, 0, 0, NULL, 0, false);
+        assert_int_equal(w.n_file_asks, 1);
+        answer(&c);
+        await_ask(2);
+        assert_int_equal(w.file_asked_from, PIECE);
+        answer_all(&c, 5);
+        buf_done(&c.content);
+}
+
+// The unit runs on with what it has, says why, and gets its file when the right one comes.
+static void a_file_with_another_hash_stops_nothing(void **state) {
+        Carried c = carried("web.service", large, LARGE);
+        static uint8_t wrong[LARGE];
+
+        memcpy(wrong, large, LARGE);
+        wrong[LARGE - 1] ^= 1;
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        order(&c, 6);
+        for (unsigned i = 1; i <= 3; i++) {
+                await_ask(i);
+                send_piece(&c.hash, w.file_asked_from, LARGE, wrong + w.file_asked_from, MIN_OF(LARGE - w.file_asked_from, (size_t) PIECE), true);
+        }
+        await_failure("web.service", 1, "its file data: what came is not what it is to be");
+        assert_false(store_has(&c) || is_there("units/web.service"));
+        assert_int_equal(pid1_runs(pid1, "web.service"), 1);
+        assert_string_equal(pid1_content(pid1, "web.service"), web);
+        try_again_now("web.service");
+        await_ask(4);
+        assert_int_equal(w.file_asked_from, 0);
+        answer_all(&c, 6);
+        loop_until(pid1_runs(pid1, "web.service") == 2 && !*error_of("web.service"));
+        assert_true(pid1_is_active(pid1, "web.service"));
+        buf_done(&c.content);
+}
+
+static void a_file_of_another_size_is_not_taken(void **state) {
+        static const struct {
+                uint64_t size, len;
+        } wrong[] = {{LARGE + 1, PIECE}, {PIECE, PIECE}, {LARGE, 0}, {LARGE, LARGE + 1}};
+        static uint8_t longer[LARGE + 1];
+        Carried c = carried("web.service", large, LARGE);
+
+        meet_leader(NULL, 0);
+        order(&c, 5);
+        for (unsigned i = 0; i < ELEMENTSOF(wrong); i++) {
+                if (i > 0)
+                        try_again_now("web.service");
+                await_ask(i + 1);
+                send_piece(&c.hash, 0, wrong[i].size, longer, wrong[i].len, true);
+                await_failure("web.service", i + 1, "its file data: what came is not what it is to be");
+        }
+        assert_false(has_file("web.service"));
+        buf_done(&c.content);
+}
+
+static void what_the_cluster_does_not_have_any_more_is_said(void **state) {
+        Carried c = carried("web.service", large, LARGE);
+
+        meet_leader(NULL, 0);
+        order(&c, 5);
+        await_ask(1);
+        send_piece(&c.hash, 0, 0, NULL, 0, false);
+        await_failure("web.service", 1, "its file data: the cluster does not have it any more");
+        buf_done(&c.content);
+}
+
+// The unit that waits for it can be stopped and removed, and holds up no other one.
+static void a_piece_that_never_comes_holds_up_nothing_else(void **state) {
+        Carried c = carried("web.service", large, LARGE), other = carried("other.service", small, sizeof(small) - 1);
+
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        order(&c, 6);
+        await_ask(1);
+        send_order((Order){.name = "plain.service", .content = web2, .revision = 7, .start = 7});
+        loop_until(answered("plain.service", 7));
+        assert_true(pid1_is_active(pid1, "web.service"));
+        send_order((Order){.name = "web.service", .content = web, .loaded_only = true, .revision = 8, .stop = 8});
+        loop_until(answered("web.service", 8));
+        assert_false(pid1_is_active(pid1, "web.service"));
+        order(&c, 9);
+        send_order((Order){.name = "web.service", .remove = true, .revision = 10});
+        loop_until(is_gone("web.service"));
+        // It comes after all, for nobody. What others wait for comes behind it.
+        order(&other, 11);
+        assert_int_equal(w.n_file_asks, 1);
+        for (unsigned i = 1; i <= 3; i++) {
+                await_ask(i);
+                answer(&c);
+        }
+        await_ask(4);
+        answer_all(&other, 11);
+        assert_false(store_has(&c) || is_there("units/web.service"));
+        assert_true(store_has(&other));
+        buf_done(&c.content);
+        buf_done(&other.content);
+}
+
+static void a_content_is_fetched_once_for_all_who_wait_for_it(void **state) {
+        Carried a = carried("a.service", large, LARGE), b = carried("b.service", large, LARGE);
+
+        meet_leader(NULL, 0);
+        order(&a, 5);
+        order(&b, 6);
+        await_ask(1);
+        answer_all(&a, 5);
+        loop_until(answered("b.service", 6));
+        assert_int_equal(w.n_file_asks, 3); // the pieces of one
+        send_order((Order){.name = "a.service", .remove = true, .revision = 7});
+        loop_until(is_gone("a.service"));
+        assert_true(store_has(&a) && is_there("units/b.service/data"));
+        send_order((Order){.name = "b.service", .remove = true, .revision = 8});
+        loop_until(is_gone("b.service"));
+        assert_false(store_has(&b));
+        buf_done(&a.content);
+        buf_done(&b.content);
+}
+
+static void a_new_run_of_argosyd_asks_from_the_beginning_and_keeps_what_is_whole(void **state) {
+        Carried a = carried("a.service", small, sizeof(small) - 1), b = carried("b.service", large, LARGE);
+        const Order both[] = {{.name = "a.service", .content = (const char *) a.content.data, .revision = 5, .start = 5},
+                              {.name = "b.service", .content = (const char *) b.content.data, .revision = 6, .start = 6}};
+
+        meet_leader(NULL, 0);
+        order(&a, 5);
+        await_ask(1);
+        answer_all(&a, 5);
+        order(&b, 6);
+        await_ask(2);
+        answer(&b);
+        await_ask(3);
+        agent_down();
+        agent_up();
+        w.term++;
+        meet_leader(both, 2);
+        await_ask(4);
+        assert_int_equal(w.file_asked_from, 0);
+        answer_all(&b, 6);
+        assert_int_equal(pid1_runs(pid1, "a.service"), 1);
+        assert_true(is_there("units/a.service/data") && is_there("units/b.service/data"));
+        buf_done(&a.content);
+        buf_done(&b.content);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                WORLD_TEST(a_file_comes_piece_by_piece_and_the_unit_starts_behind_the_last),
+                WORLD_TEST(another_leader_is_asked_for_the_rest),
+                WORLD_TEST(what_the_former_leader_says_late_is_passed_over),
+                WORLD_TEST(what_nobody_asked_for_is_passed_over),
+                WORLD_TEST(a_file_with_another_hash_stops_nothing),
+                WORLD_TEST(a_file_of_another_size_is_not_taken),
+                WORLD_TEST(what_the_cluster_does_not_have_any_more_is_said),
+                WORLD_TEST(a_piece_that_never_comes_holds_up_nothing_else),
+                WORLD_TEST(a_content_is_fetched_once_for_all_who_wait_for_it),
+                WORLD_TEST(a_new_run_of_argosyd_asks_from_the_beginning_and_keeps_what_is_whole),
+        };
+
+        for (size_t i = 0; i < LARGE; i++)
+                large[i] = (uint8_t) (i * 7 + i / 251);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -27,12 +27,15 @@ DEFINE_CLEANUP(SecretFiles *, secret_files_free)
 
 // A value that came: written if it is not there. 0 or negative errno.
 int secret_files_put(SecretFiles *f, const Argosy__SecretValue *value);
-// What the unit is to have from its next start on, in place of what was said before; n 0: nothing, and its links go. 0 or -ENOMEM.
+// What the unit is to have from its next start on, in place of what was said before; n 0: nothing. Its links stay until it is placed or dropped: it
+// may run, and systemd may start it again before anything else is done about it. 0 or -ENOMEM.
 int secret_files_want(SecretFiles *f, const char *unit, Argosy__OrderSecret *const *secrets, size_t n);
 // Before it starts: its links are as was said. 0, also if it is to have none; -ENOENT: a value has not come; another negative errno: it cannot be
 // linked. `why` is a clause then.
 enum { SECRET_FILES_WHY_SIZE = 256 };
 int secret_files_place(SecretFiles *f, const char *unit, char why[SECRET_FILES_WHY_SIZE]);
+// It is gone, or has a file that names none: so do its links. Costs nothing for a unit that has none.
+void secret_files_drop(SecretFiles *f, const char *unit);
 // When all that is wanted here was said: values that no unit is to have any more go, and the first time links of units that are not here.
 void secret_files_sweep(SecretFiles *f, bool (*is_here)(const char *unit, void *userdata), void *userdata);
 // Something has changed since the last sweep.

@@ -154,6 +154,7 @@ static void agent_drain(void *userdata) {
         agent_fence_drain(a);
         plan_nodes(a);
         agent_carried_turn(a);
+        agent_carried_left_turn(a);
         agent_secrets_drain(a);
         agent_foreach_node (node, a)
                 agent_search_drain(node);
@@ -220,6 +221,7 @@ void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata) {
         agent_remote_calls_drop(a);
         agent_names_drop(a);
         agent_carried_drop(a);
+        agent_carried_left_drop(a);
         agent_companions_clear(a);
         agent_foreach_node (node, a)
                 agent_foreach_unit(u, node) agent_unit_unwant(u);
@@ -351,8 +353,11 @@ static void agent_free(Agent *a) {
         void *data = a->closed_data;
 
         agent_fence_drop(a);
+        agent_carried_drop(a);
+        agent_carried_left_drop(a);
         agent_local_units_drop(a);
         map_done(&a->specs);
+        map_done(&a->carried_names);
         agent_secrets_done(a);
         labels_free(a->labels, a->n_labels);
         free(a->state_dir);

@@ -55,8 +55,11 @@ typedef struct World {
         unsigned n_file_asks;
         Argosy__ToVoter *call_reply;
         unsigned n_call_replies, n_call_errors;
+        const char *secrets_dir; // NULL: it has no place for secrets
         // what the next orders carry
         uint64_t generation, term, index;
+        Argosy__SecretValue **secret_values;
+        size_t n_secret_values;
 } World;
 
 static World w;
@@ -193,6 +196,8 @@ typedef struct Order {
         bool from_template, loaded_only, remove, stay;
         uint64_t revision, start, restart, stop;
         Argosy__Outcome__Kind outcome;
+        Argosy__OrderSecret **secrets;
+        size_t n_secrets;
 } Order;
 
 typedef struct Parcel {
@@ -223,6 +228,8 @@ static inline void pack_order(Parcel *p, size_t i, const Order *o) {
         p->orders[i].start_rev = o->start;
         p->orders[i].restart_rev = o->restart;
         p->orders[i].stop_rev = o->stop;
+        p->orders[i].secrets = o->secrets;
+        p->orders[i].n_secrets = o->n_secrets;
         if (o->outcome != ARGOSY__OUTCOME__KIND__NONE) {
                 argosy__outcome__init(&p->outcomes[i]);
                 p->outcomes[i].kind = o->outcome;
@@ -245,6 +252,8 @@ static inline void send_orders(const Order *orders, size_t n) {
         o.orders = p->order_list;
         o.specs = p->spec_list;
         o.n_orders = o.n_specs = n;
+        o.secrets = w.secret_values;
+        o.n_secrets = w.n_secret_values;
         if (n > 0 && orders[0].remove)
                 o.n_specs = 0;
         m.msg_case = ARGOSY__TO_HOST__MSG_ORDERS;
@@ -281,6 +290,8 @@ static inline void send_wanted(const Order *orders, size_t n, uint32_t lease_ms,
         welcome.orders = p_message.orders = p->order_list;
         welcome.specs = p_message.specs = p->spec_list;
         welcome.n_orders = welcome.n_specs = p_message.n_orders = p_message.n_specs = n;
+        welcome.secrets = p_message.secrets = w.secret_values;
+        welcome.n_secrets = p_message.n_secrets = w.n_secret_values;
         m.msg_case = part ? ARGOSY__TO_HOST__MSG_WELCOME_PART : ARGOSY__TO_HOST__MSG_WELCOME;
         if (part)
                 m.welcome_part = &p_message;
@@ -313,6 +324,8 @@ static inline void agent_up(void) {
                 .cgroup_root = w.cgroup_root,
                 .take_from = w.take_from,
                 .verifies = w.verifies,
+                .secrets_dir = w.secrets_dir,
+                .secrets_any_fs = true,
                 .host_name = "one",
                 .port = HOST_PORT,
         };

@@ -155,6 +155,9 @@ typedef struct Agent {
         size_t n_nodes;
         Map specs;
         ListNode carried_fetches, carried_waiting; // CarriedFetch, AgentUnitWork.files_wanted: agent-carried.c alone
+        Map carried_names; // files that contents name: carried-names.c alone
+        bool carried_is_left; // a content that is not known has gone, and perhaps files with it: agent-carried-left.c
+        struct AgentCarriedLeft *carried_left; // NULL: nothing of that is under way
         size_t n_cut_off_specs; // of these, with AgentSpec.cut_off_stop
         Slab slab; // of AgentUnits
         void (*asked)(void *userdata); // NULL: nobody waits for what is asked before the Goodbye

@@ -82,6 +82,29 @@ int agent_secrets_place(const AgentUnit *u, char why[AGENT_ERROR_MAX]) {
         return secret_files_place(a->secrets, u->name, why);
 }
 
+// For whatever starts it; a start of ours says what is missing. What is left of a content of before goes also when that was of an earlier run of
+// argosyd, which has ended in the middle of replacing it.
+void agent_secrets_placed(const AgentUnit *u) {
+        const AgentSpec *content = agent_unit_content(u);
+
+        if (content && !content->secrets)
+                agent_secrets_gone(u);
+        else
+                (void) agent_secrets_place(u, (char[AGENT_ERROR_MAX]){});
+}
+
+void agent_secrets_gone(const AgentUnit *u) {
+        if (u->node == u->node->agent->system && u->node->agent->secrets)
+                secret_files_drop(u->node->agent->secrets, u->name);
+}
+
+void agent_secrets_settled(const AgentUnit *u) {
+        const AgentSpec *content = agent_unit_content(u);
+
+        if (content && content->known && !content->secrets)
+                agent_secrets_gone(u);
+}
+
 void agent_secrets_welcomed(Agent *a) {
         a->secrets_known = true;
 }

@@ -11,8 +11,13 @@ void agent_secrets_done(Agent *a);
 void agent_secrets_take(Agent *a, Argosy__SecretValue *const *values, size_t n);
 // What the unit is to start with; NULL: it is to go.
 void agent_secrets_ordered(AgentNode *node, const char *unit, const Argosy__UnitOrder *order);
-// Right before it starts, or a file of it that names them is there. 0; -ENOENT and others, and a clause in `why`.
+// Right before it starts. 0; -ENOENT and others, and a clause in `why`.
 int agent_secrets_place(const AgentUnit *u, char why[AGENT_ERROR_MAX]);
+// Its file is there, or it is not held any more, and it may have had secrets before.
+void agent_secrets_placed(const AgentUnit *u);
+void agent_secrets_gone(const AgentUnit *u);
+// It is as it is to be: so is what it has.
+void agent_secrets_settled(const AgentUnit *u);
 // The whole wanted set is known from now on.
 void agent_secrets_welcomed(Agent *a);
 void agent_secrets_drain(Agent *a); // once per turn

@@ -8,7 +8,7 @@
 
 #include "agent-core.h"
 #include "agent-spec.h"
-#include "carried-store.h"
+#include "carried-names.h"
 #include "str.h"
 #include "unit-file.h"
 
@@ -28,7 +28,9 @@ static AgentCarried *carried_free(AgentCarried *c) {
 }
 
 // The leader refuses a list that cannot be read.
-static int take_carried(AgentSpec *s, UnitFile *file) {
+static int take_carried(Agent *a, AgentSpec *s, UnitFile *file) {
+        int r;
+
         if (file->n_file_sources == 0)
                 return 0;
         s->carried = calloc(1, sizeof(*s->carried));
@@ -38,16 +40,20 @@ static int take_carried(AgentSpec *s, UnitFile *file) {
         s->carried->n_sources = file->n_file_sources;
         s->carried->change = file->file_change;
         file->n_file_sources = 0;
-        return carried_files_read(s->content, s->len, &s->carried->files);
+        r = carried_files_read(s->content, s->len, &s->carried->files);
+        while (r == 0 && s->carried->n_named < s->carried->files.n) {
+                r = carried_name_add(a, &s->carried->files.list[s->carried->n_named]);
+                s->carried->n_named += r == 0;
+        }
+        return r;
 }
 
-// The kernel knows who else has them.
-static void drop_carried(const Agent *a, const AgentSpec *s) {
-        for (size_t i = 0; s->carried && i < s->carried->files.n; i++)
-                carried_store_drop(a->runtime_dir, &s->carried->files.list[i].hash, s->carried->files.list[i].executable);
+static void drop_carried(Agent *a, const AgentSpec *s) {
+        for (size_t i = 0; s->carried && i < s->carried->n_named; i++)
+                carried_name_drop(a, &s->carried->files.list[i]);
 }
 
-static int spec_inspect(AgentSpec *s, const char *name) {
+static int spec_inspect(Agent *a, AgentSpec *s, const char *name) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
 
         // The leader refuses what cannot be parsed; should one slip through, systemd has the last word on
@@ -69,7 +75,7 @@ static int spec_inspect(AgentSpec *s, const char *name) {
         s->condition = condition_phrase(file->conditions, file->several_conditions);
         s->assertion = condition_phrase(file->asserts, file->several_asserts);
         s->exec_condition = condition_phrase(file->exec_conditions, file->several_exec_conditions);
-        return take_carried(s, file);
+        return take_carried(a, s, file);
 }
 
 AgentSpec *agent_spec_find(Agent *a, const Hash *hash) {
@@ -88,6 +94,7 @@ void agent_spec_unref(Agent *a, AgentSpec *s) {
         if (!s || --s->n_refs > 0)
                 return;
         map_take(&a->specs, s->hash.bytes, HASH_SIZE);
+        a->carried_is_left |= !s->known;
         a->n_cut_off_specs -= s->cut_off_stop;
         drop_carried(a, s);
         carried_free(s->carried);
@@ -141,7 +148,7 @@ int agent_spec_get(Agent *a, const Hash *hash, const void *content, size_t len, 
         memcpy(s->content, content, len);
         s->len = len;
         s->known = true;
-        r = spec_inspect(s, name);
+        r = spec_inspect(a, s, name);
         a->n_cut_off_specs += s->cut_off_stop;
         if (r < 0) { // as if it had not come
                 agent_spec_unref(a, s);

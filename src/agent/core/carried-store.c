@@ -154,10 +154,13 @@ static int remove_tree(int dirfd, const char *name, unsigned depth) {
 
 int carried_folder_remove(const char *dir, const char *unit) {
         _cleanup_(closep) int units = open_below(dir, "units", false);
+        _cleanup_free_ char *fresh = str_printf(".%s", unit);
+        int r;
 
         if (units < 0)
                 return units == -ENOENT ? 0 : units;
-        return remove_tree(units, unit, 0);
+        r = fresh ? remove_tree(units, fresh, 0) : -ENOMEM;
+        return r < 0 ? r : remove_tree(units, unit, 0);
 }
 
 // ------------------------------------------------------------------------------------------------ making
@@ -490,6 +493,24 @@ int carried_folder_put(const char *dir, const char *unit, const CarriedFolder *f
         return folder->stays ? put_staying(&staying, units, fresh, unit) : put_plain(files, units, fresh, unit, folder->files);
 }
 
+bool carried_folder_has(const char *dir, const char *unit, const CarriedFiles *list) {
+        _cleanup_(closep) int files = open_below(dir, "files", false), units = open_below(dir, "units", false), folder = -1;
+        struct stat a, b;
+
+        if (files < 0 || units < 0)
+                return false;
+        folder = open_dir_at(units, unit, false);
+        for (size_t i = 0; folder >= 0 && i < list->n; i++) {
+                char name[STORE_NAME_SIZE];
+
+                store_name(&list->list[i].hash, list->list[i].executable, name);
+                if (fstatat(files, name, &a, AT_SYMLINK_NOFOLLOW) < 0 || fstatat(folder, list->list[i].name, &b, 0) < 0 ||
+                    a.st_ino != b.st_ino || a.st_dev != b.st_dev)
+                        return false;
+        }
+        return folder >= 0;
+}
+
 // ------------------------------------------------------------------------------------------------ sweeping
 
 typedef struct Sweep {
@@ -525,4 +546,40 @@ void carried_store_sweep(const char *dir, bool (*kept)(const char *unit, void *u
 
         each_entry(open_below(dir, "units", false), sweep_unit, &s);
         each_entry(open_below(dir, "files", false), sweep_file, &s);
+}
+
+// ------------------------------------------------------------------------------------------------ what nobody has
+
+// The other way round of store_name().
+static bool read_store_name(const char *name, Hash *ret, bool *ret_executable) {
+        char hex[2 * HASH_SIZE + 1];
+        size_t len = strcspn(name, ".");
+
+        if (len != 2 * HASH_SIZE)
+                return false;
+        memcpy(hex, name, len);
+        hex[len] = 0;
+        *ret_executable = streq(name + len, ".x");
+        return (!name[len] || *ret_executable) && hex_decode(hex, ret->bytes, HASH_SIZE);
+}
+
+void carried_store_list_unused(const char *dir, CarriedFiles *ret) {
+        int fd = open_below(dir, "files", false);
+        DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+        const struct dirent *e;
+
+        if (!d) {
+                closep(&fd);
+                return;
+        }
+        while ((e = readdir(d))) {
+                struct stat st;
+                bool executable;
+                Hash hash;
+
+                if (read_store_name(e->d_name, &hash, &executable) && fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    st.st_nlink == 1 && carried_files_add(ret, e->d_name, executable, 0, &hash) < 0)
+                        break;
+        }
+        closedir(d);
 }

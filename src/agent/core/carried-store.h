@@ -37,7 +37,11 @@ typedef struct CarriedFolder {
 
 // The folder of the unit has these files and no others. One that has them already is left as it is. 0; -ENODATA: one of them is not in the store; another error.
 int carried_folder_put(const char *dir, const char *unit, const CarriedFolder *folder) _warn_unused_;
-// 0, also if there is none.
+// Whether it has them all, and they are those of the store.
+bool carried_folder_has(const char *dir, const char *unit, const CarriedFiles *files);
+// With what is left of one that could not be made. 0, also if there is none.
 int carried_folder_remove(const char *dir, const char *unit) _warn_unused_;
+// Appends the contents that no folder has, with nothing said of their sizes. What cannot be read is left out.
+void carried_store_list_unused(const char *dir, CarriedFiles *ret);
 // Removes what folders there are of units that are not `kept`, and contents of nobody.
 void carried_store_sweep(const char *dir, bool (*kept)(const char *unit, void *userdata), void *userdata);

@@ -33,6 +33,7 @@ typedef struct AgentCarried {
         FileSource *sources;
         size_t n_sources;
         Argosy__FileChange change; // FileChange=
+        size_t n_named; // of the files, those that are counted: carried-names.c
 } AgentCarried;
 
 // One for each content, while a unit wants or holds it.

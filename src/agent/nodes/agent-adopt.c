@@ -23,6 +23,7 @@
 #include "agent-spec.h"
 #include "agent-unit.h"
 #include "buf.h"
+#include "carried-store.h"
 #include "fileio.h"
 #include "str.h"
 #include "unit-file.h"
@@ -49,6 +50,11 @@ static AgentSpec *read_back(AgentNode *node, const LedgerRecord *record) {
         return NULL;
 }
 
+// A removal that an earlier run did not live to record has taken them away, and left the file of the template.
+static bool has_carried(const AgentUnit *u, const AgentSpec *content) {
+        return !content->carried || carried_folder_has(u->node->agent->runtime_dir, u->name, &content->carried->files);
+}
+
 // -ENOMEM; any other failure of its files means that they do not count as ours, and are written again.
 static int adopt_files(AgentUnit *u, const LedgerRecord *record) {
         AgentNode *node = u->node;
@@ -63,7 +69,7 @@ static int adopt_files(AgentUnit *u, const LedgerRecord *record) {
                 return r;
         content = read_back(node, record);
         u->content_known = content;
-        u->file_present = r == 0 && content;
+        u->file_present = r == 0 && content && has_carried(u, content);
         u->enabled = unit_dir_is_enabled(node->dir, record->name);
         agent_spec_unref(node->agent, content); // the record holds it
         return 0;

@@ -15,6 +15,7 @@
 #include "agent-spec.h"
 #include "agent-step.h"
 #include "agent-unit.h"
+#include "carried-names.h"
 #include "carried-store.h"
 #include "log.h"
 #include "manager-name.h"
@@ -196,19 +197,16 @@ static bool is_complete(const AgentUnitWork *work) {
         return true;
 }
 
-// `why`: of those that it is a file of. What has been dropped from the store meanwhile is seen when the folder is made.
+// `why`: of those that it is a file of. One that nobody is to have any more goes again.
 static void end_fetch(CarriedFetch *fetch, const char *why) {
         CarriedFetch f = *fetch;
         Agent *a = f.agent;
         char text[AGENT_ERROR_MAX];
-        bool wanted = false;
-
         fetch_free(fetch);
         list_foreach_safe (i, &a->carried_waiting) {
                 AgentUnitWork *work = CONTAINER_OF(i, AgentUnitWork, files_wanted);
                 const CarriedFile *file = file_of(work, &f);
 
-                wanted |= file != NULL;
                 if (!file || (!why && !is_complete(work)))
                         continue;
                 list_unlink(i);
@@ -217,7 +215,7 @@ static void end_fetch(CarriedFetch *fetch, const char *why) {
                         str_fit(text, sizeof(text), "its file %s: %s", file->name, why);
                 agent_step_done(work->unit, why ? text : NULL);
         }
-        if (!wanted)
+        if (!carried_is_named(a, &f.hash, f.executable))
                 carried_store_drop(a->runtime_dir, &f.hash, f.executable);
         drain_mark(&a->drain);
 }

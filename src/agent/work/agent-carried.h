@@ -24,3 +24,6 @@ void agent_carried_turn(Agent *a);
 // What an earlier run has left of units that are not held.
 void agent_carried_sweep(AgentNode *node);
 void agent_carried_drop(Agent *a); // at the end
+// Removes what nobody has any more, of units whose files are not known; likewise.
+void agent_carried_left_turn(Agent *a);
+void agent_carried_left_drop(Agent *a);

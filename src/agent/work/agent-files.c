@@ -226,10 +226,12 @@ static void on_written(AgentUnit *u, FileItem *it) {
         bool down = active_state_is_down(rt->active);
         AgentUnitWork *work = u->work;
 
+        if (!work->before && !work->claims)
+                u->node->agent->carried_is_left = true; // nobody knows what that was
         agent_spec_unref(u->node->agent, TAKE_PTR(work->before));
         work->replacing = false;
         u->content_known = u->file_present = true;
-        (void) agent_secrets_place(u, (char[AGENT_ERROR_MAX]){}); // for whatever starts it; a start of ours says what is missing
+        agent_secrets_placed(u);
         u->enabled = it->enable;
         u->stale = work->new_content && down && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND;
         // A unit that is up without a file can be stopped, but systemd neither restarts it nor reads its
@@ -252,6 +254,7 @@ static void on_written(AgentUnit *u, FileItem *it) {
 static void on_removed(AgentUnit *u) {
         const UnitRuntime *rt = &u->watch.runtime;
 
+        u->node->agent->carried_is_left |= !u->content_known;
         u->file_present = u->enabled = false;
         u->files_removed = true;
         u->stale = rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND &&

@@ -123,6 +123,7 @@ static void record_write(AgentUnit *u, const PlanResult *res) {
 static void forget(AgentUnit *u) {
         int r;
 
+        agent_secrets_gone(u);
         if (u->has_held) {
                 r = ledger_forget(u->node->ledger, u->name);
                 if (r < 0) {
@@ -347,6 +348,7 @@ static void note_settled(AgentUnit *u, const PlanWanted *w) {
         h->start_rev = w->start_rev;
         h->restart_rev = w->restart_rev;
         h->stop_rev = w->stop_rev;
+        agent_secrets_settled(u);
         if (!is_same_record(h, &before))
                 agent_unit_record(u);
 }

@@ -49,6 +49,7 @@ typedef struct Ref { // to a value, of items
 struct SecretFiles {
         int values, units; // directories
         Map users;         // by name
+        Map linked;        // names of units that have a folder
         Map refs;          // by the value's name
         bool due, swept;
 };
@@ -80,6 +81,37 @@ static int open_folders(int dir, bool any_fs, SecretFiles *f) {
         return MIN_OF(f->units, 0);
 }
 
+static DIR *list(int dir) {
+        int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        return fd < 0 ? NULL : fdopendir(fd);
+}
+
+static int add_linked(SecretFiles *f, const char *unit) {
+        char *name;
+
+        if (map_find_str(&f->linked, unit))
+                return 0;
+        name = strdup(unit);
+        if (name && map_add_str(&f->linked, name, name) == 0)
+                return 0;
+        free(name);
+        return -ENOMEM;
+}
+
+static int find_linked(SecretFiles *f) {
+        DIR *dir = list(f->units);
+        struct dirent *d;
+        int r = 0;
+
+        while (dir && r == 0 && (d = readdir(dir)))
+                if (*d->d_name != '.')
+                        r = add_linked(f, d->d_name);
+        if (dir)
+                closedir(dir);
+        return r;
+}
+
 int secret_files_new(const char *dir, bool any_fs, SecretFiles **ret) {
         _cleanup_(secret_files_freep) SecretFiles *f = calloc(1, sizeof(*f));
         int fd, r;
@@ -92,6 +124,8 @@ int secret_files_new(const char *dir, bool any_fs, SecretFiles **ret) {
                 return -errno;
         r = open_folders(fd, any_fs, f);
         close(fd);
+        if (r == 0)
+                r = find_linked(f);
         if (r < 0)
                 return r;
         f->due = true;
@@ -109,6 +143,7 @@ SecretFiles *secret_files_free(SecretFiles *f) {
                 return NULL;
         map_done_with(&f->users, user_free);
         map_done_with(&f->refs, free);
+        map_done_with(&f->linked, free);
         if (f->values >= 0)
                 close(f->values);
         if (f->units >= 0)
@@ -269,10 +304,15 @@ int secret_files_want(SecretFiles *f, const char *unit, Argosy__OrderSecret *con
         if (before) {
                 drop_refs(f, before, before->n);
                 user_free(before);
-                if (n == 0)
-                        drop_links(f, unit, NULL);
         }
         return r;
+}
+
+void secret_files_drop(SecretFiles *f, const char *unit) {
+        _cleanup_free_ char *name = map_take_str(&f->linked, unit);
+
+        if (name)
+                drop_links(f, name, NULL);
 }
 
 // What leads to the same already stays: a rename of one link over another of one file would leave both.
@@ -312,7 +352,9 @@ int secret_files_place(SecretFiles *f, const char *unit, char why[SECRET_FILES_W
 
         if (!u)
                 return 0;
-        folder = open_folder(f->units, unit);
+        folder = add_linked(f, unit);
+        if (folder == 0)
+                folder = open_folder(f->units, unit);
         if (folder < 0)
                 return explain(folder, u->items, why);
         for (size_t i = 0; r == 0 && i < u->n; i++) {
@@ -328,12 +370,6 @@ int secret_files_place(SecretFiles *f, const char *unit, char why[SECRET_FILES_W
 
 // ------------------------------------------------------------------------------------------------ sweeping
 
-static DIR *list(int dir) {
-        int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-        return fd < 0 ? NULL : fdopendir(fd);
-}
-
 static void sweep_values(SecretFiles *f) {
         DIR *dir = list(f->values);
         struct dirent *d;
@@ -346,14 +382,10 @@ static void sweep_values(SecretFiles *f) {
 }
 
 static void sweep_units(SecretFiles *f, bool (*is_here)(const char *unit, void *userdata), void *userdata) {
-        DIR *dir = list(f->units);
-        struct dirent *d;
-
-        while (dir && (d = readdir(dir)))
-                if (*d->d_name != '.' && !is_here(d->d_name, userdata))
-                        drop_links(f, d->d_name, NULL);
-        if (dir)
-                closedir(dir);
+        map_foreach (slot, &f->linked) {
+                if (!is_here(slot->value, userdata))
+                        secret_files_drop(f, slot->value);
+        }
 }
 
 void secret_files_sweep(SecretFiles *f, bool (*is_here)(const char *unit, void *userdata), void *userdata) {

@@ -8,6 +8,7 @@
 #include "buf.h"
 #include "carried-files.h"
 #include "clock.h"
+#include "disk-room.h"
 #include "plan.h"
 
 enum { PIECE = 64 * 1024, LARGE = 2 * PIECE + 1000 };
@@ -267,6 +268,30 @@ static void what_the_cluster_does_not_have_any_more_is_said(void **state) {
         buf_done(&c.content);
 }
 
+// PID 1 needs room in /run. What runs there runs on, and there is no part of the file.
+static void a_host_without_room_says_so_and_goes_on_when_there_is_some(void **state) {
+        Carried c = carried("web.service", large, LARGE);
+
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        disk_room_free = 250000 + LARGE / 4096; // one block less than it needs
+        order(&c, 6);
+        for (unsigned i = 1; i <= 3; i++) {
+                await_ask(i);
+                answer(&c);
+        }
+        await_failure("web.service", 1, "its file data: a quarter of the memory of /run has to stay free on this node");
+        assert_true(pid1_is_active(pid1, "web.service") && pid1_runs(pid1, "web.service") == 1);
+        assert_false(store_has(&c) || is_there("units/web.service"));
+        disk_room_free++;
+        try_again_now("web.service");
+        await_ask(4);
+        answer_all(&c, 6);
+        loop_until(pid1_runs(pid1, "web.service") == 2 && !*error_of("web.service"));
+        buf_done(&c.content);
+}
+
 // The unit that waits for it can be stopped and removed, and holds up no other one.
 static void a_piece_that_never_comes_holds_up_nothing_else(void **state) {
         Carried c = carried("web.service", large, LARGE), other = carried("other.service", small, sizeof(small) - 1);
@@ -320,6 +345,31 @@ static void a_content_is_fetched_once_for_all_who_wait_for_it(void **state) {
         buf_done(&b.content);
 }
 
+// What the last unit leaves and the next one is about to get stays.
+static void a_file_that_one_leaves_and_another_gets_stays(void **state) {
+        Carried a = carried("a.service", large, LARGE), b = carried("b.service", large, LARGE);
+        unsigned n;
+
+        meet_leader(NULL, 0);
+        order(&a, 5);
+        await_ask(1);
+        answer_all(&a, 5);
+        n = w.n_file_asks;
+        for (uint64_t revision = 6; revision < 26; revision += 4) { // the pool may be faster or slower
+                order(&b, revision);
+                send_order((Order){.name = "a.service", .remove = true, .revision = revision + 1});
+                loop_until(answered("b.service", revision) && is_gone("a.service"));
+                order(&a, revision + 2);
+                send_order((Order){.name = "b.service", .remove = true, .revision = revision + 3});
+                loop_until(answered("a.service", revision + 2) && is_gone("b.service"));
+                assert_string_equal(error_of("a.service"), "");
+                forget_reports();
+        }
+        assert_int_equal(w.n_file_asks, n);
+        buf_done(&a.content);
+        buf_done(&b.content);
+}
+
 static void a_new_run_of_argosyd_asks_from_the_beginning_and_keeps_what_is_whole(void **state) {
         Carried a = carried("a.service", small, sizeof(small) - 1), b = carried("b.service", large, LARGE);
         const Order both[] = {{.name = "a.service", .content = (const char *) a.content.data, .revision = 5, .start = 5},
@@ -355,8 +405,10 @@ int main(void) {
                 WORLD_TEST(a_file_with_another_hash_stops_nothing),
                 WORLD_TEST(a_file_of_another_size_is_not_taken),
                 WORLD_TEST(what_the_cluster_does_not_have_any_more_is_said),
+                WORLD_TEST(a_host_without_room_says_so_and_goes_on_when_there_is_some),
                 WORLD_TEST(a_piece_that_never_comes_holds_up_nothing_else),
                 WORLD_TEST(a_content_is_fetched_once_for_all_who_wait_for_it),
+                WORLD_TEST(a_file_that_one_leaves_and_another_gets_stays),
                 WORLD_TEST(a_new_run_of_argosyd_asks_from_the_beginning_and_keeps_what_is_whole),
         };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "carried-store.h"
+#include "disk-room.h"
 #include "fileio.h"
 #include "str.h"
 
@@ -57,6 +58,12 @@ static CarriedFiles files(const Fixture *f, const char *const *names) {
         return c;
 }
 #define FILES(f, ...) files(f, (const char *const[]){__VA_ARGS__, NULL})
+
+static void touch(const Fixture *f, const char *path) {
+        _cleanup_free_ char *full = str_printf("%s/%s", f->dir, path);
+
+        assert_int_equal(file_replace(AT_FDCWD, full, "", 0, 0444, 0), 0);
+}
 
 static bool look(const Fixture *f, const char *path, struct stat *ret) {
         _cleanup_free_ char *full = str_printf("%s/%s", f->dir, path);
@@ -222,8 +229,55 @@ static void a_folder_is_not_made_without_all_its_files(void **state) {
         assert_int_equal(put_folder(f, "web.service", &new), -ENODATA);
         assert_is(f, "units/web.service/a", 0444);
         put(f, "b", false);
+        assert_true(carried_folder_has(f->dir, "web.service", &old));
+        assert_false(carried_folder_has(f->dir, "web.service", &new));
         assert_int_equal(put_folder(f, "web.service", &new), 0); // over what was left
+        assert_true(carried_folder_has(f->dir, "web.service", &new));
+        assert_false(carried_folder_has(f->dir, "other.service", &new));
         assert_is(f, "units/web.service/b", 0444);
+}
+
+static void a_folder_goes_with_what_could_not_be_made_of_it(void **state) {
+        Fixture *f = *state;
+        _cleanup_carried_files_ CarriedFiles c = FILES(f, "a", "b");
+
+        carried_store_drop(f->dir, &c.list[1].hash, false);
+        assert_int_equal(put_folder(f, "web.service", &c), -ENODATA);
+        assert_int_equal(carried_folder_remove(f->dir, "web.service"), 0);
+        assert_gone(f, "units/.web.service");
+        carried_store_drop(f->dir, &c.list[0].hash, false);
+        assert_false(carried_store_has(f->dir, &c.list[0].hash, false));
+}
+
+static void a_quarter_of_the_file_system_stays_free(void **state) {
+        Fixture *f = *state;
+        Hash hash = hash_of("", 0);
+
+        disk_room_free = 249999;
+        assert_int_equal(carried_store_put(f->dir, &hash, false, "", 0), -ENOSPC);
+        disk_room_free = 250000;
+        assert_int_equal(carried_store_put(f->dir, &hash, false, "", 0), 0);
+        hash = hash_of("a", 1);
+        assert_int_equal(carried_store_put(f->dir, &hash, false, "a", 1), -ENOSPC);
+        assert_false(carried_store_has(f->dir, &hash, false));
+        disk_room_free++;
+        put(f, "a", false);
+}
+
+static void what_no_folder_has_is_listed(void **state) {
+        Fixture *f = *state;
+        _cleanup_carried_files_ CarriedFiles c = FILES(f, "a"), left = {};
+
+        carried_store_list_unused("/none", &left);
+        put(f, "b.sh", true);
+        assert_int_equal(put_folder(f, "web.service", &c), 0);
+        touch(f, "files/nobodys");
+        touch(f, "files/.new");
+        carried_store_list_unused(f->dir, &left);
+        assert_int_equal(left.n, 1);
+        assert_true(left.list[0].executable);
+        carried_store_drop(f->dir, &left.list[0].hash, true);
+        assert_false(carried_store_has(f->dir, &left.list[0].hash, true));
 }
 
 static void what_is_not_of_its_hash_is_not_taken(void **state) {
@@ -265,6 +319,9 @@ int main(void) {
                 TEST(what_stays_is_the_old_one_until_all_of_the_new_one_is_there),
                 TEST(a_content_is_gone_with_the_last_that_has_it),
                 TEST(a_folder_is_not_made_without_all_its_files),
+                TEST(a_folder_goes_with_what_could_not_be_made_of_it),
+                TEST(a_quarter_of_the_file_system_stays_free),
+                TEST(what_no_folder_has_is_listed),
                 TEST(what_is_not_of_its_hash_is_not_taken),
                 TEST(what_nobody_has_is_swept),
         };

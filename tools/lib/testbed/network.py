@@ -68,6 +68,23 @@ def cut(keeper, name, others):
     """)
 
 
+def slow_down(keeper, name, number, rate):
+    """What goes to the node and what comes from it has so much of a link, e.g. "10mbit", each way; what waits longer than 50 ms is lost."""
+    shape = f"root tbf rate {rate} burst 32kb latency 50ms"
+    keeper.script(f"""
+        tc qdisc replace dev v{number} {shape}
+        nsenter --net={namespace(name)} tc qdisc replace dev eth0 {shape}
+    """)
+
+
+def speed_up(keeper, name, number):
+    """The end of slow_down(), also if there was none."""
+    keeper.script(f"""
+        tc qdisc del dev v{number} root 2>/dev/null || true
+        nsenter --net={namespace(name)} tc qdisc del dev eth0 root 2>/dev/null || true
+    """)
+
+
 def heal(keeper, name):
     # Creating it first makes the deletion right also when there was none.
     keeper.run(["nsenter", f"--net={namespace(name)}", "nft", "-f", "-"],

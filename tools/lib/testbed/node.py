@@ -203,8 +203,13 @@ class Node:
     def cut_from(self, *others):
         network.cut(self._keeper, self.name, [other.number for other in others])
 
+    def slow_down(self, rate):
+        """Its link, each way, e.g. to "10mbit"."""
+        network.slow_down(self._keeper, self.name, self.number, rate)
+
     def heal(self):
         network.heal(self._keeper, self.name)
+        network.speed_up(self._keeper, self.name, self.number)
         self.go_on_with_disk()
 
     def argosyd_pid(self):

@@ -37,6 +37,7 @@
 #include "drain-waiters.h"
 #include "event-marks.h"
 #include "event-stream.h"
+#include "file-pieces.h"
 #include "held-jobs.h"
 #include "host-clocks.h"
 #include "host-marks.h"
@@ -367,6 +368,7 @@ bool followers_turn(Leader *l) {
         (void) followers_pull(l); // what was touched since
         ordering_drain(l);
         orders_flush(l);
+        file_pieces_turn(l);
         node_calls_on_sessions_begun(l);
         (void) followers_pull(l); // what is held back, and what has ended
         waiters_drain(l);

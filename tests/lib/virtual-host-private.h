@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// One VirtualHost in three files:
+// One VirtualHost in four files:
 //
 //   virtual-host.c         the session: Attach, Welcome, beats, the end of a lease, Goodbye
 //   virtual-host-units.c   what it holds: orders, starts and stops, reports
+//   virtual-host-files.c   files that contents name: asked for, and whose units wait
 //   virtual-host-calls.c   what the leader asks it
 
+#include "carried-files.h"
 #include "virtual-host.h"
+
+typedef struct VirtualContent {
+        Hash hash;
+        CarriedFiles files; // that it names
+} VirtualContent;
 
 // virtual-host.c
 int virtual_host_send(VirtualHost *h, Argosy__ToVoter__MsgCase what, void *message);
@@ -28,3 +35,11 @@ bool virtual_unit_is_under_way(const VirtualUnit *u);
 
 // virtual-host-calls.c
 void virtual_host_answer(VirtualHost *h, const Argosy__ToHost__Call *call);
+
+// virtual-host-files.c
+bool virtual_host_has_files(const VirtualHost *h, const VirtualContent *c);
+void virtual_host_fetch(VirtualHost *h, const VirtualContent *c); // those that it does not have
+void virtual_host_ask_for_files(VirtualHost *h);                  // for what is next, once in a session
+void virtual_host_on_piece(VirtualHost *h, const Argosy__ToHost__FilePiece *piece);
+void virtual_host_forget_files(VirtualHost *h);
+void virtual_host_on_file(VirtualHost *h); // virtual-host-units.c: one more is here

@@ -24,6 +24,7 @@ static VirtualUnit *unit_new(const char *name) {
 
         memcpy(u->name, name, len + 1);
         list_init(&u->due);
+        list_init(&u->awaits);
         return u;
 }
 
@@ -38,6 +39,7 @@ static VirtualUnit *unit_get(VirtualHost *h, const char *name) {
 }
 
 static void unit_free(VirtualUnit *u) {
+        list_unlink(&u->awaits);
         list_unlink(&u->due);
         free(u);
 }
@@ -51,6 +53,7 @@ static void take_out(VirtualHost *h, VirtualUnit *u) {
         h->n_active -= is_up(u);
         deadline_heap_clear(&h->ends, &u->ending);
         list_unlink(&u->due);
+        list_unlink(&u->awaits);
         map_take_str(&h->units, u->name);
 }
 
@@ -62,10 +65,11 @@ void virtual_host_forget(VirtualHost *h) {
                 unit_free(u);
         }
         virtual_host_drop_final_reports(h);
+        virtual_host_forget_files(h);
 }
 
 bool virtual_unit_is_under_way(const VirtualUnit *u) {
-        return u->ending.place > 0;
+        return u->ending.place > 0 || list_is_linked(&u->awaits);
 }
 
 static void mark(VirtualHost *h, VirtualUnit *u) {
@@ -85,13 +89,21 @@ static void become(VirtualHost *h, VirtualUnit *u, Argosy__ActiveState active) {
 
 // ---- contents
 
+static void content_free(void *value) {
+        VirtualContent *c = value;
+
+        carried_files_done(&c->files);
+        free(c);
+}
+
 void virtual_host_forget_contents(VirtualHost *h) {
-        map_done_with(&h->contents, free);
+        map_done_with(&h->contents, content_free);
 }
 
 void virtual_host_learn(VirtualHost *h, Argosy__Spec *const *specs, size_t n) {
         for (size_t i = 0; i < n; i++) {
-                Hash hash = hash_of(specs[i]->content.data, specs[i]->content.len), claimed, *copy;
+                Hash hash = hash_of(specs[i]->content.data, specs[i]->content.len), claimed;
+                VirtualContent *c;
 
                 if (!hash_from_bytes(specs[i]->hash.data, specs[i]->hash.len, &claimed) ||
                     !hash_equal(&hash, &claimed)) {
@@ -101,9 +113,11 @@ void virtual_host_learn(VirtualHost *h, Argosy__Spec *const *specs, size_t n) {
                 h->specs_received++;
                 if (map_find(&h->contents, hash.bytes, HASH_SIZE))
                         continue;
-                copy = oom_checked(malloc(sizeof(*copy)));
-                *copy = hash;
-                (void) oom_check(map_add(&h->contents, copy->bytes, HASH_SIZE, copy));
+                c = oom_checked(calloc(1, sizeof(*c)));
+                c->hash = hash;
+                if (carried_files_read(specs[i]->content.data, specs[i]->content.len, &c->files) < 0)
+                        h->ops->violation("a content has a list of files that nobody can read", h->userdata);
+                (void) oom_check(map_add(&h->contents, c->hash.bytes, HASH_SIZE, c));
         }
 }
 
@@ -180,6 +194,7 @@ static void begin_stop(VirtualHost *h, VirtualUnit *u) {
 
 void virtual_host_settle(VirtualHost *h, VirtualUnit *u) {
         deadline_heap_clear(&h->ends, &u->ending);
+        list_unlink(&u->awaits);
         u->stopping = false;
         u->answered = u->order.revision;
         u->stays = u->order.stay;
@@ -261,10 +276,33 @@ static void follow(VirtualHost *h, VirtualUnit *u, const VirtualOrder *before) {
                 begin_stop(h, u);
 }
 
+static void carry_out(VirtualHost *h, VirtualUnit *u) {
+        follow(h, u, &u->before);
+        u->ordered = true;
+        if (!virtual_unit_is_under_way(u)) {
+                u->answered = u->order.revision;
+                u->stays = u->order.stay;
+        }
+        mark(h, u);
+}
+
+void virtual_host_on_file(VirtualHost *h) {
+        list_foreach_safe (n, &h->awaiting) {
+                VirtualUnit *u = CONTAINER_OF(n, VirtualUnit, awaits);
+                const VirtualContent *c = map_find(&h->contents, u->order.spec.bytes, HASH_SIZE);
+
+                if (!c || !virtual_host_has_files(h, c)) // of an earlier session: it is ordered again
+                        continue;
+                list_unlink(&u->awaits);
+                carry_out(h, u);
+        }
+}
+
 static void obey(VirtualHost *h, const Argosy__UnitOrder *o) {
         bool launched = o->target == ARGOSY__TARGET__TARGET_LAUNCHED;
         VirtualUnit *u = virtual_host_find(h, o->name);
-        VirtualOrder order, before;
+        const VirtualContent *c;
+        VirtualOrder order;
         const char *why;
 
         h->n_orders++;
@@ -288,15 +326,17 @@ static void obey(VirtualHost *h, const Argosy__UnitOrder *o) {
                 return;
         }
         u = unit_get(h, o->name);
-        before = u->order;
+        if (!list_is_linked(&u->awaits)) // else what it goes by is older
+                u->before = u->order;
         u->order = order;
-        follow(h, u, &before);
-        u->ordered = true;
-        if (!virtual_unit_is_under_way(u)) {
-                u->answered = o->revision;
-                u->stays = o->stay;
+        list_unlink(&u->awaits);
+        c = map_find(&h->contents, order.spec.bytes, HASH_SIZE);
+        if (!c || virtual_host_has_files(h, c)) {
+                carry_out(h, u);
+                return;
         }
-        mark(h, u);
+        list_append(&h->awaiting, &u->awaits);
+        virtual_host_fetch(h, c);
 }
 
 void virtual_host_obey(VirtualHost *h, Argosy__UnitOrder *const *orders, size_t n) {
@@ -346,7 +386,7 @@ static void fill(const VirtualHost *h, const VirtualUnit *u, Argosy__UnitReport 
                 r->error = (char *) (h->ops->foreign(u->name, h->userdata) ?: "the name was somebody else's");
         if (u->gone || u->refused)
                 return;
-        r->spec = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) u->order.spec.bytes};
+        r->spec = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) (list_is_linked(&u->awaits) ? &u->before : &u->order)->spec.bytes};
         r->stays = under_way ? u->stays : u->order.stay;
         r->load = ARGOSY__LOAD_STATE__LOAD_LOADED;
         r->active = u->active;
@@ -453,6 +493,8 @@ void virtual_host_held(const VirtualHost *h, Argosy__UnitReport ***ret, size_t *
         map_foreach (slot, &h->units) {
                 const VirtualUnit *u = slot->value;
 
+                if (!u->ordered) // it has nothing yet but the order
+                        continue;
                 fill(h, u, &rows[n].report);
                 if (u->outcome != ARGOSY__OUTCOME__KIND__NONE) {
                         fill_outcome(u, u->outcome, &rows[n].outcome);

@@ -125,6 +125,7 @@ static void on_welcome(VirtualHost *h, const Argosy__ToHost__Welcome *w) {
         h->parts = 0;
         virtual_host_drop_unnamed(h);
         take_times(h, w);
+        virtual_host_ask_for_files(h);
 }
 
 static void on_orders(VirtualHost *h, const Argosy__ToHost__Orders *o) {
@@ -170,6 +171,7 @@ static void on_beat_ack(VirtualHost *h, const Argosy__ToHost__BeatAck *ack) {
         if (ack->seq > h->beat_seq || h->beat_seq - ack->seq >= VIRTUAL_BEATS_KEPT)
                 return;
         h->lease_from_us = MAX_OF(h->lease_from_us, h->beats_sent_us[ack->seq % VIRTUAL_BEATS_KEPT]);
+        h->late_acks += now_of(h) > h->beats_sent_us[ack->seq % VIRTUAL_BEATS_KEPT] + h->beat_ms * USEC_PER_MSEC;
 }
 
 // ---- Goodbye
@@ -207,6 +209,9 @@ void virtual_host_on_message(VirtualHost *h, const Argosy__ToHost *m) {
                 break;
         case ARGOSY__TO_HOST__MSG_BEAT_ACK:
                 on_beat_ack(h, m->beat_ack);
+                break;
+        case ARGOSY__TO_HOST__MSG_FILE_PIECE:
+                virtual_host_on_piece(h, m->file_piece);
                 break;
         case ARGOSY__TO_HOST__MSG_CALL:
                 virtual_host_answer(h, m->call);
@@ -260,6 +265,8 @@ void virtual_host_init(VirtualHost *h, const VirtualHostOps *ops, void *userdata
         *h = (VirtualHost){.ops = ops, .userdata = userdata};
         list_init(&h->changed);
         list_init(&h->final_reports);
+        list_init(&h->fetches);
+        list_init(&h->awaiting);
 }
 
 void virtual_host_done(VirtualHost *h) {

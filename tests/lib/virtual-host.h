@@ -49,6 +49,8 @@ typedef struct VirtualOrder { // what it was told last to do with one unit
 typedef struct VirtualUnit {
         VirtualOrder order;
         Deadline ending;   // of the start or stop that is under way
+        ListNode awaits;   // in VirtualHost.awaiting, while files of its content are on their way
+        VirtualOrder before; // the one that it goes by meanwhile
         ListNode due;      // to be told: in VirtualHost.changed, or in .final_reports, which then owns it
         uint64_t answered; // while one is under way: revision that it has finished acting on
         uint64_t since_us, changed_us; // when its state changed last, by the wall clock and by that of now_us()
@@ -102,7 +104,9 @@ typedef struct VirtualHost {
         bool manager_news;      // which it just has
 
         Map units;         // VirtualUnit by name
-        Map contents;      // Hash: what it was sent in this session
+        Map contents;      // VirtualContent by hash: what it was sent in this session
+        Map files;         // VirtualFile by hash: what it has, and what is on its way
+        ListNode fetches, awaiting; // of these, what is not here yet; units that wait for it
         DeadlineHeap ends; // of units whose start or stop is under way
         ListNode changed, final_reports; // VirtualUnit.due
 
@@ -123,6 +127,8 @@ typedef struct VirtualHost {
 
         // For whoever looks.
         uint64_t n_orders, n_reports;
+        uint64_t n_files;      // that have come whole
+        unsigned late_acks;    // of beats, that took longer than it is to the next beat
         unsigned welcomes, acks;
         unsigned all_parts; // that ever came
         unsigned specs_received;

@@ -90,7 +90,7 @@ static void take_back(size_t n) {
 }
 
 static void print_stats(void) {
-        uint64_t units = 0, active = 0, orders = 0, reports = 0;
+        uint64_t units = 0, active = 0, orders = 0, reports = 0, files = 0, late = 0;
         size_t in_session = 0;
 
         for (size_t i = 0; i < all.n_members; i++) {
@@ -98,6 +98,8 @@ static void print_stats(void) {
 
                 orders += m->virtual.n_orders;
                 reports += m->virtual.n_reports;
+                files += m->virtual.n_files;
+                late += m->virtual.late_acks;
                 if (!member_is_here(m))
                         continue;
                 in_session += m->virtual.welcomed;
@@ -105,8 +107,8 @@ static void print_stats(void) {
                 active += m->virtual.n_active;
         }
         printf("{\"event\": \"stats\", \"hosts\": %zu, \"units\": %" PRIu64 ", \"active\": %" PRIu64
-               ", \"orders\": %" PRIu64 ", \"reports\": %" PRIu64 ", \"violations\": %" PRIu64 "}\n",
-               in_session, units, active, orders, reports, all.n_violations);
+               ", \"orders\": %" PRIu64 ", \"reports\": %" PRIu64 ", \"files\": %" PRIu64 ", \"late\": %" PRIu64 ", \"violations\": %" PRIu64 "}\n",
+               in_session, units, active, orders, reports, files, late, all.n_violations);
         fflush(stdout);
 }
 

@@ -293,6 +293,7 @@ struct Leader {
         // ---- orders
         ListNode ordering;         // Unit.order_due: those who depend on it are to be looked at
         ListNode orders_due;       // Host.orders_due: there may be something to send
+        ListNode file_questions;   // FileQuestion.due: hosts that wait for a piece of a file
         ListNode globals_due;      // Host.globals_due: which global units its nodes run
         uint64_t n_globals_judged; // units on nodes, one by one
         ListNode awaiting;         // UnitOnNode.awaiting

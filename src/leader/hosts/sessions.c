@@ -119,6 +119,7 @@ static void forget_attach(Leader *l, Host *h) {
 
 static void end_session(Leader *l, Host *h) {
         forget_attach(l, h);
+        list_unlink(&h->file_question.due);
         h->attached = h->attaching = h->welcoming = h->welcomed = false;
         list_unlink(&h->barrier_queue);
         h->opened_id = 0;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A host that was told of a unit whose content names files asks for those that it does not have, by their hashes, one piece after the other: so
-// at most one piece is on its way to a host, a slow link sets the pace, and nothing is remembered here. What another leader has begun goes on.
+// at most one piece is on its way to a host, and a slow link sets the pace. What another leader has begun goes on.
+//
+//      asked -> noted, one piece of each host -> at the end of a turn the pieces of some hosts leave, in the order in which they asked
+//
+// All hosts may ask in the same turn, and what they get is packed and encrypted in it: hence some. A session that ends takes its question along.
 //
 // Only what a content names as a file is given out, and what is not there any more is said to be not there.
 
@@ -10,29 +14,45 @@
 #include "cluster-state.h"
 #include "host-link.h"
 #include "tables.h"
+#include "turn.h"
 
-static const SpecEntry *find_file(const Leader *l, const ProtobufCBinaryData *field) {
-        const SpecEntry *spec;
-        Hash hash;
-
-        spec = hash_from_bytes(field->data, field->len, &hash) ? cluster_state_find_spec(l->state, &hash) : NULL;
-        return spec && spec->is_file ? spec : NULL;
-}
-
-void file_pieces_on_ask(Leader *l, Host *h, const Argosy__ToVoter__FileAsk *ask) {
-        const SpecEntry *file = find_file(l, &ask->hash);
+static void send_piece(Leader *l, Host *h) {
+        const FileQuestion *q = &h->file_question;
+        const SpecEntry *file = q->is_hash ? cluster_state_find_spec(l->state, &q->hash) : NULL;
         Argosy__ToHost__FilePiece piece = ARGOSY__TO_HOST__FILE_PIECE__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
-        piece.hash = ask->hash;
-        piece.from = ask->from;
-        if (file && ask->from <= file->len) {
+        piece.hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) q->hash.bytes};
+        piece.from = q->from;
+        if (file && file->is_file && q->from <= file->len) {
                 piece.size = file->len;
                 piece.there = true;
-                piece.piece.data = file->content + ask->from;
-                piece.piece.len = MIN_OF(file->len - ask->from, (size_t) FILE_PIECE_BYTES);
+                piece.piece.data = file->content + q->from;
+                piece.piece.len = MIN_OF(file->len - q->from, (size_t) FILE_PIECE_BYTES);
         }
         m.msg_case = ARGOSY__TO_HOST__MSG_FILE_PIECE;
         m.file_piece = &piece;
         (void) leader_to_host(l, h, &m);
+}
+
+void file_pieces_on_ask(Leader *l, Host *h, const Argosy__ToVoter__FileAsk *ask) {
+        FileQuestion *q = &h->file_question;
+
+        q->hash = (Hash){};
+        q->is_hash = hash_from_bytes(ask->hash.data, ask->hash.len, &q->hash);
+        q->from = ask->from;
+        if (!list_is_linked(&q->due))
+                list_append(&l->file_questions, &q->due);
+        leader_mark(l);
+}
+
+void file_pieces_turn(Leader *l) {
+        for (unsigned n = 0; n < FILE_PIECES_PER_TURN && !list_is_empty(&l->file_questions); n++) {
+                Host *h = CONTAINER_OF(l->file_questions.next, Host, file_question.due);
+
+                list_unlink(&h->file_question.due);
+                send_piece(l, h);
+        }
+        if (!list_is_empty(&l->file_questions))
+                leader_mark(l);
 }

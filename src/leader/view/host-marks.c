@@ -123,6 +123,7 @@ void host_forget_marks(Host *h) {
         h->counted = (HostCounts){};
         list_unlink(&h->pending_record_queue);
         list_unlink(&h->barrier_queue);
+        list_unlink(&h->file_question.due);
         list_unlink(&h->beat_waiting);
         list_unlink(&h->orders_due);
         list_unlink(&h->globals_due);

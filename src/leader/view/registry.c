@@ -474,6 +474,7 @@ void registry_clear(Leader *l) {
         list_init(&l->beats_waiting);
         list_init(&l->orders_due);
         list_init(&l->globals_due);
+        list_init(&l->file_questions);
         list_init(&l->moving);
         list_init(&l->moved);
         list_init(&l->ordering);

@@ -45,6 +45,13 @@ typedef struct HostSpec {
         size_t users; // units on nodes
 } HostSpec;
 
+typedef struct FileQuestion { // which piece of a file a host waits for: file-pieces.c alone
+        ListNode due; // in Leader.file_questions
+        Hash hash;
+        bool is_hash;
+        uint64_t from;
+} FileQuestion;
+
 struct Host {
         uint32_t number;
         bool recorded;    // the log knows it
@@ -60,6 +67,7 @@ struct Host {
         bool down;        // said goodbye for good
         uint64_t lingers_until_us; // what it said may still run there (UnitOnNode.lingers) is waited for
                                    // until then
+        FileQuestion file_question;
         ListNode barrier_queue; // its Attach waits: in Leader.barriers_due or .barriers_flying
         uint64_t attach_seq;
         uint64_t attaches_paid_us; // until when the Attaches that it has sent since this leader leads would be spread out

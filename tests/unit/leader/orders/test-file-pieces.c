@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Files of units with a whole leader: each host that lacks one asks for it, and however many ask at once, a turn answers some.
+#include <errno.h>
+
+#include "carried-files.h"
+#include "file-pieces.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "log.h"
+
+enum { HOSTS = 50, BYTES = 3 * FILE_PIECE_BYTES + 10 };
+
+#define TEXT "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nGlobal=yes\nFile=data\n"
+
+static Rig g;
+static uint8_t bytes[BYTES];
+static Buf content;
+static unsigned in_turn, most, n_pieces, n_absent;
+
+static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+        if (m->msg_case != ARGOSY__TO_HOST__MSG_FILE_PIECE)
+                return;
+        n_pieces++;
+        n_absent += !m->file_piece->there;
+        in_turn++;
+        most = MAX_OF(most, in_turn);
+}
+
+static void on_turn(Rig *rig) {
+        in_turn = 0;
+}
+
+static int setup(void **state) {
+        _cleanup_carried_files_ CarriedFiles files = {};
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        _cleanup_free_ char *why = NULL;
+        Hash hash;
+
+        for (size_t i = 0; i < BYTES; i++)
+                bytes[i] = (uint8_t) (i + i / 256);
+        hash = hash_of(bytes, BYTES);
+        content = (Buf){};
+        assert_int_equal(buf_append(&content, TEXT, strlen(TEXT)), 0);
+        assert_int_equal(unit_file_parse("all.service", TEXT, strlen(TEXT), &file, &why), 0);
+        assert_int_equal(carried_files_add(&files, "data", false, BYTES, &hash), 0);
+        assert_int_equal(carried_files_compose("all.service", file, &files, &content, &why), 0);
+        assert_int_equal(buf_append(&content, "", 1), 0);
+        rig_start(&g, HOSTS);
+        in_turn = most = n_pieces = n_absent = 0;
+        g.on_host_message = on_host_message;
+        g.on_turn = on_turn;
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        buf_done(&content);
+        return 0;
+}
+
+// Nothing is waited for.
+static void start(void) {
+        ProtobufCBinaryData sent = {BYTES, bytes};
+
+        g.sent = &sent;
+        g.n_sent = 1;
+        (void) rig_change_with(&g, ARGOSY__VERB__VERB_START, "all.service", (char *) content.data, false, NULL);
+        g.n_sent = 0;
+}
+
+static unsigned n_running(void) {
+        return rig_count_running(&g, "all.service");
+}
+
+static void all_hosts_get_it_some_in_each_turn(void **state) {
+        start();
+        rig_settle(&g);
+        assert_int_equal(n_running(), HOSTS);
+        assert_int_equal(n_pieces, HOSTS * 4);
+        assert_int_equal(n_absent, 0);
+        assert_int_equal(most, FILE_PIECES_PER_TURN);
+        for (uint32_t i = 1; i <= HOSTS; i++)
+                assert_int_equal(rig_host(&g, i)->virtual.n_files, 1);
+}
+
+// A host that is lost meanwhile costs the others nothing, and gets the rest when it is back.
+static void who_goes_meanwhile_goes_on_when_it_is_back(void **state) {
+        start();
+        while (n_pieces < HOSTS)
+                rig_turn(&g);
+        rig_host_off(&g, 7);
+        rig_settle(&g);
+        assert_int_equal(n_running(), HOSTS - 1);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_on(&g, 7, false);
+        rig_settle(&g);
+        assert_int_equal(n_running(), HOSTS);
+        assert_in_range(n_pieces, HOSTS * 4, HOSTS * 4 + 1); // one was on its way
+}
+
+static void another_leader_goes_on_with_what_one_began(void **state) {
+        start();
+        while (n_pieces < 2 * HOSTS)
+                rig_turn(&g);
+        rig_depose(&g);
+        rig_turns(&g, 3);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_int_equal(n_running(), HOSTS);
+        assert_true(n_pieces <= HOSTS * 5); // at most one of each was lost
+}
+
+// A host asks for what no content names, for the text of one, for what is no hash, from beyond the end, and twice.
+static void what_is_no_file_is_not_given_out(void **state) {
+        Argosy__ToVoter__FileAsk ask = ARGOSY__TO_VOTER__FILE_ASK__INIT;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Hash none = hash_of("none", 4), text = hash_of(content.data, content.len - 1), file = hash_of(bytes, BYTES);
+        const struct {
+                const Hash *hash;
+                size_t len;
+                uint64_t from;
+        } asked[] = {{&none, HASH_SIZE, 0}, {&text, HASH_SIZE, 0}, {&file, HASH_SIZE - 1, 0}, {&file, HASH_SIZE, BYTES + 1}, {&file, HASH_SIZE, UINT64_MAX}};
+        unsigned before;
+
+        start();
+        rig_settle(&g);
+        m.msg_case = ARGOSY__TO_VOTER__MSG_FILE_ASK;
+        m.file_ask = &ask;
+        before = n_pieces;
+        for (unsigned i = 0; i < ELEMENTSOF(asked); i++) {
+                ask.hash = (ProtobufCBinaryData){asked[i].len, (uint8_t *) asked[i].hash->bytes};
+                ask.from = asked[i].from;
+                leader_on_message(g.leader, 3, &m);
+                leader_on_message(g.leader, 3, &m);
+                rig_settle(&g);
+                assert_int_equal(n_absent, i + 1);
+        }
+        assert_int_equal(n_pieces, before + ELEMENTSOF(asked)); // once each
+}
+
+#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                RIG_TEST(all_hosts_get_it_some_in_each_turn),
+                RIG_TEST(who_goes_meanwhile_goes_on_when_it_is_back),
+                RIG_TEST(another_leader_goes_on_with_what_one_began),
+                RIG_TEST(what_is_no_file_is_not_given_out),
+        };
+
+        log_set_level(LOG_CRIT);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

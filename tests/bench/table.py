@@ -24,6 +24,11 @@ TARGETS = {
     # A start of a simple service is waited for until its process has lived 100 ms.
     ("one-unit", "p50"): ("<= 160 ms", lambda f: f["value"] <= 160),
     ("start-900", "wall"): ("<= 1.25 times and 0.1 s", lambda f: f["value"] <= 1.25 * f["baseline"] + 0.1),
+    ("start-900-files", "wall"): ("ratio <= 1.15", lambda f: f["ratio"] <= 1.15),
+    ("secret-start", "p50"): ("<= 0.3 ms more", lambda f: f["value"] <= f["baseline"] + 0.3),
+    ("files-fan-out", "wall"): ("ratio <= 1.3", lambda f: f["ratio"] <= 1.3),
+    ("files-fan-out", "turn-cpu"): ("<= 10", lambda f: f["value"] <= 10),
+    ("files-fan-out", "late-beats"): ("0", lambda f: f["value"] == 0),
     ("stop-900", "wall"): ("ratio <= 1.25", lambda f: f["ratio"] <= 1.25),
     ("destroy-900", "wall"): ("ratio <= 1.25", lambda f: f["ratio"] <= 1.25),
     ("start-900", "leader-cpu"): ("<= 60 us", lambda f: f["value"] <= 60),  # on a machine like the Xeon of the remark, so are the others

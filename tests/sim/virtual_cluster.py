@@ -155,10 +155,13 @@ class VirtualCluster:
     def json(self, command):
         return json.loads(self.ctl(f"{command} --json=short"))
 
+    def write(self, name, content):
+        """A file in the folder from which units are submitted."""
+        (self._dir / name).write_bytes(content)
+
     def submit(self, name, text=TEMPLATE):
-        path = self._dir / name
-        path.write_text(text)
-        self.ctl_words(["submit", "--replace", str(path)])
+        self.write(name, text.encode())
+        self.ctl_words(["submit", "--replace", str(self._dir / name)])
 
     def leads(self):
         return self.json("cluster status")["leader"]

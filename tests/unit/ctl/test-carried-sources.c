@@ -6,7 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "carried-files.h"
@@ -20,6 +23,29 @@ typedef struct Fixture {
         char dir[64];
         int fd;
 } Fixture;
+
+// What the next file that is read meets: somebody appends to x.sh of that folder behind the first byte; or an error.
+static int change = -1, error;
+
+int __real_file_read_fd(int fd, size_t max, Buf *ret);
+int __wrap_file_read_fd(int fd, size_t max, Buf *ret);
+
+int __wrap_file_read_fd(int fd, size_t max, Buf *ret) {
+        int dir = change, failed = error, writer = dir >= 0 ? openat(dir, "x.sh", O_WRONLY | O_APPEND | O_CLOEXEC) : -1, r;
+        struct stat ours, theirs;
+
+        error = 0;
+        if (failed < 0)
+                return failed;
+        r = __real_file_read_fd(fd, max, ret);
+        if (writer >= 0 && fstat(fd, &ours) == 0 && fstat(writer, &theirs) == 0 && ours.st_ino == theirs.st_ino) {
+                change = -1;
+                assert_int_equal(write(writer, "y", 1), 1);
+        }
+        if (writer >= 0)
+                close(writer);
+        return r;
+}
 
 static void put(const Fixture *f, const char *path, const char *text) {
         assert_int_equal(file_replace(f->fd, path, text, strlen(text), str_has_suffix(path, ".sh") ? 0755 : 0644, 0), 0);
@@ -114,6 +140,65 @@ static void no_link_is_followed_and_nothing_special_is_read(void **state) {
         assert_refused(f, "conf", "dir/conf/inner leads through a link");
 }
 
+// As root also what leads to hardware, wherever that may be opened at all.
+static void sockets_and_devices_are_not_opened(void **state) {
+        Fixture *f = *state;
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", f->dir);
+        assert_int_equal(bind(fd, (struct sockaddr *) &address, sizeof(address)), 0);
+        assert_refused(f, "socket", "dir/socket is not a regular file");
+        close(fd);
+        if (mknodat(f->fd, "device", S_IFCHR | 0600, makedev(1, 3)) == 0) { // /dev/null
+                put(f, "z", "z");
+                assert_refused(f, "z device", "dir/device");
+        }
+}
+
+// One of several: none of them is handed in.
+static void what_changes_while_it_is_read_is_refused(void **state) {
+        Fixture *f = *state;
+
+        change = f->fd;
+        assert_refused(f, "conf x.sh", "dir/x.sh was changed while it was read: ask again");
+        assert_read(f, "conf x.sh", "conf/a.conf conf/deep/b.conf x.sh");
+}
+
+static void what_cannot_be_read_is_said(void **state) {
+        Fixture *f = *state;
+
+        error = -EIO;
+        assert_refused(f, "x.sh conf", "cannot read dir/x.sh: Input/output error");
+        error = -EACCES;
+        assert_refused(f, "x.sh", "cannot read dir/x.sh: Permission denied");
+        assert_read(f, "x.sh", "x.sh");
+}
+
+static void a_name_has_a_limit_and_a_unit_one_for_its_files(void **state) {
+        char name[CARRIED_NAME_MAX + 1];
+        Fixture *f = *state;
+        int fd;
+
+        assert_int_equal(mkdirat(f->fd, "many", 0755), 0);
+        for (unsigned i = 0; i < CARRIED_FILES_MAX; i++) {
+                char path[32];
+
+                snprintf(path, sizeof(path), "many/%u", i);
+                put(f, path, "");
+        }
+        assert_refused(f, "many x.sh", "dir/x.sh is one file more than the 256 that a unit may have");
+        memset(name, 'n', sizeof(name) - 1);
+        name[sizeof(name) - 1] = 0;
+        memcpy(name, "conf/", 5);
+        fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        close(fd);
+        assert_read(f, "conf/n*", name);
+        assert_int_equal(renameat(f->fd, "conf", f->fd, "conf2"), 0);
+        assert_refused(f, "conf2", "names of letters, digits");
+}
+
 static void what_is_missing_or_has_another_name_is_said(void **state) {
         Fixture *f = *state;
 
@@ -167,6 +252,10 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(files_folders_and_patterns_are_read),
                 TEST(no_link_is_followed_and_nothing_special_is_read),
+                TEST(sockets_and_devices_are_not_opened),
+                TEST(what_changes_while_it_is_read_is_refused),
+                TEST(what_cannot_be_read_is_said),
+                TEST(a_name_has_a_limit_and_a_unit_one_for_its_files),
                 TEST(what_is_missing_or_has_another_name_is_said),
                 TEST(what_is_too_large_is_not_read),
                 TEST(a_manifest_that_is_there_is_made_anew),

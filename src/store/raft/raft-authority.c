@@ -8,6 +8,9 @@
 //             may be long ago: libraft's clock is the loop's, so that is set anew before each message.
 //             A voter that has just started does not know whom it has promised what, so it votes for nobody
 //             before its first election timeout is over
+//             Guard 22: a part of a long message of the leader that it follows counts as one: over a slow link an entry of the log may take longer than
+//             an election. It says so to the leader at once, by marks alone, since libraft answers the whole only; and the leader takes that
+//             for libraft's last answer said again (raft_disk_say_again()), or it would give up the lead for want of answers
 //   handover  who is told to take over may disturb the leader, as libraft calls it, in the next term only:
 //             libraft would let it go on in later ones. The leader's authority ends with telling. If nothing
 //             comes of it, one more entry makes the message void (its log must end where it says); a voter
@@ -75,6 +78,29 @@ static void on_answer(uint32_t raft_id, uint64_t term, uint64_t sent_us, uint32_
         if (sent_us <= clock_boot_us()) // else it is not a mark of ours
                 authority_on_answer(&s->authority, raft_id, term, sent_us,
                                     MIN_OF(promise_ms, s->election_ms) * USEC_PER_MSEC);
+}
+
+// ---- long messages
+
+static bool obeys(RaftStore *s, uint32_t sender, uint64_t term);
+
+static void on_part(uint32_t raft_id, void *userdata) {
+        RaftStore *s = userdata;
+        uint64_t term = raft_current_term(&s->raft);
+
+        if (s->closing || s->raft_closing || !obeys(s, raft_id, term))
+                return;
+        uv_update_time(s->loop);
+        s->raft.election_timer_start = uv_now(s->loop);
+        transport_note_obeyed(&s->transport, raft_id, term);
+        transport_say_marks(&s->transport, raft_id);
+}
+
+static void on_takes(uint32_t raft_id, uint64_t term, void *userdata) {
+        RaftStore *s = userdata;
+
+        if (!s->closing && !s->raft_closing && raft_state(&s->raft) == RAFT_LEADER && term == raft_current_term(&s->raft))
+                raft_disk_say_again(s, raft_id);
 }
 
 // ---- messages
@@ -173,5 +199,5 @@ void raft_authority_refresh(RaftStore *s, uint64_t now_ms) {
 void raft_authority_init(RaftStore *s) {
         uv_update_time(s->loop);
         s->opened_ms = uv_now(s->loop);
-        transport_set_marks(&s->transport, s->election_ms, on_answer, s);
+        transport_set_marks(&s->transport, s->election_ms, on_answer, on_part, on_takes, s);
 }

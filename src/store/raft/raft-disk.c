@@ -224,6 +224,35 @@ static void receive_answer(RaftStore *s, struct raft_message *message) {
         raft_set_capacity_threshold(&s->raft, room);
 }
 
+static LastAnswer *find_answer(RaftStore *s, uint32_t raft_id) {
+        LastAnswer *free_one = &s->answers[0];
+
+        for (size_t i = 0; i < STORE_MEMBERS_MAX; i++) {
+                if (s->answers[i].raft_id == raft_id)
+                        return &s->answers[i];
+                if (s->answers[i].result.term < free_one->result.term)
+                        free_one = &s->answers[i];
+        }
+        *free_one = (LastAnswer){.raft_id = raft_id};
+        return free_one;
+}
+
+void raft_disk_say_again(RaftStore *s, uint32_t raft_id) {
+        const LastAnswer *last = find_answer(s, raft_id);
+        struct raft_message m = {.type = RAFT_APPEND_ENTRIES_RESULT, .server_id = raft_id};
+        char address[TRANSPORT_ADDRESS_SIZE];
+        raft_index match = 0;
+
+        if (last->result.term != raft_current_term(&s->raft) || raft_match_index(&s->raft, raft_id, &match) != 0)
+                return;
+        transport_address(raft_id, address);
+        m.server_address = address;
+        m.append_entries_result = last->result;
+        m.append_entries_result.rejected = 0;
+        m.append_entries_result.last_log_index = match;
+        receive_answer(s, &m);
+}
+
 void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
         RaftStore *s = owner_of(io);
         struct raft_append_entries *m = &message->append_entries;
@@ -239,9 +268,10 @@ void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
                         forget_repeated_entries(&s->raft, m);
                 m->n_entries = count_up_to_configuration(m);
         }
-        if (is_answer)
+        if (is_answer) {
+                find_answer(s, from)->result = message->append_entries_result;
                 receive_answer(s, message);
-        else
+        } else
                 s->receive(io, message); // the message and what it holds are libraft's now
         raft_authority_after(s, type, from, term);
 }

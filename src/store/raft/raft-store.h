@@ -40,6 +40,7 @@
 //   19 a promotion is not forgotten                          raft-disk.c, raft-member.c    store/cluster
 //   20 an interrupted truncation is no damage                segments.c, raft-store.c      store/cluster
 //   21 no room for a moment is no full disk                  raft-submit.c                 store/room
+//   22 a part of a long message is a sign of life            raft-authority.c, raft-disk.c integration/slow-links
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -64,6 +65,11 @@ typedef struct MemberRoom {
         uint32_t raft_id;
         unsigned short kib; // that it has reserved on its disk, as it said last
 } MemberRoom;
+
+typedef struct LastAnswer { // of a member, to entries
+        uint32_t raft_id; // 0: free
+        struct raft_append_entries_result result;
+} LastAnswer;
 
 typedef struct SendWindow {
         uint32_t raft_id;
@@ -149,6 +155,7 @@ typedef struct RaftStore {
         raft_io_recv_cb receive; // libraft's
         raft_io_tick_cb tick;
         SendWindow windows[STORE_MEMBERS_MAX];
+        LastAnswer answers[STORE_MEMBERS_MAX]; // raft_disk_say_again()
 
         // Authority: see authority.h
         Authority authority;
@@ -221,6 +228,9 @@ void raft_store_note_room(RaftStore *s, uint32_t raft_id, unsigned short kib);
 void raft_disk_init(RaftStore *s);
 // Every message from a peer passes here on its way to libraft.
 void raft_disk_receive(struct raft_io *io, struct raft_message *message);
+// We lead, and this member is taking a long message of ours: libraft hears its last answer of this term again, which says that it is there, and
+// nothing about what it has.
+void raft_disk_say_again(RaftStore *s, uint32_t raft_id);
 bool raft_disk_is_full(const char *dir);
 // After the log was loaded; `vote` is what is voted for in the current term.
 void raft_disk_make_room_for_terms(RaftStore *s, raft_id vote);

@@ -9,8 +9,8 @@
 // a majority of voters of whom each has heard of it, in this term, lately:
 //
 //   leader, term T          voter V
-//     mark = its clock  ->    takes an AppendEntries of T while it holds this mark: its election timer
-//                             starts anew, and before `promise` has passed on it V neither calls an
+//     mark = its clock  ->    takes an AppendEntries of T, or a part of one from the leader that it
+//                             follows, while it holds this mark: its election timer starts anew, and before `promise` has passed on it V neither calls an
 //                             election nor votes for anybody
 //     witness until     <-    {T, mark, promise}
 //     mark + 9/10 promise

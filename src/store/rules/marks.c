@@ -33,7 +33,7 @@ void marks_encode(const Marks *m, uint8_t ret[MARKS_SIZE]) {
 int marks_decode(const uint8_t *payload, size_t len, Marks *ret, const uint8_t **ret_data, size_t *ret_len) {
         uint32_t promise;
 
-        if (len <= MARKS_SIZE)
+        if (len < MARKS_SIZE)
                 return -EBADMSG;
         memcpy(&promise, payload + 24, sizeof(promise));
         *ret = (Marks){

@@ -109,7 +109,10 @@ static int on_stream_frame(Stream *s, const uint8_t *payload, size_t len, void *
         if (r < 0)
                 return r;
         b->ops->marks(b, &marks, b->userdata); // first: libraft is to find them when it takes the bytes
-        return on_stream_data(s, data, len, userdata);
+        r = len > 0 ? on_stream_data(s, data, len, userdata) : 0;
+        if (r == 0 && !b->closing)
+                b->ops->piece(b, &marks, len, b->userdata);
+        return r;
 }
 
 // ---- libraft -> peer
@@ -124,10 +127,18 @@ static int pass_on(Bridge *b, size_t len) {
         uint32_t size = htobe32((uint32_t) (MARKS_SIZE + len));
         Marks marks = {};
 
+        b->sent_ms = uv_now(b->pipe.loop);
         b->ops->fill(b, &marks, b->userdata);
         memcpy(b->buffer, &size, FRAME_HEADER_SIZE);
         marks_encode(&marks, (uint8_t *) b->buffer + FRAME_HEADER_SIZE);
         return stream_write(b->stream, b->buffer, BRIDGE_ROOM_SIZE + len);
+}
+
+void bridge_say_marks(Bridge *b, uint64_t pace_ms) {
+        if (b->closing || !b->stream || stream_queued(b->stream) > 0 || uv_now(b->pipe.loop) < b->sent_ms + pace_ms)
+                return;
+        if (pass_on(b, 0) < 0)
+                bridge_close(b);
 }
 
 static void on_pipe_read(uv_stream_t *pipe, ssize_t n, const uv_buf_t *buf) {

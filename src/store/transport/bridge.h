@@ -7,7 +7,7 @@
 //
 //   peer <=TLS=> Stream <-> Bridge <=socket pair=> uv_pipe_t (libraft's, freed by libraft)
 //
-// Each piece travels in a frame with marks before it (marks.h), which the owner fills in and gets.
+// Each piece travels in a frame with marks before it (marks.h), which the owner fills in and gets. A frame may have marks and nothing else.
 //
 // Either end's close ends the bridge at once; what was on its way is lost, which Raft is made for.
 
@@ -22,7 +22,8 @@
 enum {
         BRIDGE_HIGH_WATER = 1024 * 1024, // bytes waiting on one side; beyond it the other side is not read
         BRIDGE_LOW_WATER = 256 * 1024,
-        BRIDGE_READ_SIZE = 64 * 1024,
+        BRIDGE_READ_SIZE = 16 * 1024, // of one frame: over a slow link the peer hears often that we go on
+        BRIDGE_LONG_SIZE = 8 * 1024,  // with less than that a frame is no part of a long message
         BRIDGE_ROOM_SIZE = FRAME_HEADER_SIZE + MARKS_SIZE, // before what is read from libraft
         BRIDGE_FRAME_MAX = MARKS_SIZE + BRIDGE_READ_SIZE,
 };
@@ -33,6 +34,8 @@ typedef struct BridgeOps {
         // What is to be said before libraft's next bytes, and what the peer said before its.
         void (*fill)(Bridge *b, Marks *ret, void *userdata);
         void (*marks)(Bridge *b, const Marks *marks, void *userdata);
+        // Behind that: so many bytes have come with them.
+        void (*piece)(Bridge *b, const Marks *marks, size_t len, void *userdata);
         // From the loop, when the bridge has ended: must free it with free().
         void (*closed)(Bridge *b, void *userdata);
 } BridgeOps;
@@ -43,6 +46,7 @@ struct Bridge {
         bool accepted;     // for the owner
         uint64_t mark_us;  // for the owner: the last that the peer sent, 0: none
         uint64_t received_ms; // loop time when the peer last sent something
+        uint64_t sent_ms;     // and when it was last sent something
 
         Stream *stream; // NULL once it is gone
         uv_pipe_t pipe;
@@ -57,4 +61,6 @@ struct Bridge {
 // taken, no callback.
 int bridge_new(uv_loop_t *loop, Stream *stream, const BridgeOps *ops, void *userdata, Bridge **ret,
                uv_stream_t **ret_pipe);
+// Sends marks alone, unless something waits that has newer ones, or some were sent less than so many milliseconds ago.
+void bridge_say_marks(Bridge *b, uint64_t pace_ms);
 void bridge_close(Bridge *b);

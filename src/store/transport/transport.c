@@ -15,6 +15,8 @@
 #include "tls-context.h"
 #include "transport.h"
 
+enum { MARKS_PACE_MS = 50 }; // several in a tick of libraft's
+
 typedef struct Connect {
         ListNode node;
         Transport *transport;
@@ -65,10 +67,24 @@ static SeenMark *oldest_seen(Transport *t) {
         return oldest;
 }
 
-void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, void *userdata) {
+void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, TransportPart part, TransportTakes takes, void *userdata) {
         t->promise_ms = promise_ms;
         t->answer = answer;
+        t->part = part;
+        t->takes = takes;
         t->answer_data = userdata;
+}
+
+// It has a connection to us only if it has dialled us, and so have we.
+void transport_say_marks(Transport *t, uint32_t raft_id) {
+        list_foreach (n, &t->bridges) {
+                Bridge *b = CONTAINER_OF(n, Bridge, node);
+
+                if (!b->accepted && b->raft_id == raft_id && !b->closing) {
+                        bridge_say_marks(b, MARKS_PACE_MS);
+                        return;
+                }
+        }
 }
 
 void transport_note_obeyed(Transport *t, uint32_t raft_id, uint64_t term) {
@@ -100,6 +116,18 @@ static void on_marks(Bridge *b, const Marks *m, void *userdata) {
                 t->answer(b->raft_id, m->term, m->seen_us, m->promise_ms, t->answer_data);
 }
 
+// From whoever dialled us: where it listens is of no account here.
+static void on_piece(Bridge *b, const Marks *m, size_t len, void *userdata) {
+        Transport *t = userdata;
+
+        if (!b->accepted)
+                return;
+        if (len == 0 && t->takes)
+                t->takes(b->raft_id, m->term, t->answer_data);
+        else if (len >= BRIDGE_LONG_SIZE && t->part)
+                t->part(b->raft_id, t->answer_data);
+}
+
 // ---- bridges
 
 static void on_bridge_closed(Bridge *b, void *userdata) {
@@ -112,7 +140,7 @@ static void on_bridge_closed(Bridge *b, void *userdata) {
 }
 
 static const BridgeOps bridge_ops = {
-        .fill = on_fill_marks, .marks = on_marks, .closed = on_bridge_closed};
+        .fill = on_fill_marks, .marks = on_marks, .piece = on_piece, .closed = on_bridge_closed};
 
 static int bridge_add(Transport *t, Stream *stream, uint32_t raft_id, bool accepted,
                       uv_stream_t **ret_pipe) {

@@ -38,6 +38,11 @@ typedef struct SeenMark {
 typedef void (*TransportAnswer)(uint32_t raft_id, uint64_t term, uint64_t sent_us, uint32_t promise_ms,
                                 void *userdata);
 
+// A peer has sent a part of a long message, which may take longer than an election over a slow link.
+typedef void (*TransportPart)(uint32_t raft_id, void *userdata);
+// A peer has sent marks and nothing else: it takes a long message of ours, of that term.
+typedef void (*TransportTakes)(uint32_t raft_id, uint64_t term, void *userdata);
+
 typedef struct Transport {
         struct raft_uv_transport uv; // what libraft sees
         uv_loop_t *loop;
@@ -52,6 +57,8 @@ typedef struct Transport {
         SeenMark seen[STORE_MEMBERS_MAX];
         uint32_t promise_ms; // ours
         TransportAnswer answer;
+        TransportPart part;
+        TransportTakes takes;
         void *answer_data;
 } Transport;
 
@@ -67,7 +74,9 @@ void transport_accept(Transport *t, Stream *stream, uint32_t raft_id);
 // Ends the connections and dials of those who are retired now.
 void transport_recheck(Transport *t);
 // Before the first connection: what we promise, and who gets what others answer.
-void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, void *userdata);
+void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, TransportPart part, TransportTakes takes, void *userdata);
+// Marks alone, to a peer whose message we are taking.
+void transport_say_marks(Transport *t, uint32_t raft_id);
 // libraft has just obeyed a message of this leader.
 void transport_note_obeyed(Transport *t, uint32_t raft_id, uint64_t term);
 // Loop time in ms when this peer last sent us something; 0: never, or its connection is gone.

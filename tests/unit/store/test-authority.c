@@ -126,7 +126,7 @@ static void marks_arrive_as_they_were_sent(void **state) {
         assert_int_equal(got.promise_ms, sent.promise_ms);
         assert_int_equal(len, 2);
         assert_memory_equal(data, "xy", 2);
-        for (size_t n = 0; n <= MARKS_SIZE; n++)
+        for (size_t n = 0; n < MARKS_SIZE; n++)
                 assert_int_equal(marks_decode(frame, n, &got, &data, &len), -EBADMSG);
 }
 

@@ -45,13 +45,16 @@ static void want(VirtualHost *h, const CarriedFile *file) {
         list_append(&h->fetches, &f->fetch);
 }
 
-bool virtual_host_has_files(const VirtualHost *h, const VirtualContent *c) {
-        for (size_t i = 0; i < c->files.n; i++) {
-                const VirtualFile *f = find(h, &c->files.list[i].hash);
+bool virtual_host_has_file(const VirtualHost *h, const Hash *hash) {
+        const VirtualFile *f = find(h, hash);
 
-                if (!f || list_is_linked(&f->fetch))
+        return f && !list_is_linked(&f->fetch);
+}
+
+bool virtual_host_has_files(const VirtualHost *h, const VirtualContent *c) {
+        for (size_t i = 0; i < c->files.n; i++)
+                if (!virtual_host_has_file(h, &c->files.list[i].hash))
                         return false;
-        }
         return true;
 }
 

@@ -165,3 +165,4 @@ void virtual_host_report(VirtualHost *h, VirtualUnit *u, Argosy__ActiveState act
 // What is under way with it is over.
 void virtual_host_settle(VirtualHost *h, VirtualUnit *u);
 VirtualUnit *virtual_host_find(const VirtualHost *h, const char *name); // NULL: not held
+bool virtual_host_has_file(const VirtualHost *h, const Hash *hash);     // whole

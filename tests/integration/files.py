@@ -152,6 +152,41 @@ def test_what_cannot_be_a_units_file_is_refused_with_its_reason(c: Cluster):
     assert "bad.service" not in c.known()
 
 
+def test_a_node_whose_run_is_nearly_full_takes_no_files(c: Cluster):
+    n1, n2 = c.node("n1"), c.node("n2")
+    put(n1, "/root/full", {"full.service": SHOWS.replace("File=conf:/etc/web\n", "Host=n2\n"), "web.env": "a\n", "bin/check.sh": "#!/bin/sh\n"})
+    prepare(c)
+    c.ctl("start /root/full/full.service")
+    run = c.invocation("full.service")
+    n2.run("fallocate -l $(($(df --output=avail --block-size=1 /run | tail -n 1) * 9 / 10)) /run/filler")
+    try:
+        n1.write("/root/full/web.env", "b\n")
+        c.ctl_fails("start --replace /root/full/full.service", saying="a quarter of the memory of /run has to stay free on this node")
+        assert c.invocation("full.service") == run and n2.run("cat /run/argosy/units/full.service/web.env") == "a\n"
+    finally:
+        n2.run("rm /run/filler")
+    c.ctl("start --replace /root/full/full.service")
+    assert n2.run("cat /run/argosy/units/full.service/web.env") == "b\n"
+
+
+def test_of_two_who_change_a_unit_at_once_one_is_the_last(c: Cluster):
+    """Each brings three files of its own; what is there in the end is one author's, whole, and the other one's is in the history."""
+    prepare(c)
+    authors = c.nodes[:2]
+    for number in range(3):
+        for node in authors:
+            text = f"{node.name} {number}\n"
+            put(node, "/root/shop", shop(**{"conf/a.conf": text, "conf/b.conf": text, "web.env": text}))
+        both = [c.begin("apply /root/shop", on=node) for node in authors]
+        ended = [one.result().status for one in both]
+        assert 0 in ended, ended
+        c.ctl("start web")
+        node = host_of(c, "web.service")
+        parts = set(seen(node).splitlines()) | {node.run("cat /run/argosy/units/web.service/web.env").strip()}
+        assert parts in ({f"{author.name} {number}"} for author in authors), parts
+        assert len(contents(node)) == 2  # of its author, and the script
+
+
 def test_files_survive_a_restart_of_argosyd_and_come_anew_after_a_boot(c: Cluster):
     prepare(c)
     put(c.node("n1"), "/root/shop", shop())
@@ -221,21 +256,28 @@ def test_what_is_too_large_to_be_held_back_says_so(c: Cluster):
     assert not c.known()
 
 
-def page(node):
-    return node.run("busybox wget -q -O - http://127.0.0.1:8081/ || true")
+def page(node, user="", path=""):
+    return node.run(f"busybox wget -q -O - http://{user}127.0.0.1:8081/{path} || true")
 
 
 def test_the_shop_of_the_examples_changes_its_page_and_takes_it_back(c: Cluster):
     n1, shop = c.node("n1"), EXAMPLES / "shop"
     put(n1, "/root/shop", {str(file.relative_to(shop)): file.read_text() for file in shop.rglob("*") if file.is_file()})
+    c.ctl_fails("apply /root/shop", saying="argosyctl secret set shop-key")
+    assert "shop.service" not in c.known()
+    n1.run("argosyctl secret set shop-key", input="hunter2")
     c.ctl("apply /root/shop")
     node = host_of(c, "shop.service")
     eventually(lambda: "half price" in page(node))
-    n1.run("sed -i 's/half price/no price/' /root/shop/site/index.html")
+    assert "Three orders" in page(node, "admin:hunter2@", "admin/") and not page(node, "", "admin/")
+    n1.run("sed -i 's/half price/no price/' /root/shop/site/index.html && echo D:* >>/root/shop/conf/httpd.conf")
     c.ctl("apply /root/shop")
-    eventually(lambda: "no price" in page(host_of(c, "shop.service")))
+    node = host_of(c, "shop.service")
+    eventually(lambda: "no price" in node.run("cat /run/argosy/units/shop.service/site/index.html") and not page(node))
     c.ctl(f"undo {last_job(c)}")
     eventually(lambda: "half price" in page(host_of(c, "shop.service")))
+    c.ctl("destroy shop")
+    c.ctl("secret delete shop-key")
 
 
 main(nodes=3)

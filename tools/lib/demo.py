@@ -15,6 +15,7 @@ from testbed import Cluster, Failure, Testbed
 from testbed.host import SOURCE, run
 
 EXAMPLES = ["web.service", "worker@.service", "hello-once.service", "monitor.service"]
+SHOP = SOURCE / "examples/shop"
 WORKERS = 12
 PATIENCE_S = 60
 POLL_S = 0.02
@@ -92,10 +93,10 @@ class Demo:
         if result.status != 0:
             raise Failure(f"{command}: exit status {result.status}")
 
-    def web_says(self):
+    def web_says(self, unit="web", port=8080):
         """What the web server answers to a client outside all nodes, or None."""
-        node = next(iter(self.cluster.active("web")["web.service"]))
-        url = f"http://{self.cluster.node(node).address}:8080/"
+        node = next(iter(self.cluster.active(unit)[f"{unit}.service"]))
+        url = f"http://{self.cluster.node(node).address}:{port}/"
         done = subprocess.run(self.cluster.bed.from_network(["python3", "-c", WEB_CLIENT, url]), text=True, capture_output=True)
         return f"{url} says: {done.stdout.strip()}" if done.returncode == 0 else None
 
@@ -147,6 +148,39 @@ class Demo:
         self.show("argosyctl history web --limit=2", first)
         self.show(f"argosyctl diff @{job - 1}", first)
         self.screen.tell("Nothing differs from what the cluster was to be before.")
+
+    def shop_says(self):
+        return self.web_says("shop", 8081)
+
+    def bring_what_a_service_needs(self):
+        """"A service and what it needs" of argosy(7): a folder, a secret, a bad setting, undone."""
+        first, second, third = self.cluster.nodes
+        for node in (first, third):
+            for file in SHOP.rglob("*"):
+                if file.is_file():
+                    node.write(f"/root/shop/{file.relative_to(SHOP)}", file.read_text())
+
+        self.screen.chapter("A service brings its settings, its pages and its key")
+        self.show("find shop -type f", first)
+        self.show("grep -A9 RuntimeDirectory shop/shop.service", first)
+        watch = Stopwatch()
+        self.show("head -c 16 /dev/urandom | base64 | argosyctl secret set shop-key", first)
+        self.show("argosyctl apply shop --reason='the shop opens'", first)
+        self.screen.good(watch.seconds, watch.until("the shop answers", self.shop_says))
+        self.show("argosyctl secret list", second)
+
+        self.screen.tell(f"Somebody at {third.name} lets in the office alone. The server takes it.")
+        self.show("printf 'A:192.0.2.\\nD:*\\n' >>shop/conf/httpd.conf", third)
+        self.show("argosyctl apply shop --reason='for the office only'", third)
+        watch = Stopwatch()
+        watch.until("nobody gets an answer", lambda: not self.shop_says())
+        self.screen.event(watch.seconds, "and no customer gets an answer any more. What was changed?")
+        self.show("argosyctl history shop --limit=2", second)
+        self.show("argosyctl diff shop", second)
+        job = self.cluster.json("list-jobs --limit=1", second)[0]["job"]
+        watch = Stopwatch()
+        self.show(f"argosyctl undo {job} --reason='customers are not in the office'", second)
+        self.screen.good(watch.seconds, watch.until("the shop answers", self.shop_says))
 
     def lose_a_machine(self):
         """Power cut of the node with the web server, or of another one if that is the leader's."""
@@ -261,6 +295,7 @@ def play(screen, name, keep):
         demo.introduce()
         demo.run_services()
         demo.undo_a_bad_change()
+        demo.bring_what_a_service_needs()
         demo.lose_a_machine()
         demo.lose_the_leader()
 

@@ -201,6 +201,9 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //                   the newest, CLUSTER_SECRETS_MAX, _VERSIONS_MAX, _BYTES_MAX.
 //      secret remove, prune
 //                   All of it; older versions that the leader says nobody has.
+//      secret reseal
+//                   Versions are sealed with another key, and whoever has one has what it was. Refused: one is not there, or gets another
+//                   length.
 //      token        Takes the place of one with the same id. Drops those that expired before the batch's
 //                   at_us. Refused: CLUSTER_TOKENS_MAX.
 int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) _warn_unused_;

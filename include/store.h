@@ -33,6 +33,7 @@ enum {
         STORE_PENDING_MAX = 256,                // batches and barriers that are on their way at a time; more get -EBUSY
         STORE_MEMBERS_MAX = 8,                  // servers of one log
         STORE_SNAPSHOT_MORE = 1,                // what snapshot_encode() says
+        STORE_APPLY_COMPACT = 1,                // what apply() may say
 };
 
 typedef enum StoreRole {
@@ -54,7 +55,8 @@ typedef struct StoreLeader {
 } StoreLeader;
 
 typedef struct StoreOps {
-        // A committed batch. Deterministic work only. `data` is valid during the call. Negative errno is fatal.
+        // A committed batch. Deterministic work only. `data` is valid during the call. 0; STORE_APPLY_COMPACT: a snapshot that has
+        // this batch is to be taken soon, however little log there is. Negative errno is fatal.
         int (*apply)(uint64_t index, const uint8_t *data, size_t len, void *userdata);
         // A snapshot of the whole state as of the last apply(), in microseconds: what *ret is, is the owner's. -EBUSY and
         // -ENOMEM: asked again later.
@@ -66,6 +68,8 @@ typedef struct StoreOps {
         bool (*snapshot_is_cut)(const void *snapshot);
         // Once for each that was taken, whatever became of it.
         void (*snapshot_release)(void *snapshot, void *userdata);
+        // The one that was released last is on the disk, in place of the one before. May be NULL.
+        void (*snapshot_written)(void *userdata);
         // Replaces the whole state; the digest has been verified. Negative errno is fatal. libraft calls it in the loop, also
         // on a voter that runs and is sent a snapshot.
         int (*restore)(const uint8_t *data, size_t len, void *userdata);

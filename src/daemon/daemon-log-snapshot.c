@@ -12,11 +12,13 @@
 #include "cluster-encoder.h"
 #include "cluster-snapshot.h"
 #include "daemon-log.h"
+#include "daemon-secrets.h"
 #include "daemon.h"
 
 typedef struct LogSnapshot {
         ClusterSnapshot *state;
         ClusterEncoder *encoder;
+        uint32_t secrets_key; // daemon_secrets_only_key() of it
 } LogSnapshot;
 
 int daemon_log_snapshot(void **ret, void *userdata) {
@@ -31,6 +33,7 @@ int daemon_log_snapshot(void **ret, void *userdata) {
                 cluster_snapshot_unref(snapshot->state);
                 return -ENOMEM;
         }
+        snapshot->secrets_key = daemon_secrets_only_key(d);
         *ret = TAKE_PTR(snapshot);
         return 0;
 }
@@ -49,10 +52,17 @@ void daemon_log_snapshot_release(void *data, void *userdata) {
         LogSnapshot *snapshot = data;
         Daemon *d = userdata;
 
+        d->snapshot_key = snapshot->secrets_key;
         cluster_encoder_free(snapshot->encoder);
         cluster_snapshot_unref(snapshot->state);
         free(snapshot);
         drain_mark(&d->reclaim_drain);
+}
+
+void daemon_log_snapshot_written(void *userdata) {
+        Daemon *d = userdata;
+
+        daemon_secrets_on_compacted(d, d->snapshot_key);
 }
 
 void daemon_log_on_reclaim(void *userdata) {

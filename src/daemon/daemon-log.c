@@ -204,9 +204,22 @@ static void tell_refused(Daemon *d) {
                           refused->what, cluster_refusal_words(d->state, refused->refusal, why));
 }
 
+// `secret rotate-key` waits for a snapshot of what has come until then.
+static bool wants_snapshot(const Daemon *d, const Argosy__LogBatch *batch) {
+        const Argosy__ClusterRecord *cluster = cluster_state_cluster(d->state);
+
+        if (!cluster || !cluster->secrets_key || cluster->secrets_key->phase != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT)
+                return false;
+        for (size_t i = 0; i < batch->n_ops; i++)
+                if (batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_CLUSTER)
+                        return d->compacted != cluster->secrets_key->number;
+        return false;
+}
+
 static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userdata) {
         Daemon *d = userdata;
         Argosy__LogBatch *batch;
+        bool compact;
         void *message;
         int r = message_unpack_in(&d->applied, &argosy__log_batch__descriptor, data, len, &message);
 
@@ -215,6 +228,7 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         batch = message;
         r = cluster_state_apply(d->state, batch); // which copies what it keeps
         heap_keeper_note(&d->heap, batch->n_ops);
+        compact = r == 0 && wants_snapshot(d, batch);
         arena_reset(&d->applied);
         if (r < 0)
                 return log_failed(d, r);
@@ -222,7 +236,7 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         if (has_news(d))
                 drain_mark(&d->hosts_drain);
         leader_on_applied(d->leader, index);
-        return 0;
+        return compact ? STORE_APPLY_COMPACT : 0;
 }
 
 static int on_restore(const uint8_t *data, size_t len, void *userdata) {
@@ -233,6 +247,7 @@ static int on_restore(const uint8_t *data, size_t len, void *userdata) {
         if (r < 0)
                 return log_failed(d, r);
         leader_on_restored(d->leader);
+        daemon_secrets_on_compacted(d, daemon_secrets_only_key(d)); // it is on the disk, too
         drain_mark(&d->hosts_drain);
         return 0;
 }
@@ -316,6 +331,7 @@ static const StoreOps store_ops = {
         .snapshot_encode = daemon_log_snapshot_encode,
         .snapshot_is_cut = daemon_log_snapshot_is_cut,
         .snapshot_release = daemon_log_snapshot_release,
+        .snapshot_written = daemon_log_snapshot_written,
         .restore = on_restore,
         .role = on_role,
         .authority = on_authority,
@@ -597,6 +613,7 @@ int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why) {
         int r;
 
         d->hosts_revision = 0;
+        d->compacted = 0;
         d->state = leader.state = cluster_state_new();
         if (!d->state)
                 return -ENOMEM;

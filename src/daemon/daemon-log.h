@@ -28,4 +28,5 @@ int daemon_log_snapshot(void **ret, void *userdata);
 int daemon_log_snapshot_encode(void *snapshot, Buf *ret); // in a worker
 bool daemon_log_snapshot_is_cut(const void *snapshot);
 void daemon_log_snapshot_release(void *snapshot, void *userdata);
+void daemon_log_snapshot_written(void *userdata);
 void daemon_log_on_reclaim(void *userdata);

@@ -8,6 +8,9 @@
 // file which somebody has removed is handed over anew. A file that cannot be written is no answer, but for the journal; the leader
 // tells it again with the next attach. What the log names no more goes when this host has applied that.
 //
+// It also hears whether the log's snapshot on the disk is one whose secrets are all sealed with the same key, which is when voters can do without
+// the keys before that one.
+//
 // How secrets come with a log and go with it is in daemon-log-voter.c, and both write in one queue (state-writer.h).
 
 #include "daemon-secrets.h"
@@ -55,9 +58,27 @@ void daemon_secrets_report(Daemon *d) {
         kept.raft_id = d->peers->raft_id;
         kept.secrets = pointers;
         kept.n_secrets = d->secrets.n;
+        kept.compacted = d->compacted;
         message.msg_case = ARGOSY__TO_VOTER__MSG_VOTER_SECRETS_KEPT;
         message.voter_secrets_kept = &kept;
         (void) mesh_to_leader(d->mesh, &message); // lost with the link: said again with the next attach
+}
+
+uint32_t daemon_secrets_only_key(const Daemon *d) {
+        const Argosy__ClusterRecord *cluster = cluster_state_cluster(d->state);
+        const Argosy__SecretsKeyRecord *key = cluster ? cluster->secrets_key : NULL;
+
+        if (!key || (key->phase != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT &&
+                     key->phase != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED))
+                return 0;
+        return key->number;
+}
+
+void daemon_secrets_on_compacted(Daemon *d, uint32_t key) {
+        if (d->compacted == key)
+                return;
+        d->compacted = key;
+        daemon_secrets_report(d);
 }
 
 static void job_free(SecretsJob *j) {

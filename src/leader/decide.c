@@ -18,6 +18,7 @@
 #include "author-jobs.h"
 #include "batch-builder.h"
 #include "ca-controller.h"
+#include "secrets-key-controller.h"
 #include "clock.h"
 #include "decide-jobs.h"
 #include "decide-moves.h"
@@ -411,6 +412,8 @@ static int decide_ours(Decision *d) {
                 r = voter_secrets_controller_decide(d->leader, &d->batch);
         if (r >= 0)
                 r = ca_controller_decide(d->leader, &d->batch);
+        if (r >= 0)
+                r = secrets_key_controller_decide(d->leader, &d->batch);
         if (r >= 0)
                 r = tombstones_part_decide(d->leader, &d->batch);
         if (r >= 0)

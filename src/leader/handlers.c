@@ -14,6 +14,7 @@
 #include "answer-jobs.h"
 #include "answer.h"
 #include "ca-controller.h"
+#include "secrets-key-controller.h"
 #include "decide-apply.h"
 #include "decide-cancel.h"
 #include "decide-changes.h"
@@ -158,6 +159,8 @@ static const Handler handlers[] = {
                 .log = {ENTRY_SMALL, BOUND_SECRETS, AGAIN_ANSWERED}, .refuse = secrets_refuse_set},
         [ARGOSY__REQUEST__WHAT_SECRET_DELETE] = {.plan = secrets_plan_delete,
                 .log = {ENTRY_SMALL, BOUND_SECRETS, AGAIN_ANSWERED}},
+        [ARGOSY__REQUEST__WHAT_SECRET_ROTATE_KEY] = {.plan = secrets_key_controller_plan,
+                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_JOIN] = {.plan = members_plan_join,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
 };

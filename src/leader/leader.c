@@ -9,6 +9,7 @@
 #include "answer-cursor.h"
 #include "authorization.h"
 #include "ca-controller.h"
+#include "secrets-key-controller.h"
 #include "clock.h"
 #include "deadline-heap.h"
 #include "decide-cancel.h"
@@ -339,6 +340,7 @@ static void stop_leading(Leader *l) {
         voters_stop(l);
         voter_secrets_controller_stop(l);
         ca_controller_stop(l);
+        secrets_key_controller_stop(l);
         l->pause_us = l->drain_due_us = l->rollout_due_us = 0;
         l->barriers_pause_us = 0;
         l->rebalance_due_us = l->tombstones_due_us = l->token_expiry_us = 0;
@@ -412,6 +414,7 @@ static void finish_close(Leader *l) {
         deadline_heap_done(&l->retry_deadlines);
         unit_works_done(l);
         l->closed(l->closed_data);
+        secrets_key_controller_free(l->secrets_key);
         ca_controller_free(l->ca);
         voter_secrets_controller_free(l->voter_secrets);
         voters_free(l->voters);
@@ -470,7 +473,9 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         l->voters = voters_new();
         l->voter_secrets = voter_secrets_controller_new();
         l->ca = ca_controller_new();
-        if (!l->trail || !l->voters || !l->voter_secrets || !l->ca) {
+        l->secrets_key = secrets_key_controller_new();
+        if (!l->trail || !l->voters || !l->voter_secrets || !l->ca || !l->secrets_key) {
+                secrets_key_controller_free(l->secrets_key);
                 ca_controller_free(l->ca);
                 voter_secrets_controller_free(l->voter_secrets);
                 voters_free(l->voters);
@@ -488,6 +493,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         l->on_job_waited = open_job_judge;
         r = drain_init(&l->drain, config->loop, on_drain, l);
         if (r < 0) {
+                secrets_key_controller_free(l->secrets_key);
                 ca_controller_free(l->ca);
                 voter_secrets_controller_free(l->voter_secrets);
                 voters_free(l->voters);

@@ -476,6 +476,8 @@ static int carry_out(ClusterState *s, const Argosy__LogOp *op) {
                 return 0;
         case ARGOSY__LOG_OP__OP_SECRET_PRUNE:
                 return state_prune_secret(s, op->secret_prune);
+        case ARGOSY__LOG_OP__OP_SECRET_RESEAL:
+                return state_reseal_secret(s, op->secret_reseal);
         case ARGOSY__LOG_OP__OP_TIME_SET:
                 return state_set_time(s, op->time_set);
         case ARGOSY__LOG_OP__OP_JOB: // apply_ops()

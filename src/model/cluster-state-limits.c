@@ -356,6 +356,10 @@ static void count_secret_remove(const ClusterState *s, const Argosy__LogOp *op,
         more[REFUSAL_SECRETS] -= cluster_state_find_secret(s, op->secret_remove->name) != NULL;
 }
 
+static ClusterRefusal judge_secret_reseal(const ClusterState *s, const ClusterHeld *held, const Argosy__LogOp *op) {
+        return state_reseal_fits(s, op->secret_reseal) ? REFUSAL_NONE : REFUSAL_CONTENT;
+}
+
 // ------------------------------------------------------------------------------------------------ jobs and the queue
 
 static ClusterRefusal judge_queue(const ClusterState *s, const ClusterHeld *held, const Argosy__LogOp *op) {
@@ -423,6 +427,7 @@ static const Row rows[] = {
         [ARGOSY__LOG_OP__OP_SECRET] = {judge_secret, count_secret},
         [ARGOSY__LOG_OP__OP_SECRET_REMOVE] = {taken, count_secret_remove},
         [ARGOSY__LOG_OP__OP_SECRET_PRUNE] = {taken},
+        [ARGOSY__LOG_OP__OP_SECRET_RESEAL] = {judge_secret_reseal},
 };
 
 bool cluster_op_is_judged(Argosy__LogOp__OpCase what) {
@@ -493,6 +498,8 @@ const char *cluster_op_subject(const Argosy__LogOp *op) {
                 return op->access_token->name;
         case ARGOSY__LOG_OP__OP_SECRET:
                 return op->secret->name;
+        case ARGOSY__LOG_OP__OP_SECRET_RESEAL:
+                return op->secret_reseal->name;
         case ARGOSY__LOG_OP__OP_SPEC:
                 return "a file";
         case ARGOSY__LOG_OP__OP_TOKEN:

@@ -470,6 +470,8 @@ bool state_secret_fits(const Argosy__LogOp__SecretPut *put); // its words are of
 bool state_secret_follows(const ClusterState *s, const Argosy__LogOp__SecretPut *put); // its number is the next one
 int state_put_secret(ClusterState *s, const Argosy__LogOp__SecretPut *put);
 int state_prune_secret(ClusterState *s, const Argosy__LogOp__SecretPrune *prune);
+bool state_reseal_fits(const ClusterState *s, const Argosy__LogOp__SecretReseal *reseal); // they are there, and stay as long as they are
+int state_reseal_secret(ClusterState *s, const Argosy__LogOp__SecretReseal *reseal);
 void state_remove_secret(ClusterState *s, const char *name);
 // Of an image: takes the record, which must come behind all others. -EBADMSG: it does not.
 int state_load_secret(ClusterState *s, Argosy__SecretRecord *record);

@@ -173,6 +173,54 @@ int state_prune_secret(ClusterState *s, const Argosy__LogOp__SecretPrune *prune)
         return 0;
 }
 
+static const Argosy__SecretVersion *find_version(Argosy__SecretVersion *const *versions, size_t n, uint64_t version) {
+        for (size_t i = 0; i < n; i++)
+                if (versions[i]->version == version)
+                        return versions[i];
+        return NULL;
+}
+
+bool state_reseal_fits(const ClusterState *s, const Argosy__LogOp__SecretReseal *reseal) {
+        const Argosy__SecretRecord *record = cluster_state_find_secret(s, reseal->name);
+
+        for (size_t i = 0; i < reseal->n_versions; i++) {
+                const Argosy__SecretVersion *next = reseal->versions[i],
+                                            *v = record ? find_version(record->versions, record->n_versions, next->version) : NULL;
+
+                if (!v || next->sealed.len != v->sealed.len)
+                        return false;
+        }
+        return true;
+}
+
+int state_reseal_secret(ClusterState *s, const Argosy__LogOp__SecretReseal *reseal) {
+        bool found;
+        size_t i = index_of(s, reseal->name, &found);
+        const Argosy__SecretRecord *record = s->secrets[i];
+        _cleanup_free_ Argosy__SecretVersion *versions = calloc(record->n_versions, sizeof *versions);
+        _cleanup_free_ Argosy__SecretVersion **pointers = calloc(record->n_versions, sizeof *pointers);
+        Argosy__SecretRecord next = *record, *copy;
+
+        if (!versions || !pointers)
+                return -ENOMEM;
+        for (size_t k = 0; k < record->n_versions; k++) {
+                const Argosy__SecretVersion *sealed = find_version(reseal->versions, reseal->n_versions, record->versions[k]->version);
+
+                versions[k] = *record->versions[k];
+                pointers[k] = &versions[k];
+                if (sealed) {
+                        versions[k].key = sealed->key;
+                        versions[k].sealed = sealed->sealed;
+                }
+        }
+        next.versions = pointers;
+        copy = message_copy(&next);
+        if (!copy)
+                return -ENOMEM;
+        replace(s, i, copy);
+        return 0;
+}
+
 void state_remove_secret(ClusterState *s, const char *name) {
         bool found;
         size_t i = index_of(s, name, &found);

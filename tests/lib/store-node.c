@@ -25,7 +25,10 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         assert_int_equal(buf_append(&b, n->chain.bytes, HASH_SIZE), 0);
         assert_int_equal(buf_append(&b, data, len), 0);
         n->chain = hash_of(b.data, b.len);
-        return 0;
+        if (!n->compacts)
+                return 0;
+        n->compacts = false;
+        return STORE_APPLY_COMPACT;
 }
 
 typedef struct Snapshot {
@@ -129,12 +132,20 @@ static void on_authority(void *userdata) {
         ((StoreNode *) userdata)->n_authorities++;
 }
 
+static void on_snapshot_written(void *userdata) {
+        StoreNode *n = userdata;
+
+        assert_int_equal(n->n_held, 0);
+        n->n_written++;
+}
+
 static const StoreOps ops = {
         .apply = on_apply,
         .snapshot = on_snapshot,
         .snapshot_encode = on_snapshot_encode,
         .snapshot_is_cut = on_snapshot_is_cut,
         .snapshot_release = on_snapshot_release,
+        .snapshot_written = on_snapshot_written,
         .restore = on_restore,
         .role = on_role,
         .authority = on_authority,

@@ -39,6 +39,8 @@ struct StoreNode {
         unsigned n_held;                       // snapshots that were taken and not released
         int snapshot_error;                    // of the next ones that are asked for
         bool cut;                              // they are to be given up
+        bool compacts;                         // the next batch asks for one
+        unsigned n_written;                    // that are on the disk
         atomic_int piece_error;                // 1: the next piece of a filler finds no memory
         void (*before_piece)(StoreNode *node); // in the worker; NULL: nothing
 

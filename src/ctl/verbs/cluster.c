@@ -70,6 +70,7 @@ static void json_cluster(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
                                         {"role", c->role},
                                         {"feature_notice", c->feature_notice},
                                         {"ca_notice", c->ca_notice},
+                                        {"secrets_notice", c->secrets_notice},
                                         {"notice", c->notice}};
         const struct {
                 const char *key;
@@ -242,6 +243,8 @@ static int on_cluster_status(Ctl *ctl, const Argosy__Response *r, void *userdata
                         ctl_say(ctl, "    This host: %s", c->role);
                 if (*c->ca_notice)
                         ctl_say(ctl, "           CA: %s", c->ca_notice);
+                if (*c->secrets_notice)
+                        ctl_say(ctl, "      Secrets: %s", c->secrets_notice);
                 if (*c->notice)
                         ctl_say(ctl, "       Notice: %s", c->notice);
                 warn_of_configured_voters(ctl, c);

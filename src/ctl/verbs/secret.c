@@ -140,6 +140,24 @@ int verb_secret_delete(Ctl *ctl, char **words, size_t n) {
         return ctl_ask(ctl, &request, 0, NULL, NULL);
 }
 
+// ---- another key
+
+static int on_rotated(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        if (*r->message && !ctl->opt.given[OPT_QUIET])
+                fprintf(ctl->term.err, "%s\n", r->message);
+        return 0;
+}
+
+int verb_secret_rotate_key(Ctl *ctl, char **words, size_t n) {
+        Argosy__Request__SecretRotateKey m = ARGOSY__REQUEST__SECRET_ROTATE_KEY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.abort = ctl->opt.given[OPT_ABORT];
+        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_ROTATE_KEY;
+        request.secret_rotate_key = &m;
+        return ctl_ask(ctl, &request, CALL_PATIENT | CALL_ONCE | CALL_NOTE, on_rotated, NULL);
+}
+
 // ---- list
 
 typedef struct Show {

@@ -136,6 +136,8 @@ VERB("secret set", NULL, "NAME", GROUP_ROLES, OPTIONS(OPT_FILE, OPTIONS_CHANGES,
      "Give units another secret, read from standard input or a file")
 VERB("secret list", NULL, "[NAME...]", GROUP_ROLES, OPTIONS(OPT_JSON, OPT_NO_LEGEND), 0, ARGS_MAX, verb_secret_list,
      "Show secrets, never their values, and which units have them where")
+VERB("secret rotate-key", NULL, "", GROUP_ROLES, OPTIONS(OPT_ABORT, OPTIONS_JOB), 0, 0, verb_secret_rotate_key,
+     "Seal all secrets in the log with another key")
 VERB("secret delete", NULL, "NAME...", GROUP_ROLES, OPTIONS(OPTIONS_JOB), 1, ARGS_MAX, verb_secret_delete,
      "Forget secrets that no unit has")
 

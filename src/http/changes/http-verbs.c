@@ -650,6 +650,15 @@ static int make_rotation(Make *m, int finish) {
         return 0;
 }
 
+static int make_key_rotation(Make *m, int abort) {
+        Argosy__Request__SecretRotateKey *rotate = MESSAGE(m, SecretRotateKey, SECRET_ROTATE_KEY, secret_rotate_key);
+
+        if (!rotate)
+                return -ENOMEM;
+        rotate->abort = abort;
+        return 0;
+}
+
 // ---- the table
 
 static const HttpVerb verbs[] = {
@@ -691,6 +700,8 @@ static const HttpVerb verbs[] = {
         {"cluster voters", {"number"}, make_voters, 0},
         {"cluster rotate-ca", {NULL}, make_rotation, false},
         {"cluster rotate-ca --finish", {NULL}, make_rotation, true},
+        {"secret rotate-key", {NULL}, make_key_rotation, false},
+        {"secret rotate-key --abort", {NULL}, make_key_rotation, true},
         {"cluster set-time", {"time"}, make_set_time, 0},
 };
 

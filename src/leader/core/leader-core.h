@@ -59,6 +59,7 @@ typedef struct Watcher Watcher;
 typedef struct Voters Voters;
 typedef struct VoterSecretsController VoterSecretsController;
 typedef struct CaController CaController;
+typedef struct SecretsKeyController SecretsKeyController;
 
 // Numbers, in no order; one may be there several times.
 typedef struct TouchedHosts {
@@ -316,6 +317,7 @@ struct Leader {
         VoterSecretsController *voter_secrets; // that are being made: voter-secrets-controller.c alone
         bool voter_secrets_due;   // who has which is to be looked at
         CaController *ca;         // that is being made: ca-controller.c alone
+        SecretsKeyController *secrets_key; // that is being made: secrets-key-controller.c alone
         bool ca_due;              // whose certificate is of which CA is to be looked at
         bool features_due;        // whether the log's feature level may rise is to be judged again
         uint64_t access_revision; // by which tickets were judged last

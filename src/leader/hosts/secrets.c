@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A secret is set as one record of the log: the leader seals the value with the voters' newest key and gives it the next number. Nothing of
+// A secret is set as one record of the log: the leader seals the value with a key of the voters (secrets-key-controller.h) and gives it the next number. Nothing of
 // the value is anywhere else: not in an answer, not in an error, not in the job.
 //
 // What is used is not deleted. An older version goes as soon as no unit has it (leader/rules/secret-users.h), by an entry that the leader
@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "authorization.h"
 #include "message.h"
@@ -19,6 +18,7 @@
 #include "response.h"
 #include "secret-box.h"
 #include "secret-name.h"
+#include "secrets-key-controller.h"
 #include "str.h"
 #include "tables.h"
 #include "tickets.h"
@@ -191,25 +191,15 @@ static bool most_voters_have(const Leader *l, uint32_t number) {
         return n_have > n_voters / 2;
 }
 
-static int make_key(Leader *l) {
-        _cleanup_(secret_bytes_done) SecretBytes key = {};
-        uint32_t number;
-        int r = secret_bytes_new(SECRET_KEY_SIZE, &key);
-
-        if (r < 0)
-                return r;
-        if (getrandom(key.data, key.len, 0) != (ssize_t) key.len)
-                return -EIO;
-        r = voter_secrets_controller_make(l, VOTER_SECRET_SECRETS, key.data, key.len, &number);
-        return r < 0 && r != -EBUSY ? r : -EBUSY;
-}
-
 // The first secret of a cluster waits for its key. -EBUSY: that is made, or most voters have not got it yet; -ENOKEY: they have, and this
 // host has not.
 static int need_key(Leader *l, uint32_t *ret_number, const Buf **ret) {
-        *ret_number = voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS);
-        if (*ret_number == 0)
-                return make_key(l);
+        *ret_number = secrets_key_in_use(l);
+        if (*ret_number == 0) {
+                int r = secrets_key_make_first(l);
+
+                return r == -ENOMEM || r == -EIO || r == -ENOSPC ? r : -EBUSY;
+        }
         if (!most_voters_have(l, *ret_number))
                 return -EBUSY;
         *ret = voter_secrets_controller_value(l, VOTER_SECRET_SECRETS, *ret_number);

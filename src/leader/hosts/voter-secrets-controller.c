@@ -152,6 +152,14 @@ int voter_secrets_controller_make(Leader *l, const char *name, const void *value
         return 0;
 }
 
+void voter_secrets_controller_forget(Leader *l, const char *name) {
+        VoterSecrets *fresh = &l->voter_secrets->fresh;
+
+        for (size_t i = fresh->n; i-- > 0;)
+                if (streq(fresh->list[i].name, name))
+                        voter_secrets_drop(fresh, name, fresh->list[i].number);
+}
+
 const Buf *voter_secrets_controller_value(const Leader *l, const char *name, uint32_t number) {
         const Argosy__VoterSecretRecord *record = find_record(l, name, number);
         const VoterSecrets *own = own_secrets(l);

@@ -21,6 +21,7 @@ void voter_secrets_controller_stop(Leader *l); // it leads no more: what it made
 // voter_secrets_controller_value() has it; a leader that ends before forgets it. -EBUSY: one of that name is being made; -ENOSPC: there
 // are as many as can be; -EINVAL: see voter_secrets_put(); -ENOMEM.
 int voter_secrets_controller_make(Leader *l, const char *name, const void *value, size_t len, uint32_t *ret_number);
+void voter_secrets_controller_forget(Leader *l, const char *name); // what was made of that name and the log does not name yet
 // Borrowed until the next turn. NULL: the log does not name it, or this host lacks it.
 const Buf *voter_secrets_controller_value(const Leader *l, const char *name, uint32_t number);
 // The newest of that name that the log names. 0: there is none.

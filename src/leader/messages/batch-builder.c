@@ -516,6 +516,18 @@ int batch_builder_prune_secret(BatchBuilder *b, const char *name, uint64_t *vers
         return append_op(b, &op);
 }
 
+int batch_builder_reseal_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion **versions, size_t n) {
+        Argosy__LogOp__SecretReseal reseal = ARGOSY__LOG_OP__SECRET_RESEAL__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        reseal.name = (char *) name;
+        reseal.versions = versions;
+        reseal.n_versions = n;
+        op.op_case = ARGOSY__LOG_OP__OP_SECRET_RESEAL;
+        op.secret_reseal = &reseal;
+        return append_op(b, &op);
+}
+
 bool batch_builder_has_secret(const BatchBuilder *b, const char *name) {
         return has_name(b, KEY_SECRET, name);
 }

@@ -118,6 +118,7 @@ int batch_builder_note_access_token_uses(BatchBuilder *b, Argosy__LogOp__AccessT
 int batch_builder_put_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion *version);
 int batch_builder_remove_secret(BatchBuilder *b, const char *name);
 int batch_builder_prune_secret(BatchBuilder *b, const char *name, uint64_t *versions, size_t n);
+int batch_builder_reseal_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion **versions, size_t n);
 int batch_builder_forget_specs(BatchBuilder *b, ProtobufCBinaryData *hashes, size_t n);
 // Behind the operations that are its own.
 int batch_builder_put_job(BatchBuilder *b, Argosy__LogOp__JobPut *put);

@@ -7,6 +7,7 @@
 
 #include "answer.h"
 #include "ca-controller.h"
+#include "secrets-key-controller.h"
 #include "feature-controller.h"
 #include "host-clocks.h"
 #include "host-marks.h"
@@ -684,7 +685,8 @@ int answer_fill_cluster_status(Leader *l, Argosy__Response__ClusterStatus *statu
         status->term = stats->term;
         status->index = stats->commit_index;
         if (field_set(&status->cluster_id, hex) < 0 || field_set(&status->leader, leader ? leader->name : NULL) < 0 ||
-            feature_controller_notice(l, &status->feature_notice) < 0 || ca_controller_notice(l, &status->ca_notice) < 0)
+            feature_controller_notice(l, &status->feature_notice) < 0 || ca_controller_notice(l, &status->ca_notice) < 0 ||
+            secrets_key_controller_notice(l, &status->secrets_notice) < 0)
                 return -ENOMEM;
         return field_printf(&status->notice, "%s%s%s",
                             l->in_mass_loss ? "so many hosts are lost at once that their units are not moved" : "",

@@ -101,6 +101,8 @@ static void tell(Taking *t) {
         if (t->status == 0) {
                 compaction_done(&s->compaction, &t->at, t->len);
                 time_histogram_add(&s->snapshots, clock_monotonic_us() - t->taken_us);
+                if (t->ops->snapshot_written && !s->closing)
+                        t->ops->snapshot_written(s->store.userdata);
         } else {
                 s->retry_snapshot_ms = uv_now(s->loop) + SNAPSHOT_RETRY_MS;
                 s->snapshot_failures++;

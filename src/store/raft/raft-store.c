@@ -131,6 +131,8 @@ static int on_apply(struct raft_fsm *fsm, const struct raft_buffer *buf, void **
                 return fail(s, r, "a committed batch could not be applied");
         raft_store_note_applied(s, id);
         compaction_add(&s->compaction, buf->len);
+        if (r == STORE_APPLY_COMPACT)
+                compaction_ask(&s->compaction);
         trailing_log_add(&s->trailing, (uint32_t) buf->len);
         raft_store_set_compaction(s);
         return 0;

@@ -49,12 +49,17 @@ void compaction_add(Compaction *c, uint64_t bytes) {
         c->bytes += bytes;
 }
 
+void compaction_ask(Compaction *c) {
+        c->asked++;
+}
+
 bool compaction_is_due(const Compaction *c) {
-        return c->bytes >= MAX_OF((uint64_t) STORE_SNAPSHOT_BYTES, c->snapshot_bytes);
+        return c->asked > 0 || c->bytes >= MAX_OF((uint64_t) STORE_SNAPSHOT_BYTES, c->snapshot_bytes);
 }
 
 void compaction_done(Compaction *c, const Compaction *at, uint64_t snapshot_bytes) {
         c->bytes -= at->bytes;
+        c->asked -= at->asked;
         c->snapshot_bytes = snapshot_bytes;
 }
 

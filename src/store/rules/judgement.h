@@ -54,9 +54,11 @@ uint32_t plan_handover(const StoreStats *stats, uint32_t self, uint64_t stored);
 typedef struct Compaction {
         uint64_t bytes; // of log since the last snapshot
         uint64_t snapshot_bytes; // size of the last snapshot
+        unsigned asked;          // how often one was asked for that is not there yet
 } Compaction;
 
 void compaction_add(Compaction *c, uint64_t bytes);
+void compaction_ask(Compaction *c); // whatever came until now is to be in a snapshot soon
 // By bytes, since libraft counts entries only; a big state is written less often, so that the log costs at
 // least as much.
 bool compaction_is_due(const Compaction *c);

@@ -77,6 +77,8 @@ static void each_verb_is_a_request_that_argosyctl_would_send(void **state) {
                 {"{\"verb\":\"cluster voters\",\"number\":3}", ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS},
                 {"{\"verb\":\"cluster rotate-ca\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA},
                 {"{\"verb\":\"cluster rotate-ca --finish\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA},
+                {"{\"verb\":\"secret rotate-key\"}", ARGOSY__REQUEST__WHAT_SECRET_ROTATE_KEY},
+                {"{\"verb\":\"secret rotate-key --abort\"}", ARGOSY__REQUEST__WHAT_SECRET_ROTATE_KEY},
                 {"{\"verb\":\"cluster set-time\"}", ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME},
                 {"{\"verb\":\"cluster set-time\",\"time\":1795850000000000}", ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME},
         };

@@ -129,6 +129,20 @@ static void what_came_while_a_snapshot_was_taken_counts_for_the_next(void **stat
         assert_true(compaction_is_due(&c));
 }
 
+static void one_that_is_asked_for_is_due_once(void **state) {
+        Compaction c = {}, at;
+
+        compaction_ask(&c);
+        assert_true(compaction_is_due(&c));
+        at = c;
+        compaction_ask(&c); // while it is taken
+        compaction_done(&c, &at, 100);
+        assert_true(compaction_is_due(&c));
+        at = c;
+        compaction_done(&c, &at, 100);
+        assert_false(compaction_is_due(&c));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_new_leader_leads_once_it_has_applied_what_it_found),
@@ -140,6 +154,7 @@ int main(void) {
                 cmocka_unit_test(snapshots_are_due_by_bytes),
                 cmocka_unit_test(a_big_state_is_written_after_as_much_log),
                 cmocka_unit_test(what_came_while_a_snapshot_was_taken_counts_for_the_next),
+                cmocka_unit_test(one_that_is_asked_for_is_due_once),
                 cmocka_unit_test(some_entries_are_always_kept),
                 cmocka_unit_test(small_entries_are_kept_by_their_number),
                 cmocka_unit_test(of_large_entries_no_more_are_kept_than_have_so_many_bytes),

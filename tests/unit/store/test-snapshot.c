@@ -113,6 +113,42 @@ static void the_log_goes_on_while_a_snapshot_is_encoded(void **state) {
         store_cluster_free(c);
 }
 
+static bool is_written(void *userdata) {
+        return ((StoreNode *) userdata)->n_written > 0;
+}
+
+static void a_batch_may_ask_for_a_snapshot(void **state) {
+        StoreCluster *c = store_cluster_of(1);
+        StoreNode *n = &c->servers[0].node;
+
+        store_cluster_write(c, 3, 100);
+        assert_int_equal(n->n_snapshots, 0);
+        n->compacts = true;
+        store_cluster_write(c, 1, 100);
+        store_run_until(&c->loop, is_written, n, STORE_PATIENCE_MS, "a snapshot that was asked for");
+        assert_true(has_snapshot(n));
+        assert_int_equal(n->n_snapshots, 1);
+        store_cluster_write(c, 3, 100);
+        assert_int_equal(n->n_snapshots, 1); // and no other
+        store_cluster_free(c);
+}
+
+// A snapshot that is being encoded does not have that batch.
+static void what_asks_while_one_is_taken_gets_the_next(void **state) {
+        StoreCluster *c = begin(1, 0);
+        StoreNode *n = &c->servers[0].node;
+
+        n->compacts = true;
+        store_cluster_write(c, 1, 100);
+        let_all_go();
+        store_run_until(&c->loop, is_written, n, STORE_PATIENCE_MS, "the first one");
+        n->n_written = 0;
+        store_run_until(&c->loop, is_written, n, STORE_PATIENCE_MS, "the one that was asked for");
+        assert_int_equal(n->n_snapshots, 2);
+        n->before_piece = NULL;
+        store_cluster_free(c);
+}
+
 static void on_timer(uv_timer_t *timer) {
         let_all_go();
         uv_close((uv_handle_t *) timer, NULL);
@@ -513,6 +549,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(the_log_goes_on_while_a_snapshot_is_encoded, setup,
                                                 teardown),
+                cmocka_unit_test(a_batch_may_ask_for_a_snapshot),
+                cmocka_unit_test_setup_teardown(what_asks_while_one_is_taken_gets_the_next, setup, teardown),
                 cmocka_unit_test_setup_teardown(closing_gives_up_what_is_being_encoded, setup, teardown),
                 cmocka_unit_test_setup_teardown(who_steps_down_ends_what_he_began, setup, teardown),
                 cmocka_unit_test_setup_teardown(without_memory_it_is_begun_anew, setup, teardown),

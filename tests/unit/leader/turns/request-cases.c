@@ -191,6 +191,12 @@ static void rotate_ca(void) {
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA, &m);
 }
 
+static void rotate_secrets_key(void) {
+        Argosy__Request__SecretRotateKey m = ARGOSY__REQUEST__SECRET_ROTATE_KEY__INIT;
+
+        (void) ask_and_turn(ARGOSY__REQUEST__WHAT_SECRET_ROTATE_KEY, &m);
+}
+
 static void set_time(void) {
         Argosy__Request__ClusterSetTime m = ARGOSY__REQUEST__CLUSTER_SET_TIME__INIT;
 
@@ -318,6 +324,7 @@ const TurnCase request_cases[] = {
         CASE(SECRET_SET, set_secret),
         CASE(SECRET_DELETE, delete_secret),
         CASE(SECRET_LIST, list_secrets),
+        CASE(SECRET_ROTATE_KEY, rotate_secrets_key),
         CASE(RIGHT_CHECK, check_right),
 };
 const size_t n_request_cases = ELEMENTSOF(request_cases);

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See secrets-key-controller.h; what is next is secrets-key-policy.c's.
+//
+//   the cluster's record, what voters report, a look at all versions while some are sealed anew -> SecretsKeyView -> step -> the entry
+//
+// Versions are sealed anew some at a time: an entry gets RESEAL_BYTES of them or one, which takes the leader less than a millisecond, beside what
+// requests bring. A version that cannot be opened is left as it is, is named in `cluster status`, and keeps the former keys.
+//
+// A rotation begins only while every voter is there. One that goes away afterwards is waited for; before its disk is needed no more than
+// for that, the rotation can be ended (--abort), and the former key goes on.
+
+#include "secrets-key-controller.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "host-link.h"
+#include "host-marks.h"
+#include "log.h"
+#include "registry.h"
+#include "response.h"
+#include "secret-box.h"
+#include "secrets-key-policy.h"
+#include "str.h"
+#include "tables.h"
+#include "tickets.h"
+#include "turn.h"
+#include "voter-secrets-controller.h"
+#include "voters-view.h"
+
+enum {
+        RESEAL_BYTES = 128 * 1024, // of sealed versions, in one entry
+        RESEAL_VERSIONS = 64,      // and so many
+};
+
+struct SecretsKeyController {
+        uint32_t made;      // the next key, until the log names it; 0: none
+        char unreadable[128]; // a version that no key opens, for people; empty: none was met
+        bool told;            // the journal has it
+};
+
+SecretsKeyController *secrets_key_controller_new(void) {
+        return calloc(1, sizeof(SecretsKeyController));
+}
+
+SecretsKeyController *secrets_key_controller_free(SecretsKeyController *c) {
+        free(c);
+        return NULL;
+}
+
+void secrets_key_controller_stop(Leader *l) {
+        *l->secrets_key = (SecretsKeyController){};
+}
+
+static const Argosy__SecretsKeyRecord *record_of(const Leader *l) {
+        const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
+
+        return cluster ? cluster->secrets_key : NULL;
+}
+
+static Argosy__SecretsKeyPhase phase_of(const Leader *l) {
+        const Argosy__SecretsKeyRecord *record = record_of(l);
+
+        return record ? record->phase : ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED;
+}
+
+// Before the first rotation there is one at most.
+uint32_t secrets_key_in_use(const Leader *l) {
+        const Argosy__SecretsKeyRecord *record = record_of(l);
+
+        return record ? record->number : voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS);
+}
+
+static int make_key(Leader *l, uint32_t *ret_number) {
+        _cleanup_(secret_bytes_done) SecretBytes key = {};
+        int r = secret_bytes_new(SECRET_KEY_SIZE, &key);
+
+        if (r < 0)
+                return r;
+        if (getrandom(key.data, key.len, 0) != (ssize_t) key.len)
+                return -EIO;
+        return voter_secrets_controller_make(l, VOTER_SECRET_SECRETS, key.data, key.len, ret_number);
+}
+
+int secrets_key_make_first(Leader *l) {
+        uint32_t number;
+        int r = make_key(l, &number);
+
+        return r == 0 ? -EBUSY : r;
+}
+
+// ---- what there is
+
+static const Argosy__SecretVersion *find_differing(const Argosy__SecretRecord *record, uint32_t key, size_t *i) {
+        for (; *i < record->n_versions; (*i)++)
+                if (record->versions[*i]->key != key)
+                        return record->versions[(*i)++];
+        return NULL;
+}
+
+static size_t count_differing(const Leader *l, uint32_t key) {
+        size_t n, count = 0;
+        Argosy__SecretRecord *const *secrets = cluster_state_secrets(l->state, &n);
+
+        for (size_t i = 0; i < n; i++)
+                for (size_t k = 0; find_differing(secrets[i], key, &k);)
+                        count++;
+        return count;
+}
+
+static bool is_there(const Host *h) {
+        return h && h->recorded && h->attached && !host_is_lost(h);
+}
+
+static bool has_compacted(const Host *h, uint32_t key) {
+        return h && h->secrets_kept && h->secrets_kept->compacted == key;
+}
+
+// The voters that are not there, or have no such snapshot yet; how many they are.
+static size_t name_voters(const Leader *l, bool absent, char *ret, size_t size) {
+        const char *names[STORE_MEMBERS_MAX];
+        size_t n_hosts, n = 0;
+        const HostEntry *hosts = cluster_state_hosts(l->state, &n_hosts);
+
+        *ret = '\0';
+        for (size_t i = 0; i < n_hosts && n < ELEMENTSOF(names); i++) {
+                const Argosy__HostRecord *record = hosts[i].record;
+                const Host *h = host_find(l, record->host);
+
+                if (record->role != ARGOSY__HOST_ROLE__ROLE_VOTER || record->raft_id == 0)
+                        continue;
+                if (absent ? !is_there(h) : !has_compacted(h, secrets_key_in_use(l)))
+                        names[n++] = record->name;
+        }
+        for (size_t i = 0; i < n; i++)
+                voters_add_name(ret, size, names[i], i, n);
+        return n;
+}
+
+static SecretsKeyView look(const Leader *l) {
+        uint32_t key = secrets_key_in_use(l), newest = voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS);
+        SecretsKeyView v = {.phase = phase_of(l), .making = l->secrets_key->made > 0, .named = newest > key};
+        char names[512];
+
+        v.all_have = v.named && voter_secrets_controller_all_have(l, VOTER_SECRET_SECRETS, newest, names, sizeof(names));
+        if (v.phase == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SEAL)
+                v.some_differ = count_differing(l, key) > 0;
+        if (v.phase == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT)
+                v.all_compacted = name_voters(l, false, names, sizeof(names)) == 0;
+        return v;
+}
+
+// ---- sealing anew
+
+typedef struct Resealed {
+        Argosy__SecretVersion versions[RESEAL_VERSIONS], *pointers[RESEAL_VERSIONS];
+        Buf sealed[RESEAL_VERSIONS];
+        size_t n, first, bytes; // first: of the secret that is looked at
+} Resealed;
+
+static void resealed_done(Resealed *done) {
+        for (size_t i = 0; i < done->n; i++)
+                buf_done(&done->sealed[i]);
+}
+
+// -EBADMSG, -ENOKEY: it cannot be opened.
+static int seal_anew(const Leader *l, const char *name, const Argosy__SecretVersion *v, uint32_t number, Buf *ret) {
+        const VoterSecrets *own = l->ops.secrets(l->userdata);
+        const Buf *from = voter_secrets_find(own, VOTER_SECRET_SECRETS, v->key),
+                  *to = voter_secrets_find(own, VOTER_SECRET_SECRETS, number);
+        const SecretLabel before = {.name = name, .version = v->version, .key = v->key},
+                          after = {.name = name, .version = v->version, .key = number};
+        _cleanup_(secret_bytes_done) SecretBytes value = {};
+        int r;
+
+        if (!from || !to || from->len != SECRET_KEY_SIZE || to->len != SECRET_KEY_SIZE)
+                return -ENOKEY;
+        r = secret_box_open(from->data, &before, v->sealed.data, v->sealed.len, &value);
+        return r < 0 ? r : secret_box_seal(to->data, &after, value.data, value.len, ret);
+}
+
+static void note_unreadable(Leader *l, const char *name, const Argosy__SecretVersion *v) {
+        SecretsKeyController *c = l->secrets_key;
+
+        str_fit(c->unreadable, sizeof(c->unreadable), "version %" PRIu64 " of the secret %.64s cannot be opened", v->version, name);
+        if (c->told)
+                return;
+        c->told = true;
+        log_error("The secrets' former keys stay: %s.", c->unreadable);
+}
+
+static int reseal_version(Leader *l, Resealed *done, const char *name, const Argosy__SecretVersion *v, uint32_t number) {
+        Argosy__SecretVersion *next = &done->versions[done->n];
+        Buf *sealed = &done->sealed[done->n];
+        int r = seal_anew(l, name, v, number, sealed);
+
+        if (r == -EBADMSG || r == -ENOKEY) {
+                note_unreadable(l, name, v);
+                return 0;
+        }
+        if (r < 0)
+                return r;
+        argosy__secret_version__init(next);
+        next->version = v->version;
+        next->key = number;
+        next->sealed = (ProtobufCBinaryData){sealed->len, sealed->data};
+        done->pointers[done->n++] = next;
+        done->bytes += sealed->len;
+        return 0;
+}
+
+static bool is_full(const Resealed *done) {
+        return done->n == RESEAL_VERSIONS || done->bytes >= RESEAL_BYTES;
+}
+
+static int reseal_secret(Leader *l, BatchBuilder *b, Resealed *done, const Argosy__SecretRecord *record, uint32_t number) {
+        const Argosy__SecretVersion *v;
+        size_t i = 0;
+        int r = 0;
+
+        done->first = done->n;
+        while (r == 0 && !is_full(done) && (v = find_differing(record, number, &i)))
+                r = reseal_version(l, done, record->name, v, number);
+        if (r < 0 || done->n == done->first)
+                return r;
+        return batch_builder_reseal_secret(b, record->name, &done->pointers[done->first], done->n - done->first);
+}
+
+static int reseal(Leader *l, BatchBuilder *b) {
+        uint32_t number = secrets_key_in_use(l);
+        size_t n;
+        Argosy__SecretRecord *const *secrets = cluster_state_secrets(l->state, &n);
+        Resealed *done;
+        int r = 0;
+
+        *l->secrets_key->unreadable = '\0';
+        if (!batch_builder_takes_more(b))
+                return 0;
+        done = calloc(1, sizeof(*done));
+        if (!done)
+                return -ENOMEM;
+        for (size_t i = 0; r == 0 && i < n && !is_full(done); i++)
+                r = reseal_secret(l, b, done, secrets[i], number);
+        resealed_done(done);
+        free(done);
+        return r;
+}
+
+// ---- steps
+
+// When it is settled the log names no other key but this.
+static int put(Leader *l, BatchBuilder *b, uint32_t number, Argosy__SecretsKeyPhase phase) {
+        const Argosy__ClusterRecord *now = cluster_state_cluster(l->state);
+        Argosy__SecretsKeyRecord key = ARGOSY__SECRETS_KEY_RECORD__INIT;
+        Argosy__VoterSecretRecord *secrets[VOTER_SECRETS_MAX];
+        Argosy__ClusterRecord cluster = *now;
+        size_t n = 0;
+
+        for (size_t i = 0; i < now->n_voter_secrets && n < VOTER_SECRETS_MAX; i++)
+                if (phase != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED || now->voter_secrets[i]->number == number ||
+                    !streq(now->voter_secrets[i]->name, VOTER_SECRET_SECRETS))
+                        secrets[n++] = now->voter_secrets[i];
+        key.number = number;
+        key.phase = phase;
+        cluster.secrets_key = &key;
+        cluster.voter_secrets = secrets;
+        cluster.n_voter_secrets = n;
+        return batch_builder_put_cluster(b, &cluster);
+}
+
+static int take_step(Leader *l, BatchBuilder *b, SecretsKeyStep step) {
+        int r;
+
+        switch (step) {
+        case SECRETS_KEY_MAKE:
+                r = make_key(l, &l->secrets_key->made);
+                if (r < 0 && r != -ENOMEM && r != -EBUSY)
+                        log_error("Cannot make another key for secrets: %s", strerror(-r));
+                return r == -ENOMEM ? r : 0;
+        case SECRETS_KEY_USE:
+                log_notice("Another key seals secrets from now on.");
+                return put(l, b, voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS), ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SEAL);
+        case SECRETS_KEY_RESEAL:
+                return reseal(l, b);
+        case SECRETS_KEY_COMPACTS:
+                return put(l, b, secrets_key_in_use(l), ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT);
+        case SECRETS_KEY_SETTLE:
+                log_notice("Nothing is sealed with former keys of secrets any more: they go.");
+                return put(l, b, secrets_key_in_use(l), ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED);
+        default:
+                return 0;
+        }
+}
+
+int secrets_key_controller_decide(Leader *l, BatchBuilder *b) {
+        SecretsKeyView v;
+
+        if (phase_of(l) != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SEAL)
+                l->secrets_key->told = false;
+        if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED || batch_builder_has_cluster(b))
+                return 0;
+        v = look(l);
+        if (v.named)
+                l->secrets_key->made = 0;
+        if (v.phase == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT && !v.all_have)
+                l->voter_secrets_due = true; // a disk may take it now
+        return take_step(l, b, secrets_key_policy_step(&v));
+}
+
+// ---- for people
+
+static int add_waiting(char **notice, const char *what, const char *names) {
+        return field_printf(notice, "%s%s%s", what, *names ? "; waiting for " : "", names);
+}
+
+int secrets_key_controller_notice(const Leader *l, char **notice) {
+        char names[512];
+        size_t n;
+
+        if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED)
+                return 0;
+        if (!l->leading)
+                return field_printf(notice, "another key is on its way; its leader knows how far that is");
+        switch (phase_of(l)) {
+        case ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT:
+                (void) voter_secrets_controller_all_have(l, VOTER_SECRET_SECRETS,
+                                                         voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS), names, sizeof(names));
+                if (!*names)
+                        name_voters(l, true, names, sizeof(names));
+                return add_waiting(notice, "the next key comes to the voters", names);
+        case ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SEAL:
+                if (*l->secrets_key->unreadable)
+                        return field_printf(notice, "the former keys stay: %s", l->secrets_key->unreadable);
+                n = count_differing(l, secrets_key_in_use(l));
+                return field_printf(notice, "%zu version%s still to be sealed with the new key", n, n == 1 ? " is" : "s are");
+        default:
+                name_voters(l, false, names, sizeof(names));
+                return add_waiting(notice, "all are sealed with the new key, and the former one goes when every voter has a snapshot of that", names);
+        }
+}
+
+// ---- requests
+
+static int refuse(Ticket *t, int status, const char *format, ...) _printf_(3, 4);
+static int refuse(Ticket *t, int status, const char *format, ...) {
+        char why[768];
+        va_list ap;
+
+        va_start(ap, format);
+        str_vfit(why, sizeof(why), format, ap);
+        va_end(ap);
+        ticket_settle(t, response_error(status, "%s; nothing was changed", why));
+        return PLAN_SETTLED;
+}
+
+static int answer(Ticket *t, const char *text) {
+        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        if (!t->response || field_set(&t->response->message, text) < 0)
+                return -ENOMEM;
+        return PLAN_IN_BATCH;
+}
+
+static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b) {
+        uint32_t key = secrets_key_in_use(l);
+        char names[512];
+        size_t n_absent = name_voters(l, true, names, sizeof(names));
+        int r;
+
+        if (key == 0)
+                return refuse(t, ENOENT, "there is no key: the first secret makes one");
+        if (n_absent > 0)
+                return refuse(t, EHOSTUNREACH, "every voter has to take the new key, and %s %s not there", names, n_absent == 1 ? "is" : "are");
+        r = put(l, b, key, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT);
+        if (r < 0)
+                return r;
+        log_notice("Secrets get another key.");
+        return answer(t, "all versions of all secrets are sealed with another key, `argosyctl cluster status` says how far that is");
+}
+
+static int plan_abort(Leader *l, Ticket *t, BatchBuilder *b) {
+        int r;
+
+        if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED)
+                return refuse(t, ENOENT, "no other key is on its way");
+        if (phase_of(l) != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT)
+                return refuse(t, EBUSY, "the new key seals already");
+        r = put(l, b, secrets_key_in_use(l), ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED);
+        if (r < 0)
+                return r;
+        voter_secrets_controller_forget(l, VOTER_SECRET_SECRETS);
+        l->secrets_key->made = 0;
+        return answer(t, "the key goes on that there was");
+}
+
+int secrets_key_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
+        _cleanup_free_ char *notice = strdup("");
+
+        if (!notice || secrets_key_controller_notice(l, &notice) < 0)
+                return -ENOMEM;
+        if (batch_builder_has_cluster(b))
+                return -EBUSY;
+        if (t->request->secret_rotate_key->abort)
+                return plan_abort(l, t, b);
+        return phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED
+                       ? plan_begin(l, t, b)
+                       : refuse(t, EEXIST, "another key is on its way: %s", notice);
+}

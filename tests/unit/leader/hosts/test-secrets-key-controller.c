@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Another key for secrets, from the request to the end. Disks and snapshots of voters are the test's: a voter answers in the turn after it was
+// told, and has a snapshot in the turn after the log asked for one.
+#include <errno.h>
+
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "message.h"
+#include "secret-box.h"
+#include "secret-name.h"
+#include "str.h"
+#include "voter-secrets.h"
+
+enum { HOSTS = 4 };
+
+static Rig g;
+static VoterSecrets disks[HOSTS + 1]; // by host
+static bool keeps[HOSTS + 1], compacts[HOSTS + 1], due[HOSTS + 1];
+static uint32_t compacted[HOSTS + 1];
+
+static const Argosy__SecretsKeyRecord *key(void) {
+        return cluster_state_cluster(g.state)->secrets_key;
+}
+
+static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+        bool changed;
+
+        switch (m->msg_case) {
+        case ARGOSY__TO_HOST__MSG_STORE_OPEN:
+                assert_int_equal(voter_secrets_put_all(&disks[host], m->store_open->secrets, m->store_open->n_secrets, &changed), 0);
+                break;
+        case ARGOSY__TO_HOST__MSG_VOTER_SECRETS:
+                if (!keeps[host])
+                        break;
+                assert_int_equal(voter_secrets_put_all(&disks[host], m->voter_secrets->secrets, m->voter_secrets->n_secrets, &changed), 0);
+                due[host] = true;
+                break;
+        case ARGOSY__TO_HOST__MSG_WELCOME:
+                due[host] = true;
+                break;
+        default:
+                break;
+        }
+}
+
+static void say_kept(uint32_t host) {
+        Argosy__ToVoter__VoterSecretsKept kept = ARGOSY__TO_VOTER__VOTER_SECRETS_KEPT__INIT;
+        Argosy__ToVoter__VoterSecretsKept__Kept rows[VOTER_SECRETS_MAX], *pointers[VOTER_SECRETS_MAX];
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        VoterSecrets *disk = &disks[host];
+
+        for (size_t i = 0; i < disk->n; i++) {
+                argosy__to_voter__voter_secrets_kept__kept__init(&rows[i]);
+                rows[i].name = disk->list[i].name;
+                rows[i].number = disk->list[i].number;
+                rows[i].fingerprint = (ProtobufCBinaryData){HASH_SIZE, disk->list[i].fingerprint.bytes};
+                pointers[i] = &rows[i];
+        }
+        kept.raft_id = cluster_state_find_host(g.state, host)->raft_id;
+        kept.secrets = pointers;
+        kept.n_secrets = disk->n;
+        kept.compacted = compacted[host];
+        m.msg_case = ARGOSY__TO_VOTER__MSG_VOTER_SECRETS_KEPT;
+        m.voter_secrets_kept = &kept;
+        leader_on_message(g.leader, host, &m);
+}
+
+static void take_snapshot(uint32_t host) {
+        if (!key() || key()->phase != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT || !compacts[host] || compacted[host] == key()->number)
+                return;
+        compacted[host] = key()->number;
+        due[host] = true;
+}
+
+static void on_turn(Rig *rig) {
+        const Argosy__ClusterRecord *cluster = cluster_state_cluster(g.state);
+
+        for (uint32_t host = 1; host <= HOSTS; host++) {
+                if (!rig_host(&g, host)->up || !g.leader->leading)
+                        continue;
+                (void) voter_secrets_drop_old(&disks[host], cluster->voter_secrets, cluster->n_voter_secrets);
+                take_snapshot(host);
+                if (!due[host])
+                        continue;
+                due[host] = false;
+                say_kept(host);
+        }
+}
+
+static void attach_anew(uint32_t host) {
+        leader_on_host_link(g.leader, host, NULL);
+        rig_host(&g, host)->linked = rig_host(&g, host)->was_linked = rig_host(&g, host)->attached = false;
+}
+
+static void pass(void) {
+        for (unsigned i = 0; i < 30; i++) {
+                rig_settle(&g);
+                rig_turns(&g, 2);
+        }
+}
+
+static bool votes(uint32_t host) {
+        return cluster_state_find_host(g.state, host)->raft_id > 0;
+}
+
+static int setup(void **state) {
+        rig_start(&g, HOSTS);
+        rig_pass_ms(&g, 2 * RIG_BEAT_MS); // three of them vote
+        rig_give_secrets_key(&g, &disks[1], 1);
+        memset(compacted, 0, sizeof(compacted));
+        for (uint32_t host = 1; host <= HOSTS; host++) {
+                keeps[host] = compacts[host] = due[host] = true;
+                if (host > 1 && votes(host))
+                        assert_int_equal(voter_secrets_copy(&disks[1], &disks[host]), 0);
+        }
+        g.on_host_message = on_host_message;
+        g.on_turn = on_turn;
+        pass();
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        for (uint32_t host = 1; host <= HOSTS; host++)
+                voter_secrets_done(&disks[host]);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ asking
+
+static void set(const char *name, const void *value, size_t len) {
+        Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.name = (char *) name;
+        m.value = (ProtobufCBinaryData){len, (uint8_t *) value};
+        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
+        request.secret_set = &m;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+static const Argosy__Response *rotate(bool abort) {
+        Argosy__Request__SecretRotateKey m = ARGOSY__REQUEST__SECRET_ROTATE_KEY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.abort = abort;
+        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_ROTATE_KEY;
+        request.secret_rotate_key = &m;
+        return rig_last(rig_ask_and_settle(&g, &request));
+}
+
+static const char *notice(void) {
+        static Argosy__Request__ClusterStatus m;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        argosy__request__cluster_status__init(&m);
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
+        request.cluster_status = &m;
+        return rig_last(rig_ask_and_settle(&g, &request))->cluster_status->secrets_notice;
+}
+
+// What the log has of it, opened with the key of that number.
+static void assert_sealed_with(const char *name, uint32_t number, const char *value) {
+        const Argosy__SecretVersion *v = secret_record_newest(cluster_state_find_secret(g.state, name));
+        const SecretLabel label = {.name = name, .version = v->version, .key = number};
+        SecretBytes opened = {};
+
+        assert_int_equal(v->key, number);
+        assert_int_equal(secret_box_open(voter_secrets_find(&disks[1], VOTER_SECRET_SECRETS, number)->data, &label, v->sealed.data,
+                                         v->sealed.len, &opened),
+                         0);
+        assert_int_equal(opened.len, strlen(value));
+        assert_memory_equal(opened.data, value, opened.len);
+        secret_bytes_done(&opened);
+}
+
+static void assert_rotated(uint32_t number) {
+        assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED);
+        assert_int_equal(key()->number, number);
+        assert_string_equal(notice(), "");
+        assert_int_equal(cluster_state_cluster(g.state)->n_voter_secrets, 1);
+        for (uint32_t host = 1; host <= HOSTS; host++) {
+                if (!rig_host(&g, host)->up)
+                        continue;
+                assert_null(voter_secrets_find(&disks[host], VOTER_SECRET_SECRETS, number - 1));
+                assert_int_equal(voter_secrets_find(&disks[host], VOTER_SECRET_SECRETS, number) != NULL, votes(host));
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ stories
+
+static void all_versions_are_sealed_with_the_new_key_and_the_old_one_goes(void **state) {
+        set("db", "hunter2", 7);
+        set("other", "x", 1);
+        assert_int_equal(rotate(false)->status, 0);
+        pass();
+        assert_rotated(2);
+        assert_sealed_with("db", 2, "hunter2");
+        assert_sealed_with("other", 2, "x");
+        set("db", "after", 5);
+        assert_sealed_with("db", 2, "after");
+        assert_int_equal(rotate(false)->status, 0);
+        pass();
+        assert_rotated(3);
+        assert_sealed_with("db", 3, "after");
+}
+
+static uint64_t last_index(void) {
+        StoreStats stats;
+
+        store_stats(g.store, &stats);
+        return stats.last_index;
+}
+
+// The log takes STORE_BATCH_MAX at a time, and other requests in between.
+static void many_are_sealed_anew_in_several_entries(void **state) {
+        static uint8_t value[SECRET_VALUE_MAX];
+        uint64_t before;
+
+        for (unsigned i = 0; i < 40; i++) {
+                char name[16];
+
+                snprintf(name, sizeof(name), "s%u", i);
+                set(name, value, sizeof(value));
+        }
+        before = last_index();
+        (void) rotate(false);
+        for (unsigned i = 0; i < 20; i++)
+                pass();
+        assert_rotated(2);
+        assert_true(last_index() > before + 20);
+        for (unsigned i = 0; i < 40; i++) {
+                char name[16];
+
+                snprintf(name, sizeof(name), "s%u", i);
+                assert_int_equal(secret_record_newest(cluster_state_find_secret(g.state, name))->key, 2);
+        }
+}
+
+static void a_voter_that_is_away_refuses_it_and_is_named(void **state) {
+        const Argosy__Response *r;
+
+        set("db", "hunter2", 7);
+        rig_host_off(&g, 2);
+        leader_on_host_link(g.leader, 2, NULL);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        r = rotate(false);
+        assert_int_equal(r->status, EHOSTUNREACH);
+        assert_string_equal(r->message, "every voter has to take the new key, and n2 is not there; nothing was changed");
+        assert_null(key());
+}
+
+static void a_voter_that_does_not_keep_it_keeps_the_old_one(void **state) {
+        set("db", "hunter2", 7);
+        keeps[2] = false;
+        (void) rotate(false);
+        pass();
+        assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT);
+        assert_string_equal(notice(), "the next key comes to the voters; waiting for n2");
+        assert_int_equal(rotate(false)->status, EEXIST);
+        set("db", "meanwhile", 9);
+        assert_sealed_with("db", 1, "meanwhile");
+        keeps[2] = true;
+        attach_anew(2);
+        pass();
+        assert_rotated(2);
+        assert_sealed_with("db", 2, "meanwhile");
+}
+
+static void it_can_be_ended_until_the_new_key_seals(void **state) {
+        set("db", "hunter2", 7);
+        assert_int_equal(rotate(true)->status, ENOENT);
+        keeps[2] = compacts[2] = false;
+        (void) rotate(false);
+        pass();
+        assert_int_equal(rotate(true)->status, 0);
+        pass();
+        assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED);
+        assert_int_equal(key()->number, 1);
+        assert_int_equal(cluster_state_cluster(g.state)->n_voter_secrets, 1);
+        assert_sealed_with("db", 1, "hunter2");
+        keeps[2] = true;
+        (void) rotate(false);
+        pass();
+        assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT);
+        assert_true(key()->number > 2); // who got the key that was given up has none that counts
+        assert_int_equal(rotate(true)->status, EBUSY);
+        assert_string_equal(notice(), "all are sealed with the new key, and the former one goes when every voter has a snapshot of that; "
+                                      "waiting for n2");
+        compacts[2] = true;
+        pass();
+        assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED);
+        assert_null(voter_secrets_find(&disks[2], VOTER_SECRET_SECRETS, 1));
+}
+
+static void elect_anew(void) {
+        rig_depose(&g);
+        for (uint32_t host = 1; host <= HOSTS; host++)
+                due[host] = false;
+        rig_elect(&g);
+        pass();
+}
+
+static void the_next_leader_goes_on_in_each_phase(void **state) {
+        set("db", "hunter2", 7);
+        keeps[2] = keeps[3] = false;
+        (void) rotate(false);
+        pass();
+        assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT);
+        elect_anew();
+        assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT);
+        keeps[2] = keeps[3] = true;
+        compacts[3] = false;
+        elect_anew();
+        assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT);
+        compacts[3] = true;
+        elect_anew();
+        pass();
+        assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED);
+        assert_sealed_with("db", key()->number, "hunter2");
+}
+
+static void what_cannot_be_opened_keeps_the_old_key(void **state) {
+        Argosy__SecretVersion *v;
+
+        set("db", "hunter2", 7);
+        set("fine", "x", 1);
+        v = (Argosy__SecretVersion *) secret_record_newest(cluster_state_find_secret(g.state, "db"));
+        v->sealed.data[20] ^= 1;
+        (void) rotate(false);
+        pass();
+        assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SEAL);
+        assert_string_equal(notice(), "the former keys stay: version 1 of the secret db cannot be opened");
+        assert_sealed_with("fine", 2, "x");
+        assert_non_null(voter_secrets_find(&disks[1], VOTER_SECRET_SECRETS, 1));
+        set("db", "again", 5); // and the damaged one goes, since nobody has it
+        pass();
+        assert_rotated(2);
+}
+
+static void before_the_first_secret_there_is_no_key(void **state) {
+        Rig other = g;
+
+        memset(&g, 0, sizeof(g));
+        rig_start(&g, 1);
+        assert_int_equal(rotate(false)->status, ENOENT);
+        rig_stop(&g);
+        g = other;
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(all_versions_are_sealed_with_the_new_key_and_the_old_one_goes, setup, teardown),
+                cmocka_unit_test_setup_teardown(many_are_sealed_anew_in_several_entries, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_voter_that_is_away_refuses_it_and_is_named, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_voter_that_does_not_keep_it_keeps_the_old_one, setup, teardown),
+                cmocka_unit_test_setup_teardown(it_can_be_ended_until_the_new_key_seals, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_next_leader_goes_on_in_each_phase, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_cannot_be_opened_keeps_the_old_key, setup, teardown),
+                cmocka_unit_test(before_the_first_secret_there_is_no_key),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -8,6 +8,7 @@
 
 #include "access.h"
 #include "ctl.h"
+#include "ctl-rows.h"
 #include "row-json.h"
 #include "str.h"
 #include "table.h"
@@ -67,11 +68,6 @@ int verb_access_revoke(Ctl *ctl, char **words, size_t n) {
 
 // ---- what is shown
 
-typedef struct Show {
-        Table table;
-        Json json;
-} Show;
-
 // As it is typed. NULL: out of memory.
 static char *subject_of(const Argosy__Response__AccessRow *row) {
         const Argosy__GrantRecord *g = row->grant;
@@ -92,7 +88,7 @@ static int table_row(Table *t, const Argosy__Response__AccessRow *row) {
 }
 
 static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        Show *s = userdata;
+        CtlRows *rows = userdata;
         int e = 0;
 
         for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_ACCESS && i < r->access->n_rows && e == 0;
@@ -100,34 +96,19 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 if (!r->access->rows[i]->grant)
                         continue;
                 if (ctl->opt.json != JSON_OFF)
-                        grant_json(r->access->rows[i], &s->json);
+                        grant_json(r->access->rows[i], &rows->json);
                 else
-                        e = table_row(&s->table, r->access->rows[i]);
+                        e = table_row(&rows->table, r->access->rows[i]);
         }
         return e;
 }
 
 int verb_access_list(Ctl *ctl, char **words, size_t n) {
         static const char *const headers[] = {"RIGHT", "WHO", "ON ROLE"};
-        Show s = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         Argosy__Request__AccessList list = ARGOSY__REQUEST__ACCESS_LIST__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        int code;
 
         request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_LIST;
         request.access_list = &list;
-        if (ctl->opt.json != JSON_OFF) {
-                json_begin(&s.json, '[');
-                code = ctl_ask(ctl, &request, 0, on_rows, &s);
-                json_end(&s.json, ']');
-                json_finish(&s.json);
-                return code;
-        }
-        for (size_t i = 0; i < ELEMENTSOF(headers); i++)
-                table_add_column(&s.table, headers[i], false, false);
-        code = ctl_ask(ctl, &request, 0, on_rows, &s);
-        if (code == EXIT_OK)
-                code = ctl_print_table(ctl, &s.table);
-        table_done(&s.table);
-        return code;
+        return ctl_rows_print(ctl, &request, headers, ELEMENTSOF(headers), on_rows);
 }

@@ -11,6 +11,7 @@
 #include "access-token.h"
 #include "client-certificate.h"
 #include "ctl.h"
+#include "ctl-rows.h"
 #include "row-json.h"
 #include "str.h"
 #include "table.h"
@@ -153,22 +154,6 @@ int verb_token_revoke(Ctl *ctl, char **words, size_t n) {
 
 // ---- list
 
-typedef struct Show {
-        Table table;
-        Json json;
-} Show;
-
-static int add_time(Table *t, uint64_t at_us, const char *never) {
-        _cleanup_buf_ Buf text = {};
-        int r = 0;
-
-        if (at_us == 0)
-                return table_add(t, never, COLOUR_NONE);
-        r = text_append_time(&text, at_us);
-        r = r < 0 ? r : buf_append(&text, "", 1);
-        return r < 0 ? r : table_add(t, (const char *) text.data, COLOUR_NONE);
-}
-
 static Colour colour_of(const char *state) {
         return streq(state, "active") ? COLOUR_NONE : COLOUR_GREY;
 }
@@ -180,13 +165,13 @@ static int table_row(Table *t, const Argosy__Response__TokenRow *row) {
 
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(words); i++)
                 r = table_add(t, words[i], COLOUR_NONE);
-        r = r < 0 ? r : add_time(t, row->token->expires_us, "");
-        r = r < 0 ? r : add_time(t, row->token->used_us, "");
+        r = r < 0 ? r : ctl_rows_add_time(t, row->token->expires_us);
+        r = r < 0 ? r : ctl_rows_add_time(t, row->token->used_us);
         return r < 0 ? r : table_add(t, row->state, colour_of(row->state));
 }
 
 static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        Show *s = userdata;
+        CtlRows *rows = userdata;
         int e = 0;
 
         for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_TOKENS && i < r->tokens->n_rows && e == 0;
@@ -194,9 +179,9 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 if (!r->tokens->rows[i]->token)
                         continue;
                 if (ctl->opt.json != JSON_OFF)
-                        token_json(r->tokens->rows[i], &s->json);
+                        token_json(r->tokens->rows[i], &rows->json);
                 else
-                        e = table_row(&s->table, r->tokens->rows[i]);
+                        e = table_row(&rows->table, r->tokens->rows[i]);
         }
         return e;
 }
@@ -204,20 +189,10 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 int verb_token_list(Ctl *ctl, char **words, size_t n) {
         static const char *const headers[] = {"ID",         "NAME",    "RIGHT",     "ON ROLE",
                                               "CREATED BY", "EXPIRES", "LAST USED", "STATE"};
-        Show s = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         Argosy__Request__TokenList list = ARGOSY__REQUEST__TOKEN_LIST__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        int code;
 
         request.what_case = ARGOSY__REQUEST__WHAT_TOKEN_LIST;
         request.token_list = &list;
-        if (ctl->opt.json != JSON_OFF)
-                return ctl_ask_for_list(ctl, &s.json, &request, 0, on_rows, &s);
-        for (size_t i = 0; i < ELEMENTSOF(headers); i++)
-                table_add_column(&s.table, headers[i], false, false);
-        code = ctl_ask(ctl, &request, 0, on_rows, &s);
-        if (code == EXIT_OK)
-                code = ctl_print_table(ctl, &s.table);
-        table_done(&s.table);
-        return code;
+        return ctl_rows_print(ctl, &request, headers, ELEMENTSOF(headers), on_rows);
 }

@@ -8,13 +8,14 @@
 //
 // and go from the leader to other voters over the mesh. Who stops being a voter wipes the file.
 //
-// A set of them owns its values, and wipes them when it lets them go.
+// A set of them owns its values, in memory of their own (secret-bytes.h), and wipes them when it lets them go.
 
 #include <stdint.h>
 
 #include "argosy.pb-c.h"
 #include "buf.h"
 #include "hash.h"
+#include "secret-bytes.h"
 
 #define VOTER_SECRET_SECRETS "secrets" // with which the log's SecretVersions are sealed: SECRET_KEY_SIZE bytes
 #define VOTER_SECRET_CA "ca" // DER (PKCS#8) of a CA's key; CaRecord.number says which
@@ -29,7 +30,7 @@ enum {
 typedef struct VoterSecret {
         char name[VOTER_SECRET_NAME_MAX + 1];
         uint32_t number; // greater than 0
-        Buf value;
+        SecretBytes value;
         Hash fingerprint; // SHA-256 of it
 } VoterSecret;
 
@@ -44,7 +45,7 @@ void voter_secrets_done(VoterSecrets *s);
 int voter_secrets_copy(const VoterSecrets *s, VoterSecrets *ret);
 
 // The value, borrowed until the set changes; NULL: it is not there.
-const Buf *voter_secrets_find(const VoterSecrets *s, const char *name, uint32_t number);
+const SecretBytes *voter_secrets_find(const VoterSecrets *s, const char *name, uint32_t number);
 // Whether the very secret that the log means is there.
 bool voter_secrets_has(const VoterSecrets *s, const Argosy__VoterSecretRecord *record);
 // Copies it, in place of one of that name and number. -EINVAL: no name, no number, or a value of no or too many bytes;
@@ -60,6 +61,8 @@ bool voter_secrets_drop_old(VoterSecrets *s, Argosy__VoterSecretRecord *const *r
 // Borrowed from the set, for a message; each of `ret` is initialised.
 void voter_secrets_to_message(const VoterSecrets *s, Argosy__VoterSecret ret[VOTER_SECRETS_MAX]);
 
+// What such a file has. -EBADMSG: it is damaged; -ENOMEM. `ret` must be empty, and may have some on error.
+int voter_secrets_parse(const uint8_t *data, size_t len, VoterSecrets *ret);
 // -EBADMSG: the file is damaged, and *ret_why (malloc'd, may be NULL) says so. No file is an empty set. `ret` must be empty, and stays
 // so on error.
 int voter_secrets_load(const char *dir, VoterSecrets *ret, char **ret_why);

@@ -20,6 +20,7 @@
 #include "run.h"
 #include "start-failure.h"
 #include "str.h"
+#include "tls-memory.h"
 #include "uvx.h"
 
 
@@ -146,6 +147,7 @@ int main(int argc, char **argv) {
                 return helper_service_main();
         set_pool_size();
         heap_tune();
+        tls_memory_wipe();
         signal(SIGPIPE, SIG_IGN);
         if (!read_arguments(argc, argv, &arguments))
                 return 2;

@@ -164,65 +164,76 @@ void *message_copy(const void *message) {
 
 // ------------------------------------------------------------------------------------------------ secrets
 
-// The values of secrets are in requests, which may be forwarded, and in orders. Of a copy that could not be had whole a part may be missing.
-typedef struct SecretValues {
-        Argosy__SecretValue **list;
-        size_t n;
-} SecretValues;
+// Values of secrets are in requests, which may be forwarded, and in orders; those of voters are in what they are handed. Of a copy that could not
+// be had whole a part may be missing.
+typedef void (*EachValue)(ProtobufCBinaryData *value);
 
-static SecretValues values_of(const Argosy__ToHost *m) {
+static bool each_value(Argosy__SecretValue *const *values, size_t n, EachValue each) {
+        for (size_t i = 0; i < n; i++)
+                each(&values[i]->value);
+        return n > 0;
+}
+
+static bool each_of_voter(Argosy__VoterSecret *const *secrets, size_t n, EachValue each) {
+        for (size_t i = 0; i < n; i++)
+                each(&secrets[i]->value);
+        return n > 0;
+}
+
+static bool each_to_host(const Argosy__ToHost *m, EachValue each) {
+        if (!m->orders) // of whatever message: they are pointers, all in one place
+                return false;
         switch (m->msg_case) {
         case ARGOSY__TO_HOST__MSG_ORDERS:
-                return m->orders ? (SecretValues){m->orders->secrets, m->orders->n_secrets} : (SecretValues){};
+                return each_value(m->orders->secrets, m->orders->n_secrets, each);
         case ARGOSY__TO_HOST__MSG_WELCOME:
-                return m->welcome ? (SecretValues){m->welcome->secrets, m->welcome->n_secrets} : (SecretValues){};
+                return each_value(m->welcome->secrets, m->welcome->n_secrets, each);
         case ARGOSY__TO_HOST__MSG_WELCOME_PART:
-                return m->welcome_part ? (SecretValues){m->welcome_part->secrets, m->welcome_part->n_secrets} : (SecretValues){};
+                return each_value(m->welcome_part->secrets, m->welcome_part->n_secrets, each);
+        case ARGOSY__TO_HOST__MSG_STORE_OPEN:
+                return each_of_voter(m->store_open->secrets, m->store_open->n_secrets, each);
+        case ARGOSY__TO_HOST__MSG_VOTER_SECRETS:
+                return each_of_voter(m->voter_secrets->secrets, m->voter_secrets->n_secrets, each);
         default:
-                return (SecretValues){};
+                return false;
         }
 }
 
-static const Argosy__Request *request_of(const ProtobufCMessage *message) {
-        const Argosy__ToVoter *m = (const Argosy__ToVoter *) message;
-
-        if (message->descriptor == &argosy__request__descriptor)
-                return (const Argosy__Request *) message;
-        if (message->descriptor == &argosy__to_voter__descriptor && m->msg_case == ARGOSY__TO_VOTER__MSG_FORWARD)
-                return m->forward ? m->forward->request : NULL;
-        return NULL;
+static bool each_asked(const Argosy__Request *q, EachValue each) {
+        if (!q || q->what_case != ARGOSY__REQUEST__WHAT_SECRET_SET || !q->secret_set)
+                return false;
+        each(&q->secret_set->value);
+        return true;
 }
 
-static ProtobufCBinaryData *value_asked(const ProtobufCMessage *message) {
-        const Argosy__Request *q = request_of(message);
+// Whether there is any.
+static bool each_secret(const ProtobufCMessage *message, EachValue each) {
+        const Argosy__ToVoter *m = (const Argosy__ToVoter *) message;
 
-        return q && q->what_case == ARGOSY__REQUEST__WHAT_SECRET_SET && q->secret_set ? &q->secret_set->value : NULL;
+        if (message->descriptor == &argosy__to_host__descriptor)
+                return each_to_host((const Argosy__ToHost *) message, each);
+        if (message->descriptor == &argosy__request__descriptor)
+                return each_asked((const Argosy__Request *) message, each);
+        if (message->descriptor == &argosy__to_voter__descriptor && m->msg_case == ARGOSY__TO_VOTER__MSG_FORWARD)
+                return m->forward && each_asked(m->forward->request, each);
+        return false;
+}
+
+static void look_at(ProtobufCBinaryData *value) {
 }
 
 bool message_is_secret(const ProtobufCMessage *message) {
-        if (message->descriptor == &argosy__to_host__descriptor)
-                return values_of((const Argosy__ToHost *) message).n > 0;
-        return value_asked(message);
+        return each_secret(message, look_at);
 }
 
-static void wipe_bytes(ProtobufCBinaryData *bytes) {
-        if (bytes && bytes->data)
-                explicit_bzero(bytes->data, bytes->len);
-}
-
-static void wipe(ProtobufCMessage *message) {
-        SecretValues values = {};
-
-        if (message->descriptor == &argosy__to_host__descriptor)
-                values = values_of((const Argosy__ToHost *) message);
-        for (size_t i = 0; i < values.n; i++)
-                wipe_bytes(&values.list[i]->value);
-        wipe_bytes(value_asked(message));
+static void wipe_value(ProtobufCBinaryData *value) {
+        if (value->data)
+                explicit_bzero(value->data, value->len);
 }
 
 void message_free(void *message) {
         if (message)
-                wipe(message);
+                (void) each_secret(message, wipe_value);
         protobuf_c_message_free_unpacked(message, NULL);
 }
 

@@ -77,10 +77,10 @@ int ca_sign(const Ca *ca, const void *csr, size_t csr_len, const char *host_name
 
 int ca_record_sign(const Argosy__CaRecord *record, const VoterSecrets *secrets, ProtobufCBinaryData csr, const char *host_name,
                    Buf *ret_cert, Hash *ret_pin) {
-        const Buf *key = record ? voter_secrets_find(secrets, VOTER_SECRET_CA, record->number) : NULL;
+        const SecretBytes *key = record ? voter_secrets_find(secrets, VOTER_SECRET_CA, record->number) : NULL;
         const Ca ca = {
                 .cert = record ? (Buf){.data = record->cert.data, .len = record->cert.len} : (Buf){},
-                .key = key ? *key : (Buf){},
+                .key = key ? (Buf){.data = key->data, .len = key->len} : (Buf){},
         };
 
         return ca_sign(&ca, csr.data, csr.len, host_name, ret_cert, ret_pin);

@@ -27,7 +27,7 @@ enum {
 };
 
 static void wipe(VoterSecret *s) {
-        buf_wipe(&s->value);
+        secret_bytes_done(&s->value);
         *s = (VoterSecret){};
 }
 
@@ -44,7 +44,7 @@ static VoterSecret *find(const VoterSecrets *s, const char *name, uint32_t numbe
         return NULL;
 }
 
-const Buf *voter_secrets_find(const VoterSecrets *s, const char *name, uint32_t number) {
+const SecretBytes *voter_secrets_find(const VoterSecrets *s, const char *name, uint32_t number) {
         const VoterSecret *found = find(s, name, number);
 
         return found ? &found->value : NULL;
@@ -63,14 +63,15 @@ static bool fits(const char *name, uint32_t number, size_t len) {
 
 int voter_secrets_put(VoterSecrets *s, const char *name, uint32_t number, const void *value, size_t len) {
         VoterSecret *place = find(s, name, number);
-        Buf copy = {};
+        SecretBytes copy = {};
 
         if (!fits(name, number, len))
                 return -EINVAL;
         if (!place && s->n == VOTER_SECRETS_MAX)
                 return -ENOSPC;
-        if (buf_append(&copy, value, len) < 0)
+        if (secret_bytes_new(len, &copy) < 0)
                 return -ENOMEM;
+        memcpy(copy.data, value, len);
         if (!place)
                 place = &s->list[s->n++];
         wipe(place);
@@ -209,18 +210,18 @@ static void free_file(Argosy__VoterSecretsFile *file) {
         message_free(file);
 }
 
-static int parse(const Buf *in, VoterSecrets *ret) {
+int voter_secrets_parse(const uint8_t *data, size_t len, VoterSecrets *ret) {
         void *message;
         uint32_t crc;
         bool changed;
         int r;
 
-        if (in->len < HEAD || memcmp(in->data, magic, sizeof(magic)) != 0)
+        if (len < HEAD || memcmp(data, magic, sizeof(magic)) != 0)
                 return -EBADMSG;
-        memcpy(&crc, in->data + sizeof(magic), sizeof(crc));
-        if (le32toh(crc) != crc32c(0, in->data + HEAD, in->len - HEAD))
+        memcpy(&crc, data + sizeof(magic), sizeof(crc));
+        if (le32toh(crc) != crc32c(0, data + HEAD, len - HEAD))
                 return -EBADMSG;
-        r = message_unpack(&argosy__voter_secrets_file__descriptor, in->data + HEAD, in->len - HEAD, &message);
+        r = message_unpack(&argosy__voter_secrets_file__descriptor, data + HEAD, len - HEAD, &message);
         if (r < 0)
                 return r;
         r = voter_secrets_put_all(ret, ((Argosy__VoterSecretsFile *) message)->secrets,
@@ -242,7 +243,7 @@ int voter_secrets_load(const char *dir, VoterSecrets *ret, char **ret_why) {
         if (r == -ENOENT)
                 return 0;
         if (r == 0)
-                r = parse(&in, &read);
+                r = voter_secrets_parse(in.data, in.len, &read);
         if (r == -EBADMSG || r == -EFBIG) {
                 *ret_why = str_printf("%s is damaged. Restore it; or, if another voter is there, remove it: this host gets it from "
                                       "there.",

@@ -35,31 +35,19 @@ static void batch_free(Agent *a, Batch *b) {
         a->n_batches--;
 }
 
-// The mesh keeps no messages, so a waiting one is copied by way of its encoding.
-static int copy_message(const Argosy__ToHost *m, Argosy__ToHost **ret) {
-        size_t len = argosy__to_host__get_packed_size(m);
-        _cleanup_free_ uint8_t *bytes = malloc(len ?: 1);
-
-        if (!bytes)
-                return -ENOMEM;
-        argosy__to_host__pack(m, bytes);
-        *ret = argosy__to_host__unpack(NULL, len, bytes);
-        return *ret ? 0 : -ENOMEM;
-}
-
+// The mesh keeps no messages, so a waiting one is copied.
 static int batch_queue(Agent *a, const Fence *fence, const Argosy__ToHost *m) {
         Batch *b;
-        int r;
 
         if (a->n_batches >= AGENT_BATCHES_MAX)
                 return -ENOBUFS;
         b = calloc(1, sizeof(*b));
         if (!b)
                 return -ENOMEM;
-        r = copy_message(m, &b->message);
-        if (r < 0) {
+        b->message = message_copy(m);
+        if (!b->message) {
                 free(b);
-                return r;
+                return -ENOMEM;
         }
         b->fence = *fence;
         list_init(&b->link);

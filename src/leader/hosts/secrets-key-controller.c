@@ -170,7 +170,7 @@ static void resealed_done(Resealed *done) {
 // -EBADMSG, -ENOKEY: it cannot be opened.
 static int seal_anew(const Leader *l, const char *name, const Argosy__SecretVersion *v, uint32_t number, Buf *ret) {
         const VoterSecrets *own = l->ops.secrets(l->userdata);
-        const Buf *from = voter_secrets_find(own, VOTER_SECRET_SECRETS, v->key),
+        const SecretBytes *from = voter_secrets_find(own, VOTER_SECRET_SECRETS, v->key),
                   *to = voter_secrets_find(own, VOTER_SECRET_SECRETS, number);
         const SecretLabel before = {.name = name, .version = v->version, .key = v->key},
                           after = {.name = name, .version = v->version, .key = number};

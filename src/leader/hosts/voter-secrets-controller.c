@@ -160,7 +160,7 @@ void voter_secrets_controller_forget(Leader *l, const char *name) {
                         voter_secrets_drop(fresh, name, fresh->list[i].number);
 }
 
-const Buf *voter_secrets_controller_value(const Leader *l, const char *name, uint32_t number) {
+const SecretBytes *voter_secrets_controller_value(const Leader *l, const char *name, uint32_t number) {
         const Argosy__VoterSecretRecord *record = find_record(l, name, number);
         const VoterSecrets *own = own_secrets(l);
 

@@ -23,7 +23,7 @@ void voter_secrets_controller_stop(Leader *l); // it leads no more: what it made
 int voter_secrets_controller_make(Leader *l, const char *name, const void *value, size_t len, uint32_t *ret_number);
 void voter_secrets_controller_forget(Leader *l, const char *name); // what was made of that name and the log does not name yet
 // Borrowed until the next turn. NULL: the log does not name it, or this host lacks it.
-const Buf *voter_secrets_controller_value(const Leader *l, const char *name, uint32_t number);
+const SecretBytes *voter_secrets_controller_value(const Leader *l, const char *name, uint32_t number);
 // The newest of that name that the log names. 0: there is none.
 uint32_t voter_secrets_controller_newest(const Leader *l, const char *name);
 // Whether the log says that every voter has it. Else `ret_missing` names those that have not, for people; empty: the log does not name it.

@@ -77,7 +77,7 @@ static bool has_value(const SecretOrders *s, const char *name, uint64_t version)
 // -ENOKEY: this leader has not the key.
 static int open_value(Leader *l, const char *name, const Argosy__SecretVersion *v, SecretBytes *ret) {
         const SecretLabel label = {.name = name, .version = v->version, .key = v->key};
-        const Buf *key = voter_secrets_find(l->ops.secrets(l->userdata), VOTER_SECRET_SECRETS, v->key);
+        const SecretBytes *key = voter_secrets_find(l->ops.secrets(l->userdata), VOTER_SECRET_SECRETS, v->key);
 
         return key && key->len == SECRET_KEY_SIZE ? secret_box_open(key->data, &label, v->sealed.data, v->sealed.len, ret) : -ENOKEY;
 }

@@ -24,7 +24,7 @@ static void put(const char *name, uint32_t number, const char *value) {
 }
 
 static void assert_value(const VoterSecrets *s, const char *name, uint32_t number, const char *value) {
-        const Buf *found = voter_secrets_find(s, name, number);
+        const SecretBytes *found = voter_secrets_find(s, name, number);
 
         assert_non_null(found);
         assert_int_equal(found->len, strlen(value));

@@ -5,8 +5,8 @@ _argosyctl_cluster_words() { # list-unit-files|list-nodes FIELD
     argosyctl "${user[@]}" "$1" --no-legend --no-pager --full --quiet --timeout=2s --fields="$2" 2>/dev/null
 }
 
-_argosyctl_first_words() { # role|pool
-    argosyctl "${user[@]}" "$1" show --no-legend --quiet --timeout=2s 2>/dev/null | cut -d " " -f 1
+_argosyctl_first_words() { # role|pool|secret VERB
+    argosyctl "${user[@]}" "$1" "$2" --no-legend --quiet --timeout=2s 2>/dev/null | cut -d " " -f 1
 }
 
 # The word under the cursor as it will be read, in `whole`. bash breaks it at '@' and ':' and replaces only what stands behind (with the '@'):
@@ -112,7 +112,8 @@ _argosyctl() {
                     case "$word" in
                     unit) _argosyctl_add_names < <(_argosyctl_cluster_words list-unit-files unit) ;;
                     node) _argosyctl_add_names < <(_argosyctl_cluster_words list-nodes node) ;;
-                    role | pool) _argosyctl_add_names < <(_argosyctl_first_words "$word") ;;
+                    role | pool) _argosyctl_add_names < <(_argosyctl_first_words "$word" show) ;;
+                    secret) _argosyctl_add_names < <(_argosyctl_first_words "$word" list | uniq) ;;
                     *=)
                         found+=($(compgen -W "$word" -- "$cur"))
                         compopt -o nospace

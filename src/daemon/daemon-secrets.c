@@ -154,7 +154,7 @@ static SecretsJob *job_new(Daemon *d) {
 
 static bool has_all(const VoterSecrets *s, const VoterSecrets *more) {
         for (size_t i = 0; i < more->n; i++) {
-                const Buf *value = voter_secrets_find(s, more->list[i].name, more->list[i].number);
+                const SecretBytes *value = voter_secrets_find(s, more->list[i].name, more->list[i].number);
 
                 if (!value || value->len != more->list[i].value.len ||
                     memcmp(value->data, more->list[i].value.data, value->len) != 0)

@@ -252,6 +252,7 @@ static enum MHD_Result on_body_headers(HttpCall *call) {
         if (call->stage == HTTP_CALL_NEW && n > (call->peer->over_tcp ? HTTP_TCP_UNJUDGED_MAX : HTTP_SMALL_BODY_MAX) && !call->peer->owner)
                 return judge(call);
         call->upload_length = (size_t) n;
+        call->upload.secret |= call->target.resource == HTTP_PUT_SECRET || call->target.resource == HTTP_LOGIN;
         call->stage = HTTP_CALL_READ;
         await_body(call);
         return MHD_YES;

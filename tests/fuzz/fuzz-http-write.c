@@ -57,7 +57,7 @@ static int read_one(const HttpTarget *t, const char *body, size_t len, char **re
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        static char name[] = "web@.service";
+        static char name[] = "web@.service", secret[] = "db";
         HttpTarget t = {.resource = HTTP_NEW_JOB, .name = name};
         _cleanup_free_ char *body = calloc(1, size + 1), *why = NULL;
         int r;
@@ -67,6 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         memcpy(body, data + 1, size - 1);
         if (data[0] == 't')
                 t.resource = HTTP_PUT_UNIT_FILE;
+        if (data[0] == 's')
+                t = (HttpTarget){.resource = HTTP_PUT_SECRET, .name = secret};
         r = data[0] == 'l' ? read_lines(&t, body, size - 1, &why) : read_one(&t, body, size - 1, &why);
         if (r < 0 && !why)
                 abort();

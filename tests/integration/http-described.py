@@ -199,6 +199,8 @@ class Asker:
             if p["in"] != "path" and not p["required"] and not self.chance(10 if p["name"] == "wait" else 30):
                 continue
             text, is_wrong = self.parameter(p)
+            if p["in"] == "path" and path.startswith("/v1/secrets/"):
+                text = self.choose(["db", "other", "a b", ".db"])
             if p["in"] == "path":
                 path = path.replace("{" + p["name"] + "}", urllib.parse.quote(text, safe="" if self.chance(50) else "@"))
             elif p["in"] == "query":

@@ -70,6 +70,43 @@ def test_a_new_version_comes_with_the_next_start(c: Cluster):
     assert secrets(c)["db"]["stale"] == 0
 
 
+def test_those_that_run_are_restarted_for_a_new_version(c: Cluster):
+    forget(c)
+    set_secret(c, "db", "one")
+    c.start("r@{1..4}", READER)
+    c.ctl("stop r@4")
+    set_secret(c, "db", "two", options="--restart")
+    assert [read(c, f"r@{i}") for i in range(1, 4)] == ["two"] * 3
+    assert set(c.active("r@*")) == {f"r@{i}.service" for i in range(1, 4)}, "what was stopped is not started"
+    assert secrets(c)["db"]["stale"] == 1
+    set_secret(c, "db", "three", options="--restart=rolling --max-unavailable=1 --health=0.1s")
+    assert [read(c, f"r@{i}") for i in range(1, 4)] == ["three"] * 3
+    assert any(job["verb"] == "restart --rolling" for job in c.json("list-jobs")), c.json("list-jobs")
+    runs = c.lives("r@*")
+    set_secret(c, "db", "four")
+    assert c.lives("r@*") == runs
+    for options, words in [("--restart --json=short", "does not go with --json"), ("--health=1s", "go with --restart=rolling"),
+                           ("--restart=at-once", "is not 'rolling', or nothing")]:
+        result = c.leader().exec(["sh", "-c", f"argosyctl secret set db {options}"], input="five")
+        assert result.status != 0 and words in result.err, (options, result)
+    assert secrets(c)["db"]["version"] == 4
+
+
+def test_what_is_undone_keeps_its_version(c: Cluster):
+    forget(c)
+    set_secret(c, "db", "one")
+    c.start("r@1", READER)
+    set_secret(c, "db", "two")
+    c.leader().write("/root/units/r@1.service", READER.replace("sleep infinity", "sleep 100000"))
+    c.ctl("start --replace /root/units/r@1.service", on=c.leader())
+    eventually(lambda: read(c) == "two")
+    job = c.json("list-jobs --limit=1")[0]["job"]
+    set_secret(c, "db", "three")
+    c.where("r@1").run("rm /root/read-1")
+    c.ctl(f"undo {job}")
+    eventually(lambda: c.where("r@1") and read(c) == "two", what="the file goes back, and the secret does not")
+
+
 def test_restarts_need_neither_argosyd_nor_a_leader(c: Cluster):
     forget(c)
     set_secret(c, "db", "hunter2")

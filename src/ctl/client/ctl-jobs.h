@@ -14,7 +14,7 @@ typedef struct CtlJob {
 
 // Keeps the words that were typed, before a verb changes them. 0 or -ENOMEM.
 int ctl_jobs_init(Ctl *ctl);
-// What is asked for from here on are these units of that job, again. 0 or -ENOMEM.
+// What is asked for from here on are these units, of that job again (0: of none). 0 or -ENOMEM.
 int ctl_jobs_retry(Ctl *ctl, uint64_t job, char **names, size_t n);
 void ctl_jobs_done(Ctl *ctl);
 // Whether what was typed goes with what becomes no job. EXIT_OK, or the code after a complaint.

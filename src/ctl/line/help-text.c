@@ -28,7 +28,7 @@ static void help_option(FILE *f, const OptionInfo *o) {
         char left[40];
 
         snprintf(left, sizeof(left), "%c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ?: ' ',
-                 o->letter ? ", " : "  ", o->name, o->arg ? "=" : "", o->arg ?: "");
+                 o->letter ? ", " : "  ", o->name, option_needs_value(o) ? "=" : "", o->arg ?: "");
         help_line(f, left, HELP_OPTIONS, o->help);
 }
 
@@ -112,7 +112,7 @@ static void help_options(FILE *f, const VerbList *l, char *const *words, size_t 
         v = verb_list_find(l, words, n, &taken);
         for (size_t i = 0; i < n_options; i++)
                 if (v ? verb_takes(v, option_table[i].option) : option_is_global(option_table[i].option))
-                        fprintf(f, "--%s%s\n", option_table[i].name, option_table[i].arg ? "=" : "");
+                        fprintf(f, "--%s%s\n", option_table[i].name, option_needs_value(&option_table[i]) ? "=" : "");
 }
 
 // Verbs of one family stand together in the table.
@@ -135,7 +135,7 @@ static void help_valued(FILE *f) {
         for (size_t i = 0; i < n_options; i++) {
                 const OptionInfo *o = &option_table[i];
 
-                if (!o->arg)
+                if (!option_needs_value(o))
                         continue;
                 fprintf(f, "--%s\n", o->name);
                 if (o->letter)
@@ -157,6 +157,8 @@ static void help_arguments(FILE *f, const VerbList *l, char *const *words, size_
                 fputs("node\n", f);
         if (strstr(v->args, "ROLE"))
                 fputs("role\n", f);
+        if (strstr(v->args, "SECRET"))
+                fputs("secret\n", f);
         if (strstr(v->args, "SETTING"))
                 fputs("Weight=\nGuaranteeCPU=\nGuaranteeMemory=\nGuaranteeResource=\nLimitCPU=\n"
                       "LimitMemory=\nLimitResource=\n",

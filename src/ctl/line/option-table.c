@@ -36,6 +36,7 @@ const OptionInfo option_table[] = {
         {OPT_RIGHT, "right", 0, "RIGHT", "What the token lets do: view, operate, deploy or admin"},
         {OPT_NAME, "name", 0, "NAME", "What the token is called"},
         {OPT_FILE, "file", 0, "FILE", "Read the secret from this file, not from standard input"},
+        {OPT_RESTART, "restart", 0, "[=rolling]", "Restart the units that have an older version, all at once or a few at a time"},
         {OPT_CERTIFICATE, "certificate", 0, NULL, "Make a key and a certificate instead of a text, for clients of fleet's API"},
         {OPT_YES, "yes", 0, NULL, "Really do it"},
         {OPT_DEADLINE, "deadline", 0, "SPAN", "Stop what has not left by then (default: let it stay)"},

@@ -76,6 +76,7 @@ typedef enum Option {
         OPT_EXEC,
         OPT_LABEL,
         OPT_FINISH,
+        OPT_RESTART,
         _OPT_MAX
 } Option;
 
@@ -92,11 +93,15 @@ typedef struct OptionInfo {
         Option option;
         const char *name;
         char letter;     // 0: none; where several have it, the verb says which is meant
-        const char *arg; // NULL: takes none
+        const char *arg; // NULL: takes none; in brackets: may have one, behind '='
         const char *help;
 } OptionInfo;
 
 extern const OptionInfo option_table[];
 extern const size_t n_options;
 
+// Whether it cannot be given without a value.
+static inline bool option_needs_value(const OptionInfo *info) {
+        return info->arg && *info->arg != '[';
+}
 bool option_is_global(Option option); // every verb takes it

@@ -65,6 +65,11 @@ static bool read_json(CtlOptions *o, const char *value) {
         return false;
 }
 
+static bool read_restart(CtlOptions *o, const char *value) {
+        o->restart_rolling = value && streq(value, "rolling");
+        return !value || o->restart_rolling;
+}
+
 static bool is_word(const char *value) {
         return *value;
 }
@@ -123,6 +128,7 @@ static const ValueRow values[] = {
         OTHER(OPT_MAX_UNAVAILABLE, read_share, "a number from 1 on, or a percentage"),
         OTHER(OPT_AFTER, read_after, "numbers of up to 100 jobs, separated by commas"),
         OTHER(OPT_JSON, read_json, "one of short, pretty and off"),
+        OTHER(OPT_RESTART, read_restart, "'rolling', or nothing"),
         OTHER(OPT_ORDER, read_order, "one of path, cpu, memory, tasks and io"),
 };
 
@@ -284,7 +290,9 @@ int options_parse(const VerbList *verbs, int argc, char **argv, CtlOptions *ret,
         *s++ = ':'; // tell a missing value from an unknown option
         for (size_t i = 0; i < n_options; i++) {
                 longs[i] = (struct option){option_table[i].name,
-                                           option_table[i].arg ? required_argument : no_argument, NULL,
+                                           option_needs_value(&option_table[i]) ? required_argument
+                                           : option_table[i].arg              ? optional_argument
+                                                                              : no_argument, NULL,
                                            LONG_BASE + (int) i};
                 if (!option_table[i].letter || memchr(shorts, option_table[i].letter, (size_t) (s - shorts)))
                         continue; // those that share a letter all take a value, or none does

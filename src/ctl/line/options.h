@@ -44,6 +44,7 @@ typedef struct CtlOptions {
         uint32_t ttl_sec;      // 0: the daemon's default
         const char *right, *name; // of a token; NULL: not given
         const char *file;      // of a secret; NULL: not given
+        bool restart_rolling;
         uint32_t leader;       // 0: not given
         uint32_t deadline_sec; // 0: none
         const char *reason;    // NULL: none

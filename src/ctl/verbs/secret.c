@@ -10,16 +10,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "array.h"
+#include "change.h"
 #include "ctl.h"
+#include "ctl-jobs.h"
+#include "ctl-rows.h"
+#include "rollouts.h"
 #include "row-json.h"
 #include "secret-bytes.h"
 #include "secret-name.h"
 #include "str.h"
 #include "table.h"
 #include "text.h"
+#include "unit-name.h"
 #include "verbs.h"
 
-// ---- set
+// ---- reading one
 
 // One byte more than there may be, so that too many are seen.
 static int read_all(int fd, SecretBytes *ret) {
@@ -93,6 +99,103 @@ static int complain(Ctl *ctl, int r, const char *from) {
         }
 }
 
+// ---- restarting those that have an older version
+
+typedef struct Stale {
+        char **units; // and NULL
+        size_t n;
+} Stale;
+
+static int on_stale(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Stale *s = userdata;
+
+        for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_SECRETS && i < r->secrets->n_rows; i++)
+                for (size_t k = 0; k < r->secrets->rows[i]->n_uses; k++) {
+                        if (ARRAY_RESERVE(s->units, s->n + 2) < 0)
+                                return -ENOMEM;
+                        s->units[s->n] = strdup(r->secrets->rows[i]->uses[k]->unit);
+                        if (!s->units[s->n])
+                                return -ENOMEM;
+                        s->units[++s->n] = NULL;
+                }
+        return 0;
+}
+
+static int find_stale(Ctl *ctl, char *name, Stale *ret) {
+        Argosy__Request__SecretList list = ARGOSY__REQUEST__SECRET_LIST__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        list.names = &name;
+        list.n_names = 1;
+        list.stale = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_LIST;
+        request.secret_list = &list;
+        return ctl_ask(ctl, &request, 0, on_stale, ret);
+}
+
+static bool has_before(const Stale *s, size_t n, const char *name) {
+        for (size_t i = 0; i < n; i++)
+                if (streq(s->units[i], name))
+                        return true;
+        return false;
+}
+
+// Instances become their templates, each once: those are what is restarted a few at a time.
+static int to_templates(Stale *s) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < s->n; i++) {
+                bool instance = unit_name_kind(s->units[i], NULL) == UNIT_NAME_INSTANCE;
+                char *name = instance ? unit_name_template(s->units[i]) : strdup(s->units[i]);
+
+                if (!name)
+                        return -ENOMEM;
+                free(s->units[i]);
+                s->units[i] = NULL;
+                if (has_before(s, n, name))
+                        free(name);
+                else
+                        s->units[n++] = name;
+        }
+        s->n = n;
+        return 0;
+}
+
+static int restart_some(Ctl *ctl, Stale *s) {
+        if (ctl_jobs_retry(ctl, 0, s->units, s->n) < 0)
+                return ctl_oom(ctl);
+        return ctl->opt.restart_rolling ? rollouts_run(ctl, ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, s->units, s->n)
+                                        : change_again(ctl, ARGOSY__VERB__VERB_RESTART, s->units, s->n);
+}
+
+// An answer names some of them; whoever was restarted is not among those of the next.
+static int restart_stale(Ctl *ctl, char *name) {
+        _cleanup_free_ char *before = NULL;
+        int code = EXIT_OK;
+
+        ctl->opt.if_revision = 0; // that was about the secret
+        ctl->opt.given[OPT_IF_REVISION] = false;
+        while (code == EXIT_OK) {
+                Stale s = {};
+                bool again;
+
+                code = find_stale(ctl, name, &s);
+                if (code == EXIT_OK && ctl->opt.restart_rolling && to_templates(&s) < 0)
+                        code = ctl_oom(ctl);
+                again = s.n > 0 && before && streq(s.units[0], before);
+                free(before);
+                before = s.n > 0 ? strdup(s.units[0]) : NULL;
+                if (code == EXIT_OK && s.n > 0)
+                        code = again ? ctl_fail(ctl, "%s has an older version of %s still", s.units[0], name) : restart_some(ctl, &s);
+                strv_free(s.units);
+                if (!before || ctl->opt.given[OPT_NO_BLOCK])
+                        break;
+        }
+        return code;
+}
+
+// ---- set
+
 static int on_set(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Json *j = userdata;
 
@@ -101,10 +204,20 @@ static int on_set(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (ctl->opt.json != JSON_OFF) {
                 secret_json(r->secrets->rows[0], j);
                 json_finish(j);
-        } else if (!ctl->opt.given[OPT_QUIET] && r->secrets->rows[0]->units > 0)
+        } else if (!ctl->opt.given[OPT_QUIET] && !ctl->opt.given[OPT_RESTART] && r->secrets->rows[0]->units > 0)
                 fprintf(ctl->term.err, "%u unit%s it: they get version %" PRIu64 " when they are started or restarted.\n",
                         r->secrets->rows[0]->units, r->secrets->rows[0]->units == 1 ? " has" : "s have", r->secrets->rows[0]->version);
         return 0;
+}
+
+static int check_restart(Ctl *ctl) {
+        if (ctl->opt.given[OPT_RESTART] && ctl->opt.json != JSON_OFF)
+                return ctl_usage(ctl, "--restart does not go with --json");
+        if ((ctl->opt.given[OPT_MAX_UNAVAILABLE] || ctl->opt.given[OPT_HEALTH]) && !ctl->opt.restart_rolling)
+                return ctl_usage(ctl, "--max-unavailable and --health go with --restart=rolling");
+        if ((ctl->opt.given[OPT_NO_BLOCK] || ctl->opt.given[OPT_VERBOSE]) && !ctl->opt.given[OPT_RESTART])
+                return ctl_usage(ctl, "--no-block and --verbose go with --restart");
+        return EXIT_OK;
 }
 
 int verb_secret_set(Ctl *ctl, char **words, size_t n) {
@@ -112,8 +225,11 @@ int verb_secret_set(Ctl *ctl, char **words, size_t n) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Json j = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY};
         _cleanup_(secret_bytes_done) SecretBytes value = {};
-        int r;
+        int code, r;
 
+        code = check_restart(ctl);
+        if (code != EXIT_OK)
+                return code;
         if (!secret_name_is_valid(words[0]))
                 return ctl_usage(ctl, "'%.80s' is no name of a secret: 1 to %d letters, digits and ._-, and no '.' in front", words[0],
                                  SECRET_NAME_MAX);
@@ -124,7 +240,9 @@ int verb_secret_set(Ctl *ctl, char **words, size_t n) {
         m.value = (ProtobufCBinaryData){value.len, value.data};
         request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
         request.secret_set = &m;
-        return ctl_ask(ctl, &request, 0, on_set, &j);
+        code = ctl_ask(ctl, &request, 0, on_set, &j);
+        secret_bytes_done(&value);
+        return code == EXIT_OK && ctl->opt.given[OPT_RESTART] ? restart_stale(ctl, words[0]) : code;
 }
 
 // ---- delete
@@ -160,24 +278,11 @@ int verb_secret_rotate_key(Ctl *ctl, char **words, size_t n) {
 
 // ---- list
 
-typedef struct Show {
-        Table table;
-        Json json;
-} Show;
-
 static int add_number(Table *t, uint64_t number) {
         char text[24];
 
         snprintf(text, sizeof(text), "%" PRIu64, number);
         return table_add(t, number > 0 ? text : "", COLOUR_NONE);
-}
-
-static int add_time(Table *t, uint64_t at_us) {
-        _cleanup_buf_ Buf text = {};
-        int r = text_append_time(&text, at_us);
-
-        r = r < 0 ? r : buf_append(&text, "", 1);
-        return r < 0 ? r : table_add(t, (const char *) text.data, COLOUR_NONE);
 }
 
 static int add_nodes(Table *t, const Argosy__Response__SecretUse *use) {
@@ -194,7 +299,7 @@ static int add_row(Table *t, const Argosy__Response__SecretRow *row, const Argos
         int r = table_add(t, row->name, COLOUR_NONE);
 
         r = r < 0 ? r : add_number(t, row->version);
-        r = r < 0 ? r : add_time(t, row->at_us);
+        r = r < 0 ? r : ctl_rows_add_time(t, row->at_us);
         r = r < 0 ? r : table_add(t, row->by, COLOUR_NONE);
         r = r < 0 ? r : table_add(t, use ? use->unit : "", COLOUR_NONE);
         r = r < 0 ? r : add_number(t, use ? use->version : 0);
@@ -212,16 +317,16 @@ static int add_rows(Table *t, const Argosy__Response__SecretRow *row) {
 }
 
 static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        Show *s = userdata;
+        CtlRows *rows = userdata;
         int e = 0;
 
         for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_SECRETS && i < r->secrets->n_rows && e == 0; i++) {
                 const Argosy__Response__SecretRow *row = r->secrets->rows[i];
 
                 if (ctl->opt.json != JSON_OFF)
-                        secret_json(row, &s->json);
+                        secret_json(row, &rows->json);
                 else
-                        e = add_rows(&s->table, row);
+                        e = add_rows(&rows->table, row);
                 if (ctl->opt.json == JSON_OFF && row->n_uses < row->units && !ctl->opt.given[OPT_QUIET])
                         fprintf(ctl->term.err, "%s: %u units have it, %zu are listed.\n", row->name, row->units, row->n_uses);
         }
@@ -230,22 +335,12 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 int verb_secret_list(Ctl *ctl, char **words, size_t n) {
         static const char *const headers[] = {"NAME", "VERSION", "SET", "BY", "UNIT", "HAS", "ON"};
-        Show s = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         Argosy__Request__SecretList list = ARGOSY__REQUEST__SECRET_LIST__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        int code;
 
         list.names = words;
         list.n_names = n;
         request.what_case = ARGOSY__REQUEST__WHAT_SECRET_LIST;
         request.secret_list = &list;
-        if (ctl->opt.json != JSON_OFF)
-                return ctl_ask_for_list(ctl, &s.json, &request, 0, on_rows, &s);
-        for (size_t i = 0; i < ELEMENTSOF(headers); i++)
-                table_add_column(&s.table, headers[i], false, false);
-        code = ctl_ask(ctl, &request, 0, on_rows, &s);
-        if (code == EXIT_OK)
-                code = ctl_print_table(ctl, &s.table);
-        table_done(&s.table);
-        return code;
+        return ctl_rows_print(ctl, &request, headers, ELEMENTSOF(headers), on_rows);
 }

@@ -132,13 +132,15 @@ VERB("token revoke", NULL, "NAME|ID...", GROUP_ROLES, OPTIONS(OPTIONS_CHANGES, O
 VERB("token list", NULL, "", GROUP_ROLES, OPTIONS(OPT_JSON, OPT_NO_LEGEND), 0, 0, verb_token_list,
      "Show tokens, and when they were used last")
 
-VERB("secret set", NULL, "NAME", GROUP_ROLES, OPTIONS(OPT_FILE, OPTIONS_CHANGES, OPT_KEY, OPT_JSON), 1, 1, verb_secret_set,
+VERB("secret set", NULL, "SECRET", GROUP_ROLES,
+     OPTIONS(OPT_FILE, OPT_RESTART, OPT_MAX_UNAVAILABLE, OPT_HEALTH, OPT_NO_BLOCK, OPT_VERBOSE, OPTIONS_CHANGES, OPT_KEY, OPT_JSON), 1, 1,
+     verb_secret_set,
      "Give units another secret, read from standard input or a file")
-VERB("secret list", NULL, "[NAME...]", GROUP_ROLES, OPTIONS(OPT_JSON, OPT_NO_LEGEND), 0, ARGS_MAX, verb_secret_list,
+VERB("secret list", NULL, "[SECRET...]", GROUP_ROLES, OPTIONS(OPT_JSON, OPT_NO_LEGEND), 0, ARGS_MAX, verb_secret_list,
      "Show secrets, never their values, and which units have them where")
 VERB("secret rotate-key", NULL, "", GROUP_ROLES, OPTIONS(OPT_ABORT, OPTIONS_JOB), 0, 0, verb_secret_rotate_key,
      "Seal all secrets in the log with another key")
-VERB("secret delete", NULL, "NAME...", GROUP_ROLES, OPTIONS(OPTIONS_JOB), 1, ARGS_MAX, verb_secret_delete,
+VERB("secret delete", NULL, "SECRET...", GROUP_ROLES, OPTIONS(OPTIONS_JOB), 1, ARGS_MAX, verb_secret_delete,
      "Forget secrets that no unit has")
 
 VERB("queue rule", NULL, "add ACTION [KEY=PATTERN...]|list|delete RULE...", GROUP_ROLES,

@@ -21,6 +21,7 @@
 #include "message.h"
 #include "request-key.h"
 #include "request-kind.h"
+#include "secret-name.h"
 #include "str.h"
 #include "unit-name-hint.h"
 
@@ -43,6 +44,8 @@ struct Write {
         Argosy__Request__Job job;
         Argosy__Request__Change change;
         Argosy__Request__Verify verify;
+        Argosy__Request__SecretSet secret_set;
+        Argosy__Request__SecretDelete secret_delete;
         char **names; // borrowed ones
         size_t n_names;
         Map named; // these
@@ -370,6 +373,32 @@ static int read_removal(Write *w, const HttpTarget *t) {
         return r < 0 ? r : make_change(w, find_verb("destroy"));
 }
 
+// The body is borrowed and nowhere else: no error says anything of it.
+static int read_secret(Write *w, const HttpTarget *t, const char *body, size_t len) {
+        if (len == 0)
+                return str_refuse(w->ret_why, "the body is empty: a secret has at least one byte");
+        if (len > SECRET_VALUE_MAX) {
+                int r = str_refuse(w->ret_why, "the body is too long: a secret has at most %i bytes", (int) SECRET_VALUE_MAX);
+
+                return r == -ENOMEM ? r : -E2BIG;
+        }
+        w->secret_set = (Argosy__Request__SecretSet) ARGOSY__REQUEST__SECRET_SET__INIT;
+        w->secret_set.name = t->name;
+        w->secret_set.value = (ProtobufCBinaryData){len, (uint8_t *) body};
+        w->request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
+        w->request.secret_set = &w->secret_set;
+        return 0;
+}
+
+static int read_secret_removal(Write *w, const HttpTarget *t) {
+        w->secret_delete = (Argosy__Request__SecretDelete) ARGOSY__REQUEST__SECRET_DELETE__INIT;
+        w->secret_delete.names = (char **) &t->name;
+        w->secret_delete.n_names = 1;
+        w->request.what_case = ARGOSY__REQUEST__WHAT_SECRET_DELETE;
+        w->request.secret_delete = &w->secret_delete;
+        return 0;
+}
+
 ProtobufCBinaryData *http_write_id(Argosy__Request *q) {
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_CHANGE:
@@ -459,12 +488,22 @@ static int parse(Write *w, const HttpTarget *t, const HttpWriteHeaders *h, const
                 return read_question(w);
         if (has_json(t))
                 return read_body(w);
-        return t->resource == HTTP_PUT_UNIT_FILE ? read_file(w, t, body, len) : read_removal(w, t);
+        switch (t->resource) {
+        case HTTP_PUT_SECRET:
+                return read_secret(w, t, body, len);
+        case HTTP_DELETE_SECRET:
+                return read_secret_removal(w, t);
+        case HTTP_PUT_UNIT_FILE:
+                return read_file(w, t, body, len);
+        default:
+                return read_removal(w, t);
+        }
 }
 
 const char *http_write_type(const HttpTarget *t) {
         return has_json(t) || t->resource == HTTP_LOGIN ? "application/json"
                : t->resource == HTTP_PUT_UNIT_FILE ? "text/plain"
+               : t->resource == HTTP_PUT_SECRET    ? "application/octet-stream"
                                                    : NULL;
 }
 

@@ -7,6 +7,8 @@
 //      POST /v1/jobs                   {"verb":"start","units":["web@1.service"],"reason":"..."}
 //      PUT /v1/unit-files/NAME         the file
 //      DELETE /v1/unit-files/NAME
+//      PUT /v1/secrets/NAME            the value, any bytes
+//      DELETE /v1/secrets/NAME
 
 #include "http-target.h"
 

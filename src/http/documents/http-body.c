@@ -203,6 +203,13 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                         rows.n = r->tokens->n_rows;
                 }
                 break;
+        case HTTP_SECRETS:
+                rows = (Rows){"secrets", NULL, 0, secret_json, NULL, 0};
+                if (r && r->what_case == ARGOSY__RESPONSE__WHAT_SECRETS) {
+                        rows.rows = (void *const *) r->secrets->rows;
+                        rows.n = r->secrets->n_rows;
+                }
+                break;
         case HTTP_HOSTS:
                 rows = (Rows){"hosts", NULL, 0, member_json, NULL, 0};
                 if (r && r->what_case == ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS) {
@@ -228,6 +235,8 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
         case HTTP_PLAN:
         case HTTP_PUT_UNIT_FILE:
         case HTTP_DELETE_UNIT_FILE:
+        case HTTP_PUT_SECRET:
+        case HTTP_DELETE_SECRET:
                 rows = (Rows){"units", unit_result_fields, UNIT_RESULT_FIELDS, NULL, NULL, 0};
                 if (r && r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE) {
                         rows.rows = (void *const *) r->change->units;

@@ -85,6 +85,23 @@ static const Member of_tokens[] = {
         PLAIN("state", TEXT_OR_NULL),
 };
 
+static const Member of_secret_uses[] = {
+        PLAIN("unit", TEXT),
+        PLAIN("version", NUMBER_OR_NULL),
+        PLAIN("nodes", TEXTS),
+};
+
+static const Member of_secrets[] = {
+        PLAIN("name", TEXT),
+        PLAIN("version", NUMBER),
+        PLAIN("set_us", NUMBER),
+        PLAIN("set_by", TEXT),
+        PLAIN("bytes", NUMBER),
+        PLAIN("units", NUMBER),
+        PLAIN("stale", NUMBER),
+        {"uses", SHAPE_OBJECTS, NULL, of_secret_uses, ELEMENTSOF(of_secret_uses), false},
+};
+
 static const Member of_hosts[] = {
         PLAIN("host", TEXT),
         PLAIN("address", TEXT),
@@ -140,6 +157,7 @@ static const struct {
         {HTTP_JOB, of_one_job, ELEMENTSOF(of_one_job)},   {HTTP_ROLES, of_roles, ELEMENTSOF(of_roles)},
         {HTTP_POOLS, of_pools, ELEMENTSOF(of_pools)},     {HTTP_QUEUE, of_rules, ELEMENTSOF(of_rules)},
         {HTTP_ACCESS, of_grants, ELEMENTSOF(of_grants)},  {HTTP_TOKENS, of_tokens, ELEMENTSOF(of_tokens)},
+        {HTTP_SECRETS, of_secrets, ELEMENTSOF(of_secrets)},
         {HTTP_HOSTS, of_hosts, ELEMENTSOF(of_hosts)},     {HTTP_USAGE, of_usage, ELEMENTSOF(of_usage)},
         {HTTP_VERIFY, of_verified, ELEMENTSOF(of_verified)},
 };

@@ -40,6 +40,9 @@ static const struct {
         {HTTP_QUEUE, "The queue of jobs and its rules"},
         {HTTP_ACCESS, "Who may do what"},
         {HTTP_TOKENS, "Tokens by which programs are let in"},
+        {HTTP_SECRETS, "Secrets, who has which version, and never a value"},
+        {HTTP_PUT_SECRET, "Gives units another secret"},
+        {HTTP_DELETE_SECRET, "Forgets a secret that no unit names"},
         {HTTP_EVENTS, "What the cluster comes to be, as a stream"},
         {HTTP_STATE, "Everything as it is at one moment, or what has changed"},
         {HTTP_JOURNAL, "What a unit has written, as a stream if it is followed"},
@@ -147,12 +150,13 @@ static void write_parameter(Json *j, const char *where, const Parameter *p) {
 
 static void write_parameters(Json *j, const HttpRoute *o, size_t i) {
         static const Parameter name_of = {"name", SHAPE_TEXT, "The whole name of a unit", 0, 0},
+                               secret_of = {"name", SHAPE_TEXT, "The name of a secret", 0, 0},
                                number_of = {"number", SHAPE_NUMBER, "The number of a job", 1, INT64_MAX};
         const char *name;
 
         begin_list(j, "parameters");
         if (o->has_name)
-                write_parameter(j, "path", &name_of);
+                write_parameter(j, "path", str_has_prefix(o->path, "/v1/secrets/") ? &secret_of : &name_of);
         if (o->has_number)
                 write_parameter(j, "path", &number_of);
         for (size_t k = 0; (name = http_target_parameter(i, k)); k++)
@@ -225,6 +229,8 @@ static void write_answer_content(Json *j, const HttpRoute *o) {
         case HTTP_NEW_JOB:
         case HTTP_PUT_UNIT_FILE:
         case HTTP_DELETE_UNIT_FILE:
+        case HTTP_PUT_SECRET:
+        case HTTP_DELETE_SECRET:
                 write_either(j, "application/json", HTTP_OPENAPI_TAKEN, HTTP_OPENAPI_ENDED); // with `wait`: the second one
                 if (o->resource == HTTP_NEW_JOB)
                         write_content(j, "application/x-ndjson", "line_of_an_operation");

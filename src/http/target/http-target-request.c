@@ -84,6 +84,7 @@ static Argosy__Request *ask_for_all(Argosy__Request__WhatCase what) {
         Argosy__Request__QueueList queue = ARGOSY__REQUEST__QUEUE_LIST__INIT;
         Argosy__Request__AccessList access = ARGOSY__REQUEST__ACCESS_LIST__INIT;
         Argosy__Request__TokenList tokens = ARGOSY__REQUEST__TOKEN_LIST__INIT;
+        Argosy__Request__SecretList secrets = ARGOSY__REQUEST__SECRET_LIST__INIT;
         Argosy__Request__ClusterStatus status = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
         Argosy__Request q = ARGOSY__REQUEST__INIT;
 
@@ -106,6 +107,9 @@ static Argosy__Request *ask_for_all(Argosy__Request__WhatCase what) {
                 break;
         case ARGOSY__REQUEST__WHAT_TOKEN_LIST:
                 q.token_list = &tokens;
+                break;
+        case ARGOSY__REQUEST__WHAT_SECRET_LIST:
+                q.secret_list = &secrets;
                 break;
         default:
                 q.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
@@ -223,6 +227,8 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
                 return ask_for_all(ARGOSY__REQUEST__WHAT_ACCESS_LIST);
         case HTTP_TOKENS:
                 return ask_for_all(ARGOSY__REQUEST__WHAT_TOKEN_LIST);
+        case HTTP_SECRETS:
+                return ask_for_all(ARGOSY__REQUEST__WHAT_SECRET_LIST);
         case HTTP_HOSTS:
                 return ask_for_all(ARGOSY__REQUEST__WHAT_CLUSTER_STATUS);
         case HTTP_USAGE:
@@ -240,6 +246,8 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
         case HTTP_VERIFY:
         case HTTP_PUT_UNIT_FILE:
         case HTTP_DELETE_UNIT_FILE:
+        case HTTP_PUT_SECRET:
+        case HTTP_DELETE_SECRET:
         case HTTP_STATIC:
                 break;
         }

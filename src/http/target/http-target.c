@@ -14,6 +14,7 @@
 #include "http-filter.h"
 #include "job-state.h"
 #include "macro.h"
+#include "secret-name.h"
 #include "state-words.h"
 #include "str.h"
 #include "unit-name.h"
@@ -64,6 +65,9 @@ static const struct {
         {HTTP_GET, "/v1/queue", HTTP_QUEUE, 0},
         {HTTP_GET, "/v1/access", HTTP_ACCESS, 0},
         {HTTP_GET, "/v1/tokens", HTTP_TOKENS, 0},
+        {HTTP_GET, "/v1/secrets", HTTP_SECRETS, 0},
+        {HTTP_PUT, "/v1/secrets/", HTTP_PUT_SECRET, TAKES_NAME | TAKES_WAIT},
+        {HTTP_DELETE, "/v1/secrets/", HTTP_DELETE_SECRET, TAKES_NAME | TAKES_WAIT},
         {HTTP_GET, "/v1/events", HTTP_EVENTS, TAKES_PATTERN | TAKES_EVENTS},
         {HTTP_GET, "/v1/journal/", HTTP_JOURNAL, TAKES_NAME | TAKES_NODE | TAKES_JOURNAL},
         {HTTP_GET, "/v1/state", HTTP_STATE, TAKES_SINCE},
@@ -436,13 +440,17 @@ static int parse_query(const char *query, unsigned takes, HttpTarget *t, const c
         }
 }
 
+static bool is_of_secret(const HttpTarget *t) {
+        return t->resource == HTTP_PUT_SECRET || t->resource == HTTP_DELETE_SECRET;
+}
+
 static int parse_name(const char *text, size_t len, HttpTarget *t, const char **ret_why) {
         int r = decode(text, len, &t->name);
 
-        if (r == 0 && unit_name_kind(t->name, NULL) == UNIT_NAME_INVALID)
+        if (r == 0 && !(is_of_secret(t) ? secret_name_is_valid(t->name) : unit_name_kind(t->name, NULL) != UNIT_NAME_INVALID))
                 r = -EINVAL;
         if (r == -EINVAL)
-                *ret_why = "this is no name of a unit";
+                *ret_why = is_of_secret(t) ? "this is no name of a secret" : "this is no name of a unit";
         return r;
 }
 
@@ -510,6 +518,8 @@ const char *http_target_methods(const char *text) {
                 return "GET, HEAD, POST";
         case HTTP_GET | HTTP_PUT | HTTP_DELETE:
                 return "GET, HEAD, PUT, DELETE";
+        case HTTP_PUT | HTTP_DELETE:
+                return "PUT, DELETE";
         default:
                 return "";
         }
@@ -577,12 +587,12 @@ bool http_target_only_asks(const HttpTarget *t) {
 
 bool http_target_writes(const HttpTarget *t) {
         return t->resource == HTTP_NEW_JOB || http_target_only_asks(t) || t->resource == HTTP_PUT_UNIT_FILE ||
-               t->resource == HTTP_DELETE_UNIT_FILE;
+               t->resource == HTTP_DELETE_UNIT_FILE || is_of_secret(t);
 }
 
 bool http_target_has_body(const HttpTarget *t) {
         return t->resource == HTTP_NEW_JOB || http_target_only_asks(t) || t->resource == HTTP_PUT_UNIT_FILE ||
-               t->resource == HTTP_LOGIN;
+               t->resource == HTTP_PUT_SECRET || t->resource == HTTP_LOGIN;
 }
 
 bool http_target_is_tagged(const HttpTarget *t) {

@@ -29,6 +29,9 @@ typedef enum HttpResource {
         HTTP_QUEUE,
         HTTP_ACCESS,
         HTTP_TOKENS,
+        HTTP_SECRETS,
+        HTTP_PUT_SECRET, // which is never answered
+        HTTP_DELETE_SECRET,
         HTTP_HOSTS,
         HTTP_NEW_JOB,
         HTTP_PUT_UNIT_FILE,

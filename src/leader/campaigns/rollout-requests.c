@@ -135,6 +135,22 @@ static int check_replaces(Leader *l, const char *name, const UnitOptions *option
         return r;
 }
 
+// A unit that is to run starts with all that its file names.
+static int check_secrets(const Leader *l, const char *name, const UnitOptions *options, char **ret_why) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+
+        for (size_t i = 0; e && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE && i < options->n_secrets; i++) {
+                const UnitSecret *secret = &options->secrets[i];
+
+                if (cluster_state_find_secret(l->state, secret->name))
+                        continue;
+                *ret_why = str_printf("%s:%u: Secret=%s: there is no such secret; `argosyctl secret set %s` makes it", name, secret->line,
+                                      secret->name, secret->name);
+                return *ret_why ? -EINVAL : -ENOMEM;
+        }
+        return 0;
+}
+
 // Whether the unit could have the new content at all. 0, CHECK_REFUSED, or a negative errno.
 static int check_unit(Ticket *t, const Plan *p, const char *name) {
         _cleanup_free_ char *why = NULL;
@@ -158,6 +174,8 @@ static int check_unit(Ticket *t, const Plan *p, const char *name) {
                         r = ordering_check(t->leader, name, name, options, &why);
                 if (r == 0 && options->replaces)
                         r = check_replaces(t->leader, name, options, &why);
+                if (r == 0)
+                        r = check_secrets(t->leader, name, options, &why);
                 unit_options_unref(options);
         }
         if (r != -EINVAL)

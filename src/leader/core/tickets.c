@@ -116,6 +116,7 @@ void ticket_free(Ticket *t) {
         message_free(t->author);
         free(t->rolls);
         message_free(t->response);
+        message_free(t->readable);
         buf_done(&t->cert);
         free(t);
 }

@@ -106,6 +106,7 @@ struct Ticket {
         uint64_t asked_us;   // when it arrived, by our clock
         uint32_t removing;   // host number, for ClusterRemove
         bool removal_begun;  // its record says that it is to be no voter
+        Argosy__Response__Removal *readable; // the secrets that it could read; NULL: not looked at yet
         ListNode drain;      // in Leader.drains, for DrainWait, or in .manager_waiters, or in OpenJob.tickets
         uint32_t drain_left; // as it was told last
         ListNode rollout;    // in Leader.rollout_waiters, for RolloutWait

@@ -32,6 +32,7 @@
 #include "registry.h"
 #include "response.h"
 #include "scheduler.h"
+#include "secret-readers.h"
 #include "sessions.h"
 #include "str.h"
 #include "tables.h"
@@ -614,14 +615,26 @@ static int end_removal(Ticket *t) {
 }
 
 // They go with the host, whose people may have seen them.
-static int tell_dropped_tokens(Leader *l, Argosy__Response *r) {
+static int tell_dropped_tokens(Leader *l, char **ret) {
         size_t n = cluster_state_n_tokens_open(l->state, (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)});
-        _cleanup_free_ char *words = NULL;
 
-        if (n == 0)
-                return 0;
-        words = n == 1 ? str_printf("the open join token was dropped") : str_printf("the %zu open join tokens were dropped", n);
-        return words ? field_set(&r->message, words) : -ENOMEM;
+        *ret = n == 0   ? strdup("")
+               : n == 1 ? strdup("the open join token was dropped")
+                        : str_printf("the %zu open join tokens were dropped", n);
+        return *ret ? 0 : -ENOMEM;
+}
+
+// What is worth nothing any more, and what only other values make so. Of a host that stopped being a voter for this, or before, it is known
+// that it had all of them.
+static int fill_removal(Leader *l, Ticket *t, const Argosy__HostRecord *record) {
+        _cleanup_free_ char *tokens = NULL, *secrets = secret_readers_words(t->readable, record->name);
+
+        t->response = response_new(ARGOSY__RESPONSE__WHAT_REMOVAL);
+        if (!t->response || !secrets || tell_dropped_tokens(l, &tokens) < 0)
+                return -ENOMEM;
+        message_free(t->response->removal);
+        t->response->removal = TAKE_PTR(t->readable);
+        return field_printf(&t->response->message, "%s%s%s", tokens, *tokens && *secrets ? "; " : "", secrets);
 }
 
 int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
@@ -643,6 +656,10 @@ int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
         if (batch_builder_has_host(b, record->host))
                 return -EBUSY;
         t->removing = record->host;
+        if (!t->readable)
+                t->readable = secret_readers_of(l, record->host, is_voter(l, record) || record->no_promote);
+        if (!t->readable)
+                return -ENOMEM;
         if (is_voter(l, record)) {
                 if (record->no_promote) { // waits in the queue until it is no voter
                         t->removal_begun = true;
@@ -670,9 +687,8 @@ int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
         r = batch_builder_remove_host(b, record->host);
         if (r < 0)
                 return r;
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
         t->committed = on_removed;
-        return t->response && tell_dropped_tokens(l, t->response) >= 0 ? PLAN_IN_BATCH : -ENOMEM;
+        return fill_removal(l, t, record) >= 0 ? PLAN_IN_BATCH : -ENOMEM;
 }
 
 // ------------------------------------------------------------------------------------------------ role

@@ -30,6 +30,7 @@ enum {
         USES_MAX = 100,         // units that are named of one secret in a list of several
         USES_OF_ONE_MAX = 1000, // and of one that is asked for alone
         USE_NODES_MAX = 100,    // nodes of one of these
+        PASSED_MAX = 10000,     // units that are looked at in vain: some 2 ms
         NAMED_USERS_MAX = 3,    // in an error
 };
 
@@ -44,6 +45,8 @@ typedef struct Row {
         Leader *leader;
         Argosy__Response__SecretRow *row;
         size_t max;
+        uint64_t newest; // only units that are to run and have an older version; 0: all units
+        size_t n_passed; // units that are not to run, and were passed over
         int error;
 } Row;
 
@@ -68,10 +71,22 @@ static int add_nodes(Leader *l, const char *unit, Argosy__Response__SecretUse *u
         return 0;
 }
 
+static bool is_launched(const Leader *l, const char *unit) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, unit);
+
+        return e && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+}
+
 static bool add_use(const char *unit, uint64_t version, void *userdata) {
         Row *r = userdata;
         Argosy__Response__SecretUse *use;
+        bool launched;
 
+        if (r->newest > 0 && (version == 0 || version == r->newest))
+                return true;
+        launched = is_launched(r->leader, unit);
+        if (r->newest > 0 && !launched)
+                return ++r->n_passed < PASSED_MAX;
         if (r->row->n_uses == r->max)
                 return false;
         use = calloc(1, sizeof(*use));
@@ -84,6 +99,8 @@ static bool add_use(const char *unit, uint64_t version, void *userdata) {
                 r->error = add_nodes(r->leader, unit, use);
         if (r->error == 0)
                 use->version = version;
+        if (r->error == 0)
+                use->launched = launched;
         return r->error == 0;
 }
 
@@ -94,8 +111,9 @@ static int by_unit(const void *a, const void *b) {
         return strcmp(x->unit, y->unit);
 }
 
-static int fill_row(Leader *l, const char *name, const Argosy__SecretVersion *v, size_t max, Argosy__Response__SecretRow *row) {
-        Row r = {.leader = l, .row = row, .max = max};
+static int fill_row(Leader *l, const char *name, const Argosy__SecretVersion *v, size_t max, bool stale,
+                    Argosy__Response__SecretRow *row) {
+        Row r = {.leader = l, .row = row, .max = max, .newest = stale ? v->version : 0};
 
         row->version = v->version;
         row->at_us = v->at_us;
@@ -111,7 +129,7 @@ static int fill_row(Leader *l, const char *name, const Argosy__SecretVersion *v,
         return r.error;
 }
 
-static int add_row(Leader *l, Argosy__Response *answer, const char *name, const Argosy__SecretVersion *v, size_t max) {
+static int add_row(Leader *l, Argosy__Response *answer, const char *name, const Argosy__SecretVersion *v, size_t max, bool stale) {
         Argosy__Response__Secrets *secrets = answer->secrets;
         Argosy__Response__SecretRow *row = calloc(1, sizeof(*row));
 
@@ -119,7 +137,7 @@ static int add_row(Leader *l, Argosy__Response *answer, const char *name, const 
                 argosy__response__secret_row__init(row);
         if (FIELD_APPEND(secrets->rows, secrets->n_rows, row) < 0)
                 return -ENOMEM;
-        return fill_row(l, name, v, max, row);
+        return fill_row(l, name, v, max, stale, row);
 }
 
 static bool is_asked(const Argosy__Request__SecretList *m, const char *name) {
@@ -141,7 +159,7 @@ Argosy__Response *secrets_answer_list(Leader *l, const Argosy__Request *request)
         for (size_t i = 0; r && i < n; i++)
                 if (is_asked(m, secrets[i]->name) &&
                     add_row(l, r, secrets[i]->name, secret_record_newest(secrets[i]),
-                            m->n_names == 1 ? USES_OF_ONE_MAX : USES_MAX) < 0)
+                            m->n_names == 1 ? USES_OF_ONE_MAX : USES_MAX, m->stale) < 0)
                         return NULL;
         return TAKE_PTR(r);
 }
@@ -193,7 +211,7 @@ static bool most_voters_have(const Leader *l, uint32_t number) {
 
 // The first secret of a cluster waits for its key. -EBUSY: that is made, or most voters have not got it yet; -ENOKEY: they have, and this
 // host has not.
-static int need_key(Leader *l, uint32_t *ret_number, const Buf **ret) {
+static int need_key(Leader *l, uint32_t *ret_number, const SecretBytes **ret) {
         *ret_number = secrets_key_in_use(l);
         if (*ret_number == 0) {
                 int r = secrets_key_make_first(l);
@@ -212,7 +230,7 @@ static int put(Leader *l, Ticket *t, BatchBuilder *b, const char *name, Argosy__
 
         if (r < 0)
                 return r;
-        if (!answer || add_row(l, answer, name, version, USES_MAX) < 0)
+        if (!answer || add_row(l, answer, name, version, USES_MAX, false) < 0)
                 return -ENOMEM;
         message_free(t->response);
         t->response = TAKE_PTR(answer);
@@ -224,7 +242,7 @@ int secrets_plan_set(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__SecretRecord *there = cluster_state_find_secret(l->state, m->name);
         Argosy__SecretVersion version = ARGOSY__SECRET_VERSION__INIT;
         SecretLabel label = {.name = m->name, .version = (there ? secret_record_newest(there)->version : 0) + 1};
-        const Buf *key;
+        const SecretBytes *key;
         char by[CLUSTER_SECRET_BY_MAX];
         _cleanup_buf_ Buf sealed = {};
         int r;

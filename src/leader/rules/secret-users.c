@@ -206,6 +206,20 @@ void secret_users_each(const SecretUsers *m, const char *secret,
         }
 }
 
+void secret_users_each_of_unit(const SecretUsers *m, const char *unit,
+                               bool (*each)(const char *secret, uint64_t version, void *userdata), void *userdata) {
+        const SecretUnit *u = map_find_str(&m->units, unit);
+
+        if (!u)
+                return;
+        list_foreach (n, &u->links) {
+                const SecretLink *link = CONTAINER_OF(n, SecretLink, of_unit);
+
+                if (!each(link->secret->name, link->version, userdata))
+                        return;
+        }
+}
+
 static void unit_free(void *unit) {
         SecretUnit *u = unit;
 

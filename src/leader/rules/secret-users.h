@@ -24,6 +24,9 @@ void secret_users_done(SecretUsers *m);
 int secret_users_set(SecretUsers *m, const char *unit, const SecretUse *uses, size_t n, bool *ret_freed) _warn_unused_;
 size_t secret_users_count(const SecretUsers *m, const char *secret);
 size_t secret_users_count_of(const SecretUsers *m, const char *secret, uint64_t version);
+// Calls `each` for the secrets that the unit has, until it returns false.
+void secret_users_each_of_unit(const SecretUsers *m, const char *unit,
+                               bool (*each)(const char *secret, uint64_t version, void *userdata), void *userdata);
 // Calls `each` for the units that have it, until it returns false.
 void secret_users_each(const SecretUsers *m, const char *secret,
                        bool (*each)(const char *unit, uint64_t version, void *userdata), void *userdata);

@@ -40,6 +40,9 @@ expect "operate" argosyctl access grant op
 expect "create revoke list" argosyctl token ""
 expect "deploy" argosyctl token create --right = de
 [[ $(argosyctl complete arguments role delete) == role ]] || { echo "role delete takes other arguments" >&2; exit 1; }
+[[ $(argosyctl complete arguments secret delete) == secret ]] || { echo "secret delete takes other arguments" >&2; exit 1; }
+expect "set list rotate-key delete" argosyctl secret ""
+expect "--restart" argosyctl secret set --res
 [[ $(argosyctl complete arguments pool set) == $'node\npool' ]] || { echo "pool set takes other arguments" >&2; exit 1; }
 [[ $(argosyctl complete arguments cluster remove) == node ]] || { echo "cluster remove takes other arguments" >&2; exit 1; }
 # Names are offered as they are, behind what bash leaves there: it breaks words at '@' and ':', and keeps the '@'.

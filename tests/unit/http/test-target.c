@@ -47,6 +47,7 @@ static void paths_name_resources(void **state) {
                      {"/v1/queue", HTTP_QUEUE, NULL},
                      {"/v1/access", HTTP_ACCESS, NULL},
                      {"/v1/tokens", HTTP_TOKENS, NULL},
+                     {"/v1/secrets", HTTP_SECRETS, NULL},
                      {"/metrics", HTTP_METRICS, NULL}};
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -168,6 +169,12 @@ static void a_method_is_one_of_those_that_fit(void **state) {
                      {"/v1/unit-files/a.service", "GET, HEAD, PUT, DELETE", HTTP_PUT, 0},
                      {"/v1/unit-files/a.service", "GET, HEAD, PUT, DELETE", HTTP_DELETE, 0},
                      {"/v1/unit-files/a.service", "GET, HEAD, PUT, DELETE", HTTP_POST, -EPERM},
+                     {"/v1/secrets", "GET, HEAD", HTTP_PUT, -EPERM},
+                     {"/v1/secrets/db", "PUT, DELETE", HTTP_PUT, 0},
+                     {"/v1/secrets/db", "PUT, DELETE", HTTP_DELETE, 0},
+                     {"/v1/secrets/db", "PUT, DELETE", HTTP_GET, -EPERM}, // nothing reads one back
+                     {"/v1/secrets/.db", "PUT, DELETE", HTTP_PUT, -EINVAL},
+                     {"/v1/secrets/a%2Fb", "PUT, DELETE", HTTP_PUT, -EINVAL},
                      {"/v1/units", "GET, HEAD", HTTP_POST, -EPERM},
                      {"/v1/nope", "", HTTP_POST, -ENOENT}};
 

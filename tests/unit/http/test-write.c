@@ -8,6 +8,7 @@
 #include "macro.h"
 #include "message.h"
 #include "request-key.h"
+#include "secret-name.h"
 
 static char *reason; // why the last one was refused
 
@@ -314,6 +315,33 @@ static void a_file_is_put_and_deleted(void **state) {
         message_free(q);
 }
 
+static void a_secret_is_any_bytes_and_no_error_says_which(void **state) {
+        static char large[SECRET_VALUE_MAX + 2];
+        Argosy__Request *q = NULL;
+        HttpTarget t;
+        char *told = NULL;
+        const char *why;
+
+        assert_int_equal(write_of("/v1/secrets/db", HTTP_PUT, (HttpWriteHeaders){.key = "k"}, "hunter2\n", &q), 0);
+        assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_SECRET_SET);
+        assert_string_equal(q->secret_set->name, "db");
+        assert_int_equal(q->secret_set->value.len, 8);
+        assert_memory_equal(q->secret_set->value.data, "hunter2\n", 8);
+        assert_int_equal(q->job->id.len, 16);
+        message_free(q);
+        assert_int_equal(write_of("/v1/secrets/db", HTTP_PUT, (HttpWriteHeaders){}, "", &q), -EINVAL);
+        memset(large, 'x', sizeof(large) - 1);
+        assert_int_equal(http_target_parse("/v1/secrets/db", HTTP_PUT, &t, &why), 0);
+        assert_int_equal(http_write_parse(&t, &(HttpWriteHeaders){}, large, SECRET_VALUE_MAX + 1, &q, &told), -E2BIG);
+        assert_string_equal(told, "the body is too long: a secret has at most 65536 bytes");
+        free(told);
+        http_target_done(&t);
+        assert_int_equal(write_of("/v1/secrets/db", HTTP_DELETE, (HttpWriteHeaders){}, "", &q), 0);
+        assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_SECRET_DELETE);
+        assert_string_equal(q->secret_delete->names[0], "db");
+        message_free(q);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_teardown(name, end)
         const struct CMUnitTest tests[] = {
@@ -327,6 +355,7 @@ int main(void) {
                 TEST(what_is_no_proper_change_is_refused),
                 TEST(a_key_makes_the_same_id_and_none_another_one),
                 TEST(a_plan_is_asked_for_at_its_place),
+                TEST(a_secret_is_any_bytes_and_no_error_says_which),
                 TEST(files_are_asked_about_without_a_job),
                 TEST(a_revision_stands_in_quotes),
                 TEST(a_file_is_put_and_deleted),

@@ -55,13 +55,22 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
                 on_secrets(host, m->welcome_part->orders, m->welcome_part->n_orders, m->welcome_part->secrets, m->welcome_part->n_secrets);
 }
 
-static int setup(void **state) {
-        rig_start(&g, 3);
+static int begin(unsigned n_hosts) {
+        rig_start(&g, n_hosts);
         rig_give_secrets_key(&g, &keys, 1);
         g.author = NULL;
         memset(sent, 0, sizeof(sent));
         g.on_host_message = on_host_message;
         return 0;
+}
+
+static int setup(void **state) {
+        return begin(3);
+}
+
+// Three of them vote.
+static int setup_with_spare(void **state) {
+        return begin(4);
 }
 
 static int teardown(void **state) {
@@ -304,6 +313,107 @@ static void without_its_key_nothing_is_sealed_or_sent(void **state) {
         assert_int_equal(at_unit("a.service")->version, 1); // named all the same: it waits there
 }
 
+// Each is the next version, and neither is lost.
+static void two_authors_at_once_get_a_version_each(void **state) {
+        Argosy__Request__SecretSet m[2] = {ARGOSY__REQUEST__SECRET_SET__INIT, ARGOSY__REQUEST__SECRET_SET__INIT};
+        static const char *const values[] = {"one", "two"};
+        RigAnswer *a[2];
+
+        for (size_t i = 0; i < 2; i++) {
+                Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+                m[i].name = (char *) "db";
+                m[i].value = (ProtobufCBinaryData){3, (uint8_t *) values[i]};
+                request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
+                request.secret_set = &m[i];
+                a[i] = rig_ask(&g, &request);
+        }
+        rig_settle(&g);
+        for (size_t i = 0; i < 2; i++) {
+                assert_true(a[i]->final);
+                assert_int_equal(rig_last(a[i])->status, 0);
+                assert_int_equal(rig_last(a[i])->secrets->rows[0]->version, i + 1);
+        }
+        do_well(START, "a.service", APP);
+        assert_string_equal(at_unit("a.service")->value, "two");
+}
+
+static const Argosy__Response__SecretRow *stale_row(const char *name) {
+        Argosy__Request__SecretList m = ARGOSY__REQUEST__SECRET_LIST__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.names = (char **) &name;
+        m.n_names = 1;
+        m.stale = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_LIST;
+        request.secret_list = &m;
+        return ask(&request)->secrets->rows[0];
+}
+
+// What `secret set --restart` restarts.
+static void those_that_run_with_an_older_version_are_found(void **state) {
+        set("db", "one");
+        do_well(START, "a.service", APP);
+        do_well(START, "b.service", APP);
+        do_well(START, "c.service", APP);
+        do_well(SUBMIT, "d.service", APP);
+        do_well(STOP, "b.service", NULL);
+        assert_int_equal(stale_row("db")->n_uses, 0);
+        set("db", "two");
+        do_well(RESTART, "c.service", NULL);
+        assert_int_equal(stale_row("db")->n_uses, 1);
+        assert_string_equal(stale_row("db")->uses[0]->unit, "a.service");
+        assert_true(stale_row("db")->uses[0]->launched);
+        assert_int_equal(stale_row("db")->units, 4);
+}
+
+static void an_update_wants_all_that_its_file_names(void **state) {
+        RigAnswer *a;
+
+        do_well(START, "a.service", PLAIN);
+        a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, .name = "a.service", .content = APP});
+        assert_int_equal(rig_last(a)->status, EINVAL);
+        assert_non_null(strstr(rig_last(a)->message, "Secret=db: there is no such secret; `argosyctl secret set db` makes it"));
+        set("db", "hunter2");
+        a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, .name = "a.service", .content = APP});
+        assert_int_equal(rig_last(a)->status, 0);
+        rig_settle(&g);
+        assert_string_equal(at_unit("a.service")->value, "hunter2");
+}
+
+static const Argosy__Response *remove_host(const char *name) {
+        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        m.host = (char *) name;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        request.cluster_remove = &m;
+        a = rig_ask(&g, &request);
+        rig_pass_ms(&g, 10 * RIG_BEAT_MS);
+        assert_true(a->final);
+        return rig_last(a);
+}
+
+static void a_removal_names_what_the_host_could_read(void **state) {
+        const Argosy__Response *r;
+
+        set("db", "one");
+        set("other", "two");
+        do_well(START, "a.service", APP "Host=n4\n");
+        assert_int_equal(cluster_state_find_host(g.state, 4)->raft_id, 0);
+        r = remove_host("n4");
+        assert_int_equal(r->status, 0);
+        assert_string_equal(r->message, "n4 could read the secret db: only new values help (argosyctl secret set)");
+        assert_int_equal(r->removal->n_secrets, 1);
+        assert_string_equal(r->removal->secrets[0], "db");
+        assert_false(r->removal->all);
+        r = remove_host("n2");
+        assert_int_equal(r->status, 0);
+        assert_string_equal(r->message, "n2 could read every secret (db, other): only new values help (argosyctl secret set)");
+        assert_true(r->removal->all);
+}
+
 #define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -317,6 +427,10 @@ int main(void) {
                 RIG_TEST(what_is_used_is_not_deleted),
                 RIG_TEST(what_is_not_there_starts_nothing),
                 RIG_TEST(bad_ones_are_refused_without_a_word_of_them),
+                RIG_TEST(two_authors_at_once_get_a_version_each),
+                RIG_TEST(those_that_run_with_an_older_version_are_found),
+                RIG_TEST(an_update_wants_all_that_its_file_names),
+                cmocka_unit_test_setup_teardown(a_removal_names_what_the_host_could_read, setup_with_spare, teardown),
                 RIG_TEST(it_outlives_its_leader),
                 RIG_TEST(without_its_key_nothing_is_sealed_or_sent),
         };

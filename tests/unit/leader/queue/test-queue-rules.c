@@ -252,6 +252,49 @@ static void what_cannot_be_held_is_not_refused_for_those_that_are_due(void **sta
         g.secrets = NULL;
 }
 
+static const Argosy__Response *set_secret(void) {
+        Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.name = (char *) "db";
+        m.value = (ProtobufCBinaryData){7, (uint8_t *) "hunter2"};
+        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
+        request.secret_set = &m;
+        return rig_last(rig_ask_and_settle(&g, &request));
+}
+
+static void assert_no_secret(const Argosy__Response *r, int status, const char *words) {
+        assert_int_equal(r->status, status);
+        assert_non_null(strstr(r->message, words));
+        assert_null(strstr(r->message, "hunter2"));
+        assert_null(cluster_state_find_secret(g.state, "db"));
+        assert_int_equal(n_held(), 0);
+}
+
+// What is held back the log keeps as it came.
+static void a_secret_is_refused_where_it_would_be_held(void **state) {
+        _cleanup_(voter_secrets_done) VoterSecrets keys = {};
+        Argosy__QueueRule one = rule(QUEUE_HOLD, ""), refused = rule(REFUSE, "");
+        uint32_t number;
+
+        rig_give_secrets_key(&g, &keys, 1);
+        set_closed(true, "moving racks");
+        assert_no_secret(set_secret(), EEXIST, "moving racks");
+        set_closed(false, "");
+        one.verb = (char *) "secret set";
+        number = add_rule(one);
+        assert_no_secret(set_secret(), EEXIST, "rule 1");
+        assert_int_equal(delete_rule(number), 0);
+        refused.verb = (char *) "secret set";
+        refused.text = (char *) "frozen until Monday";
+        number = add_rule(refused);
+        assert_no_secret(set_secret(), EPERM, "frozen until Monday");
+        assert_int_equal(delete_rule(number), 0);
+        assert_int_equal(set_secret()->status, 0);
+        assert_non_null(cluster_state_find_secret(g.state, "db"));
+        g.secrets = NULL;
+}
+
 static void a_closed_queue_holds_what_comes(void **state) {
         Argosy__Author alice = user("alice", 1000);
         uint64_t job;
@@ -618,6 +661,7 @@ int main(void) {
                 RIG_TEST(who_has_waited_for_a_limit_is_not_passed_by_who_comes_with_its_end),
                 RIG_TEST(who_has_waited_for_a_limit_is_not_passed_while_the_log_has_no_room),
                 RIG_TEST(what_cannot_be_held_is_not_refused_for_those_that_are_due),
+                RIG_TEST(a_secret_is_refused_where_it_would_be_held),
                 RIG_TEST(a_closed_queue_holds_what_comes),
                 RIG_TEST(the_queue_is_closed_by_who_has_seen_it_as_it_is),
                 RIG_TEST(failover_does_not_ask_the_queue),

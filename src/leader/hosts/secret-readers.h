@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Which secrets a host could read that is to be removed: what it may have kept is worth nothing only when they have other values.
+
+#include "leader-core.h"
+
+// To be asked before anything moves away from the host. NULL: out of memory. `votes`: it is a voter, or was one a moment ago.
+Argosy__Response__Removal *secret_readers_of(const Leader *l, uint32_t host, bool votes);
+// In words, for people; "": none. To be freed; NULL: out of memory.
+char *secret_readers_words(const Argosy__Response__Removal *removal, const char *host);

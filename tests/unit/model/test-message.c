@@ -250,6 +250,48 @@ static void fields_that_nobody_knows_are_counted_too(void **state) {
         message_free(m);
 }
 
+static void what_a_unit_or_its_author_sends_is_secret(void **state) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__SecretSet set = ARGOSY__REQUEST__SECRET_SET__INIT;
+        Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
+        Argosy__ToVoter up = ARGOSY__TO_VOTER__INIT;
+        Argosy__SecretValue value = ARGOSY__SECRET_VALUE__INIT, *values[] = {&value};
+        Argosy__ToHost__Orders orders = ARGOSY__TO_HOST__ORDERS__INIT;
+        Argosy__ToHost down = ARGOSY__TO_HOST__INIT;
+
+        assert_false(message_is_secret(&request.base) || message_is_secret(&up.base) || message_is_secret(&down.base));
+        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
+        request.secret_set = &set;
+        assert_true(message_is_secret(&request.base));
+        forward.request = &request;
+        up.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
+        up.forward = &forward;
+        assert_true(message_is_secret(&up.base));
+        down.msg_case = ARGOSY__TO_HOST__MSG_ORDERS;
+        down.orders = &orders;
+        assert_false(message_is_secret(&down.base));
+        orders.secrets = values;
+        orders.n_secrets = 1;
+        assert_true(message_is_secret(&down.base));
+}
+
+static void what_a_voter_is_handed_is_secret(void **state) {
+        Argosy__VoterSecret secret = ARGOSY__VOTER_SECRET__INIT, *secrets[] = {&secret};
+        Argosy__ToHost__StoreOpen open = ARGOSY__TO_HOST__STORE_OPEN__INIT;
+        Argosy__ToHost__VoterSecrets handed = ARGOSY__TO_HOST__VOTER_SECRETS__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        m.msg_case = ARGOSY__TO_HOST__MSG_STORE_OPEN;
+        m.store_open = &open;
+        assert_false(message_is_secret(&m.base));
+        open.secrets = handed.secrets = secrets;
+        open.n_secrets = handed.n_secrets = 1;
+        assert_true(message_is_secret(&m.base));
+        m.msg_case = ARGOSY__TO_HOST__MSG_VOTER_SECRETS;
+        m.voter_secrets = &handed;
+        assert_true(message_is_secret(&m.base));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_copy_is_what_was_copied_and_its_own),
@@ -258,6 +300,8 @@ int main(void) {
                 cmocka_unit_test(its_memory_is_counted_with_all_that_is_in_it),
                 cmocka_unit_test(fields_that_nobody_knows_are_counted_too),
                 cmocka_unit_test(what_is_taken_is_whole_and_leaves_nothing),
+                cmocka_unit_test(what_a_unit_or_its_author_sends_is_secret),
+                cmocka_unit_test(what_a_voter_is_handed_is_secret),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

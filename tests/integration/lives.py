@@ -31,7 +31,7 @@ class Life:
     def author(self):
         return self.random.choice(self.c.running_nodes)
 
-    def set_secret(self):
+    def set_secret(self, _=None):
         self.newest += 1
         self.author().run("argosyctl secret set key", input=f"secret {self.newest}\n")
         self.undoable = None
@@ -114,7 +114,7 @@ class Life:
             eventually(lambda: len(node.run("find /run/argosy/secrets/units -type f").split()) == len(here), what=f"{node.name}: secrets of {here}")
 
     def live(self, steps):
-        kinds = [self.change, self.change, self.change, self.restart, lambda unit: self.set_secret(), self.undo, self.undo, self.kill_argosyd,
+        kinds = [self.change, self.change, self.change, self.restart, self.set_secret, self.undo, self.undo, self.kill_argosyd,
                  self.lose_the_leader, self.boot_without_a_leader]
         for _ in range(steps):
             kind, unit = self.random.choice(kinds), self.random.choice(UNITS)
@@ -138,7 +138,7 @@ def test_a_life(c: Cluster):
 
 def test_each_thing_that_can_happen_once(c: Cluster):
     life = Life(c, 0)
-    for what in [life.change, life.kill_argosyd, life.boot_without_a_leader, lambda unit: life.set_secret(), life.lose_the_leader, life.restart, life.change, life.undo]:
+    for what in [life.change, life.kill_argosyd, life.boot_without_a_leader, life.set_secret, life.lose_the_leader, life.restart, life.change, life.undo]:
         what(UNITS[0])
         life.check()
     c.ctl("destroy '*'")

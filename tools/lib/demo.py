@@ -98,7 +98,7 @@ class Demo:
         node = next(iter(self.cluster.active(unit)[f"{unit}.service"]))
         url = f"http://{self.cluster.node(node).address}:{port}/"
         done = subprocess.run(self.cluster.bed.from_network(["python3", "-c", WEB_CLIENT, url]), text=True, capture_output=True)
-        return f"{url} says: {done.stdout.strip()}" if done.returncode == 0 else None
+        return f"{url} says: {done.stdout.strip().splitlines()[-1]}" if done.returncode == 0 else None
 
     # the chapters
 

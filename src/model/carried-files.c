@@ -16,6 +16,7 @@
 #include "unit-options-private.h"
 #include "unit-parts.h"
 
+enum { CARRIED_SETTING_MAX = 4096 }; // of a path in a setting; a longer one is none that systemd takes
 #define LIST_HEAD "# mode, bytes, SHA-256 and name of each file\n"
 
 void carried_files_done(CarriedFiles *c) {
@@ -337,11 +338,47 @@ static const char *path_of_setting(const IniLine *line) {
         return NULL;
 }
 
-static int check_setting(const Check *c, const IniLine *line) {
-        const char *path = line->kind == INI_ASSIGNMENT ? path_of_setting(line) : NULL;
+// As systemd reads it: without a second slash, "." and what ends it.
+static void normalise(const char *path, char ret[CARRIED_SETTING_MAX]) {
+        size_t len = 0;
 
-        if (!path || *path != '/')
+        while (*path && len < CARRIED_SETTING_MAX - 1) {
+                bool at_start = len == 0 || ret[len - 1] == '/';
+
+                if (at_start && len > 0 && *path == '/')
+                        path++;
+                else if (at_start && path[0] == '.' && (path[1] == '/' || !path[1]))
+                        path++;
+                else
+                        ret[len++] = *path++;
+        }
+        while (len > 1 && ret[len - 1] == '/')
+                len--;
+        ret[len] = 0;
+}
+
+// systemd makes what it binds over in a root of the unit's own as well, and no node can say beforehand what is there.
+static int check_root(const Check *c, const IniLine *line) {
+        const FileSource *bound = NULL;
+
+        if (!streq(line->section, "Service") || !*line->value || !(streq(line->key, "RootDirectory") || streq(line->key, "RootImage")))
                 return 0;
+        for (size_t i = 0; !bound && i < c->file->n_file_sources; i++)
+                bound = c->file->file_sources[i].destination ? &c->file->file_sources[i] : NULL;
+        return bound ? option_refuse(c->ret_why, c->path, line->line, "beside %s= nothing can be bound, and File=%s is to be at %s: the unit finds it in $ARGOSY_FILES",
+                                     line->key, bound->source, bound->destination)
+                     : 0;
+}
+
+static int check_setting(const Check *c, const IniLine *line) {
+        const char *value = line->kind == INI_ASSIGNMENT ? path_of_setting(line) : NULL;
+        char path[CARRIED_SETTING_MAX];
+
+        if (line->kind == INI_ASSIGNMENT && check_root(c, line) < 0)
+                return -EINVAL;
+        if (!value || *value != '/')
+                return 0;
+        normalise(value, path);
         for (size_t i = 0; i < c->file->n_file_sources; i++) {
                 const FileSource *s = &c->file->file_sources[i];
                 size_t bound = bound_len(s), at;

@@ -156,6 +156,24 @@ char *file_source_destination(const FileSource *s, const char *name) {
         return specifier_expand(s->destination, name);
 }
 
+// That were different before %i was filled in.
+static int check_pair(const FileSource *a, const FileSource *b, const char *name, char **ret_why) {
+        _cleanup_free_ char *one = file_source_destination(a, name), *two = file_source_destination(b, name);
+
+        if (!one || !two)
+                return -ENOMEM;
+        return is_beneath(one, two) || is_beneath(two, one) ? str_refuse(ret_why, "%s and %s cannot both be bound: one lies in the other's place", one, two) : 0;
+}
+
+static int check_pairs(const UnitFile *file, size_t i, const char *name, char **ret_why) {
+        int r = 0;
+
+        for (size_t k = 0; r == 0 && k < file->n_file_sources; k++)
+                if (k != i && file->file_sources[k].destination)
+                        r = check_pair(&file->file_sources[k], &file->file_sources[i], name, ret_why);
+        return r;
+}
+
 int carried_files_check_name(const UnitFile *file, const char *name, char **ret_why) {
         if (file->n_file_sources > 0 && !str_has_suffix(name, ".service"))
                 return str_refuse(ret_why, "File= is for services");
@@ -169,7 +187,7 @@ int carried_files_check_name(const UnitFile *file, const char *name, char **ret_
                 destination = file_source_destination(s, name);
                 if (!destination)
                         return -ENOMEM;
-                r = check_destination(destination, ret_why);
+                r = check_destination(destination, ret_why) ?: check_pairs(file, i, name, ret_why);
                 if (r < 0)
                         return r;
         }

@@ -130,6 +130,26 @@ def test_a_node_without_the_place_is_none_for_the_unit(c: Cluster):
         assert not node.run("ls -d /etc/web 2>/dev/null || true")
 
 
+def test_a_node_whose_memory_is_nearly_full_is_none_for_the_unit(c: Cluster):
+    put(c.node("n1"), "/root/large", {"large.service": "[Service]\nExecStart=/bin/sleep infinity\n[X-Argosy]\nFile=a\n"})
+    c.node("n1").run("head --bytes=500000 /dev/urandom >/root/large/a")
+    for node in (c.node("n1"), c.node("n2")):
+        node.run("mount -o remount,size=8M /run && fallocate --length=6M /run/full")
+    c.ctl("start /root/large/large.service")
+    assert c.row("large.service")["node"] == "n3" and not contents(c.node("n1"))
+    c.node("n3").run("mount -o remount,size=8M /run && fallocate --length=6M /run/full")
+    c.node("n1").run("head --bytes=500000 /dev/urandom >/root/large/a")
+    saying = "a quarter of the memory of /run has to stay free on this node"
+    c.ctl_fails("start --replace /root/large/large.service", saying=saying)
+    assert c.row("large.service")["active"] == "active"  # with what it had
+    c.ctl("destroy large")
+    assert saying in c.ctl_result("plan /root/large/large.service").out
+    c.ctl_fails("start /root/large/large.service", saying=saying)
+    for node in c.nodes:
+        node.run("rm /run/full")
+    c.ctl("start /root/large/large.service")
+
+
 def test_what_cannot_be_a_units_file_is_refused_with_its_reason(c: Cluster):
     n1 = c.node("n1")
 

@@ -85,6 +85,15 @@ static int check_room(int fd, size_t len) {
         return v.f_blocks == 0 || v.f_bavail >= needed ? 0 : -ENOSPC;
 }
 
+bool carried_store_has_room(const char *dir, const CarriedFiles *files) {
+        _cleanup_(closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        size_t bytes = 0;
+
+        for (size_t i = 0; i < files->n; i++)
+                bytes += carried_store_has(dir, &files->list[i].hash, files->list[i].executable) ? 0 : files->list[i].size;
+        return bytes == 0 || fd < 0 || check_room(fd, bytes) != -ENOSPC;
+}
+
 int carried_store_put(const char *dir, const Hash *hash, bool executable, const void *bytes, size_t len) {
         _cleanup_(closep) int fd = open_below(dir, "files", true);
         Hash actual = hash_of(bytes, len);

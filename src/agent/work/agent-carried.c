@@ -22,6 +22,8 @@
 #include "pool.h"
 #include "str.h"
 
+#define NO_ROOM_TEXT "a quarter of the memory of /run has to stay free on this node"
+
 typedef struct CarriedFetch {
         ListNode link; // in Agent.carried_fetches; the first is under way
         Agent *agent;
@@ -58,6 +60,10 @@ static const char *what_bars(const AgentCarried *c, const FileSource *s, const c
 static bool bars(const AgentNode *node, const char *name, const AgentCarried *c, char ret[AGENT_ERROR_MAX]) {
         if (node != node->agent->system || node->agent->user) {
                 str_fit(ret, AGENT_ERROR_MAX, "a unit with files of its own (File=) runs under a host's system manager only");
+                return true;
+        }
+        if (!carried_store_has_room(node->agent->runtime_dir, &c->files)) {
+                str_fit(ret, AGENT_ERROR_MAX, "its files: %s", NO_ROOM_TEXT);
                 return true;
         }
         for (size_t i = 0; i < c->n_sources; i++) {
@@ -197,11 +203,12 @@ static bool is_complete(const AgentUnitWork *work) {
         return true;
 }
 
-// `why`: of those that it is a file of. One that nobody is to have any more goes again.
-static void end_fetch(CarriedFetch *fetch, const char *why) {
+// `why`: of those that it is a file of; `refused`: another node may take these. One that nobody is to have any more goes again.
+static void end_fetch(CarriedFetch *fetch, const char *why, bool refused) {
         CarriedFetch f = *fetch;
         Agent *a = f.agent;
         char text[AGENT_ERROR_MAX];
+
         fetch_free(fetch);
         list_foreach_safe (i, &a->carried_waiting) {
                 AgentUnitWork *work = CONTAINER_OF(i, AgentUnitWork, files_wanted);
@@ -213,7 +220,10 @@ static void end_fetch(CarriedFetch *fetch, const char *why) {
                 work->files_ready = !why;
                 if (why)
                         str_fit(text, sizeof(text), "its file %s: %s", file->name, why);
-                agent_step_done(work->unit, why ? text : NULL);
+                if (refused)
+                        refuse(work->unit, text);
+                else
+                        agent_step_done(work->unit, why ? text : NULL);
         }
         if (!carried_is_named(a, &f.hash, f.executable))
                 carried_store_drop(a->runtime_dir, &f.hash, f.executable);
@@ -230,7 +240,7 @@ static void run_write(PoolWork *w) {
 
 static const char *phrase(int error) {
         return error == 0          ? NULL
-               : error == -ENOSPC  ? "a quarter of the memory of /run has to stay free on this node"
+               : error == -ENOSPC  ? NO_ROOM_TEXT
                : error == -EBADMSG ? "what came is not what it is to be"
                                    : strerror(-error);
 }
@@ -242,7 +252,7 @@ static void on_written(PoolWork *w) {
         if (a->closing)
                 fetch_free(f);
         else
-                end_fetch(f, phrase(f->error));
+                end_fetch(f, phrase(f->error), f->error == -ENOSPC);
         agent_close_step(a);
 }
 
@@ -292,11 +302,11 @@ void agent_carried_on_piece(Agent *a, const Argosy__ToHost__FilePiece *piece) {
                         continue;
                 f->asked = 0;
                 if (!piece->there)
-                        end_fetch(f, "the cluster does not have it any more");
+                        end_fetch(f, "the cluster does not have it any more", false);
                 else if (piece->size != f->size || piece->piece.len > f->size - f->bytes.len || (piece->piece.len == 0 && f->bytes.len < f->size))
-                        end_fetch(f, "what came is not what it is to be");
+                        end_fetch(f, "what came is not what it is to be", false);
                 else if (buf_append(&f->bytes, piece->piece.data, piece->piece.len) < 0)
-                        end_fetch(f, strerror(ENOMEM));
+                        end_fetch(f, strerror(ENOMEM), false);
                 else if (f->bytes.len == f->size)
                         write_it(f);
                 break;

@@ -93,6 +93,25 @@ static void an_empty_line_takes_back_those_before(void **state) {
         unit_file_free(file);
 }
 
+static void no_instance_binds_two_at_one_place(void **state) {
+        UnitFile *file = parse(FILE_OF("a:/etc/web/%i b:/etc/web/b c:/etc/c"));
+        char *why = NULL;
+
+        assert_int_equal(carried_files_check_name(file, "web@a.service", &why), 0);
+        assert_int_equal(carried_files_check_name(file, "web@b.service", &why), -EINVAL);
+        assert_non_null(strstr(why, "/etc/web/b and /etc/web/b cannot both be bound"));
+        free(why);
+        unit_file_free(file);
+}
+
+static void what_a_drop_in_says_of_files_counts(void **state) {
+        UnitFile *file = parse(SERVICE "\n# web.service.d/10-files.conf\n[X-Argosy]\nFile=a\n");
+
+        assert_int_equal(file->n_file_sources, 1);
+        assert_int_equal(file->file_sources[0].line, 6);
+        unit_file_free(file);
+}
+
 static void only_services_have_files(void **state) {
         UnitFile *file = parse(FILE_OF("a:/etc/web/%i"));
         char *why = NULL;
@@ -212,7 +231,8 @@ static void no_two_are_bound_at_one_place(void **state) {
 }
 
 static void what_systemd_itself_reads_is_named_where_it_sees_it(void **state) {
-        static const char *const lines[] = {"EnvironmentFile=-/etc/web/env", "LoadCredential=x:/etc/web/key", "LoadCredential=x:/etc/web"};
+        static const char *const lines[] = {"EnvironmentFile=-/etc/web/env", "LoadCredential=x:/etc/web/key", "LoadCredential=x:/etc/web", "LoadCredentialEncrypted=x:/etc/web/key",
+                                            "EnvironmentFile=/etc//web/./env", "EnvironmentFile=/etc/web/", "EnvironmentFile=-/etc/./web"};
 
         for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
                 _cleanup_free_ char *text = str_printf("[Service]\n%s\n[X-Argosy]\nFile=conf:/etc/web\n", lines[i]), *content = COMPOSE(text, "conf/env");
@@ -222,7 +242,16 @@ static void what_systemd_itself_reads_is_named_where_it_sees_it(void **state) {
         _cleanup_free_ char *condition = COMPOSE("[Unit]\nConditionPathExists=|!/etc/web/on\n" FILE_OF("conf:/etc/web"), "conf/on"),
                             *beside = COMPOSE("[Service]\nEnvironmentFile=/etc/website\n[X-Argosy]\nFile=conf:/etc/web\n", "conf/a");
 
+        _cleanup_free_ char *assertion = COMPOSE("[Unit]\nAssertPathIsReadWrite=/etc//web/on\n" FILE_OF("conf:/etc/web"), "conf/on"),
+                            *pattern = COMPOSE("[Service]\nEnvironmentFile=/etc/web/a.conf\n[X-Argosy]\nFile=conf/*.conf:/etc/web\n", "conf/a.conf"),
+                            *root = COMPOSE("[Service]\nRootDirectory=/srv/root\n[X-Argosy]\nFile=conf:/etc/web\n", "conf/a"),
+                            *image = COMPOSE("[Service]\nRootImage=/srv/image\n[X-Argosy]\nFile=conf\n", "conf/a");
+
         assert_checked(condition, "/run/argosy/units/%n/conf/on");
+        assert_checked(assertion, "AssertPathIsReadWrite=/etc/web/on before the unit's files are in their place: say /run/argosy/units/%n/conf/on");
+        assert_checked(pattern, "/run/argosy/units/%n/conf/a.conf");
+        assert_checked(root, "web.service:2: beside RootDirectory= nothing can be bound, and File=conf is to be at /etc/web");
+        assert_checked(image, NULL);
         assert_checked(beside, NULL);
 }
 
@@ -553,6 +582,8 @@ int main(void) {
                 TEST(a_source_is_a_file_a_folder_or_a_pattern),
                 TEST(only_system_managers_run_units_with_files),
                 TEST(an_empty_line_takes_back_those_before),
+                TEST(no_instance_binds_two_at_one_place),
+                TEST(what_a_drop_in_says_of_files_counts),
                 TEST(only_services_have_files),
                 TEST(a_manifest_has_what_systemd_is_to_do_and_the_list),
                 TEST(a_content_without_files_is_its_text),

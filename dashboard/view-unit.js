@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One unit: how it is, where and why there, its journal as it is written, its file with what it was before, and the jobs that changed it.
+// One unit: how it is, where and why there, its journal as it is written, its file and those that come with it, with what they were before, and the jobs that changed it.
 
 import { button } from "./act.js";
 import { ask, follow } from "./ask.js";
+import { carriedDiff, carriedOf } from "./carried.js";
 import { rowsOfUnit, LEVEL_WORDS } from "./derive.js";
 import { diff } from "./diff.js";
 import { fields, fill, h, jobLink, name, nodeLink, put, table } from "./dom.js";
@@ -106,6 +107,35 @@ function showDiff(lines) {
 // The file as it was after that job; null: nobody keeps it.
 const fileAt = async (unit, job) => (await ask(`/v1/unit-files/${encodeURIComponent(unit)}?at=${job}`)).file;
 
+// Its text; null: nobody keeps it, or it is none.
+async function carriedText(unit, file) {
+  if (!file) return "";
+  const text = (await ask(`/v1/unit-files/${encodeURIComponent(unit)}?rev=${file.hash}`)).file;
+  return text === null || text.includes("\ufffd") || new TextEncoder().encode(text).length !== file.bytes ? null : text;
+}
+
+const carriedWords = (file) => (file ? `${bytes(file.bytes)}, ${file.hash.slice(0, 12)}` : "not there");
+
+async function showCarried(unit, { name: file, before, after }) {
+  const [then, now] = await Promise.all([carriedText(unit, before), carriedText(unit, after)]);
+  const mode = before && after && before.mode !== after.mode ? `, ${after.mode === "0555" ? "" : "no longer "}executable` : "";
+  return [h("p", {}, name(file), mode, ":"), then === null || now === null ? h("p", {}, `${carriedWords(before)} → ${carriedWords(after)}`)
+    : then === now ? null : showDiff(diff(then, now))];
+}
+
+function showFiles(unit, text, files, out) {
+  const read = async (file) => {
+    try {
+      const content = await carriedText(unit, file);
+      out.replaceChildren(h("h3", {}, name(file.name)), content === null ? h("p", { class: "none" }, `It is no text: ${carriedWords(file)}.`) : h("pre", { class: "file" }, content));
+    } catch (error) {
+      out.replaceChildren(h("p", { class: "said" }, error.message));
+    }
+  };
+  files.replaceChildren(table(["=Name", "=Mode", "=Size", "=SHA-256", "=Text"], carriedOf(text).map((file) => [name(file.name), file.mode, bytes(file.bytes), h("span", { title: file.hash }, file.hash.slice(0, 12)),
+    h("button", { type: "button", on: { click: () => read(file) } }, "Show")])));
+}
+
 // What a job has done to the file: before is the job that changed the unit before it, or undefined.
 function pastButton(unit, job, before, out) {
   const say = (...children) => out.replaceChildren(...children);
@@ -115,7 +145,10 @@ function pastButton(unit, job, before, out) {
       const [then, now] = await Promise.all([fileAt(unit, before), fileAt(unit, job)]);
       if (then === null || now === null) say(h("p", { class: "none" }, `The file of before job ${job} is not kept any more.`));
       else if (then === now) say(h("p", { class: "none" }, `Job ${job} did not change the file.`));
-      else say(h("p", {}, `What job ${job} changed in the file:`), showDiff(diff(then, now)));
+      else {
+        const files = await Promise.all(carriedDiff(carriedOf(then), carriedOf(now)).map((file) => showCarried(unit, file)));
+        say(h("p", {}, `What job ${job} changed in the file:`), showDiff(diff(then, now)), ...files.flat().filter(Boolean));
+      }
     } catch (error) {
       say(h("p", { class: "said" }, error.message));
     }
@@ -126,6 +159,8 @@ function pastButton(unit, job, before, out) {
 export function show(root, { copy, name: unit, go }) {
   const stop = new AbortController();
   const head = h("div", {}), why = h("ul", { class: "found", id: "why" }), file = h("pre", { class: "file" }), past = h("div", { "aria-live": "polite" });
+  const files = h("div", {}), one = h("div", { "aria-live": "polite" });
+  const carried = h("section", { "aria-labelledby": "h-files", hidden: "" }, h("h2", { id: "h-files" }, "Files that come with it"), files, one);
   const jobs = h("div", {}), gone = h("p", { class: "said", role: "status" });
   let text = "", told = "";
 
@@ -141,7 +176,8 @@ export function show(root, { copy, name: unit, go }) {
     h("section", { "aria-labelledby": "h-why" }, h("h2", { id: "h-why" }, "Why"), why),
     h("section", { "aria-labelledby": "h-use" }, h("h2", { id: "h-use" }, "Resources"), use(unit, stop.signal)),
     h("section", { "aria-labelledby": "h-journal" }, h("h2", { id: "h-journal" }, "Journal"), journal(unit, stop.signal)),
-    h("section", { "aria-labelledby": "h-file" }, h("h2", { id: "h-file" }, "File"), file));
+    h("section", { "aria-labelledby": "h-file" }, h("h2", { id: "h-file" }, "File"), file),
+    carried);
   root.append(h("h1", {}, name(unit)), head, gone, rest,
     h("section", { "aria-labelledby": "h-jobs" }, h("h2", { id: "h-jobs" }, "Jobs that changed it"), jobs, past));
 
@@ -159,6 +195,9 @@ export function show(root, { copy, name: unit, go }) {
     try {
       text = (await ask(`/v1/unit-files/${encodeURIComponent(unit)}`, { signal: stop.signal })).file ?? "";
       put(file, text);
+      carried.hidden = carriedOf(text).length === 0;
+      one.replaceChildren();
+      showFiles(unit, text, files, one);
     } catch (error) {
       if (!stop.signal.aborted) put(file, error.message);
     }

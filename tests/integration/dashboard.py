@@ -17,7 +17,7 @@ HOSTILE = "</title><script>document.title='gone'</script><img src=x onerror=docu
 # Modules of the page without the page.
 RULES = """
 const {Copy, eventsOf} = await import('/dashboard/copy.js'), derive = await import('/dashboard/derive.js'), {diff} = await import('/dashboard/diff.js');
-const words = await import('/dashboard/words.js'), failed = [];
+const words = await import('/dashboard/words.js'), carried = await import('/dashboard/carried.js'), failed = [];
 const is = (what, seen, wanted) => JSON.stringify(seen) === JSON.stringify(wanted) || failed.push(`${what}: ${JSON.stringify(seen)}`);
 const event = (kind, fields) => ({kind, time: 1e15, cursor: 'c', mark: '', gone: false, changed: [], ...fields});
 const unit = (name, more) => event('unit', {unit: name, desired: 'launched', state: 'launched', node: '-', rev: 'a', revision: 1, description: '', set: '', ...more});
@@ -84,6 +84,10 @@ copy = copyOf(unit('a'), state('a', 'n1', 'failed', {since: 25, result: 'exit-co
 is('what happened lately', derive.recent(copy, 20, [job(), job({ended: 10})]).map((e) => [e.kind, e.time, derive.eventText(e)]),
   [['state', 25, 'failed (x), exit-code'], ['job', 30, 'done: start web@1.service web@2.service, by anna@n1 (release)'], ['node', 35, 'lost']]);
 is('filter of events', derive.recent(copy, 0, []).filter(derive.eventMatcher('state n1 exit')).map((e) => e.unit), ['a']);
+const listed = (...lines) => `[Service]\\n\\n# a.service.d/~argosy.conf\\n[Service]\\n\\n# mode, bytes, SHA-256 and name of each file\\n${lines.join('\\n')}\\n`, A = 'a'.repeat(64), B = 'b'.repeat(64);
+const old = carried.carriedOf(listed(`# 0444 3 ${A} conf/a`, `# 0444 4 ${A} same`)), fresh = carried.carriedOf(listed(`# 0555 5 ${B} conf/a`, `# 0444 6 ${B} new`, `# 0444 4 ${A} same`));
+is('files that come with a unit', [carried.carriedOf('[Service]\\n'), old.map((file) => [file.name, file.mode, file.bytes, file.hash === A])], [[], [['conf/a', '0444', 3, true], ['same', '0444', 4, true]]]);
+is('and what differs of them', carried.carriedDiff(old, fresh).map(({name, before, after}) => [name, before?.bytes ?? null, after?.bytes ?? null]), [['conf/a', 3, 5], ['new', null, 6]]);
 is('diff', diff('a\\nb\\nc', 'a\\nx\\nc\\nd').map((line) => line.join('')), [' a', '-b', '+x', ' c', '+d']);
 is('words', [words.span(5), words.span(7200), words.bytes(1536), words.bytes(null), words.count(1, 'unit'), words.count(2000, 'unit')], ['5 s', '2 h', '1.5 KiB', '', '1 unit', '2,000 units']);
 return failed;
@@ -183,6 +187,25 @@ def test_it_shows_what_argosyctl_says(c: Cluster):
         shows(page, "main", f"job {c.json('list-jobs --limit=1')[0]['job']}")
         asked = page.run("return performance.getEntriesByType('resource').map(entry => new URL(entry.name).origin)")
         assert set(asked) == {PAGE[:-1]}
+
+
+def test_files_that_come_with_a_unit_are_shown_and_what_has_changed_in_them(c: Cluster):
+    n1, folder = c.node("n1"), "/root/files"
+    n1.write(f"{folder}/filed.service", SLEEPER + "[X-Argosy]\nFile=conf\n")
+    n1.write(f"{folder}/conf/a.conf", "colour red\n")
+    n1.run(f"printf 'x\\0y' >{folder}/conf/image")
+    c.ctl(f"submit {folder}/filed.service")
+    n1.write(f"{folder}/conf/a.conf", "colour blue\n")
+    c.ctl(f"submit --replace {folder}/filed.service")
+    with dashboard(c) as page:
+        view(page, "#/unit/filed.service")
+        shows(page, "[aria-labelledby=h-files]", "conf/a.conf", "0444", "conf/image")
+        page.click("[aria-labelledby=h-files] tbody tr:nth-child(1) button")
+        shows(page, "[aria-labelledby=h-files]", "colour blue")
+        page.click("[aria-labelledby=h-files] tbody tr:nth-child(2) button")
+        shows(page, "[aria-labelledby=h-files]", "It is no text: 3")
+        page.click("[aria-labelledby=h-jobs] tbody tr:nth-child(1) button")
+        shows(page, "[aria-labelledby=h-jobs]", "- colour red", "+ colour blue")
 
 
 def test_what_it_does_it_says_before(c: Cluster):

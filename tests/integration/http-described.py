@@ -18,19 +18,19 @@ SEED, ROUNDS = int(os.environ.get("ARGOSY_SEED", 1)), int(os.environ.get("ARGOSY
 
 # What may be asked with each parameter, and for each thing.
 PARAMETERS = {"pattern": "web@*", "node": "n1", "author": "root", "limit": 3, "label": "disk=none", "wait": 1, "kind": "unit",
-              "lines": 2, "follow": "false", "from": 1, "to": 2}
+              "lines": 2, "follow": "false", "from": 1, "to": 2, "rev": "0" * 64}
 
 # What means something, under names that say nothing of that to who knows only their type.
 WORDS = {"name": ["web@1.service", "web@.service", "nobody.service", "made.timer", "a b.service"], "pattern": ["web@*", "nobody.service", "[", "*"],
          "state": ["running", "done", "nowhere"], "node": ["n1", "n2", "n9"], "label": ["zone=a", "zone", "=a"], "author": ["root", "*@n1"],
-         "kind": ["unit", "job", "nothing"], "since": ["0", "@1", "@0", "nonsense"], "page": ["p0", "nonsense"],
+         "kind": ["unit", "job", "nothing"], "rev": ["0" * 64, "abcd"], "since": ["0", "@1", "@0", "nonsense"], "page": ["p0", "nonsense"],
          "Idempotency-Key": ["k1", "k2", "k3", "k" * 64, "k" * 65, "\u00e9"], "If-Match": ['"1"', '"999999"', "1", '"x"'],
          "If-None-Match": ['"x"', "*", "nonsense"], "Last-Event-ID": ["nonsense", "0"]}
 MEMBERS = {"units": ["web@1.service", "web@2.service", "other.service", "nobody.service", "no name"], "unit": ["web@.service", "other.service", "x"],
            "nodes": ["n1", "n2", "n9"], "node": ["n1", "n9"], "patterns": ["web@*", "*"], "right": ["view", "operate", "dance"],
            "who": ["user:ann", "group:web@n1", "ann"], "role": ["web", "other"], "pool": ["left"], "ttl": ["1h", "soon"], "deadline": ["1s", "never"],
            "health": ["0s", "1s", "x"], "revs": ["abcd", "0123456789abcdef"], "tokens": ["ci", "none"], "name": ["ci", "a b"], "hash": ["0" * 64, "0"],
-           "unset": ["zone", "disk"], "action": ["hold", "refuse"], "max-unavailable": ["1", "50%", "many"], "reason": ["a test", ""], "file": [SLEEPER, "[Service"]}
+           "unset": ["zone", "disk"], "action": ["hold", "refuse"], "max-unavailable": ["1", "50%", "many"], "reason": ["a test", ""]}
 FILES = {"web@.service": SLEEPER, "other.service": SLEEPER, "broken.service": "[Service\n", "no name": ""}
 
 

@@ -263,7 +263,7 @@ def test_nodes_rollouts_and_jobs_are_driven_by_it(c: Cluster):
     assert c.json("list-nodes")[1]["labels"] == {"zone": "b", "disk": "new"}
     done(asked, {"verb": "label", "node": other.name, "unset": ["zone", "disk"]})
     c.submit("web@.service", SLEEPER)
-    job = done(asked, {"verb": "update", "unit": "web@.service", "file": SLEEPER + "# new\n", "max-unavailable": "50%", "health": "0s"})
+    job = done(asked, {"verb": "update", "unit": "web@.service", "files": {"web@.service": SLEEPER + "# new\n"}, "max-unavailable": "50%", "health": "0s"})
     assert job["verb"] == "update" and c.ctl("cat web@1") == SLEEPER + "# new\n"
     status, _, held = post(asked, {"verb": "stop", "units": WEBS, "hold": True})
     assert status == 202 and held["held"] and len(c.active("web@*")) == 6

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "array.h"
+#include "carried-files.h"
 #include "http-write.h"
 #include "str.h"
 #include "unit-name.h"
@@ -28,6 +29,8 @@ bool http_drop_ins_is_one(const char *name) {
 }
 
 int http_drop_ins_add(HttpDropIns *d, char *path, char *content, char **ret_why) {
+        if (str_has_suffix(path, "/" CARRIED_FILES_DROP_IN))
+                return str_refuse(ret_why, "%.300s is argosy's own: it makes the list of a unit's files", path);
         if (d->n == HTTP_FILES_MAX)
                 return str_refuse(ret_why, "a request brings at most %i drop-ins", (int) HTTP_FILES_MAX);
         if (ARRAY_RESERVE(d->list, d->n + 1) < 0)

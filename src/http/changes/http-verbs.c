@@ -464,24 +464,6 @@ static int make_undo(Make *m, int which) {
                        : r;
 }
 
-static int take_file(Make *m, Argosy__Request__Rollout *rollout) {
-        const cJSON *value = member(m, "file");
-        Argosy__NamedFile *file = value ? room_for(m, 1, sizeof(*file)) : NULL;
-
-        if (!value)
-                return 0;
-        if (!file)
-                return -ENOMEM;
-        if (!cJSON_IsString(value))
-                return str_refuse(m->ret_why, "'file' is the text of the unit's file");
-        *file = (Argosy__NamedFile) ARGOSY__NAMED_FILE__INIT;
-        file->name = file->path = rollout->name;
-        file->content = (ProtobufCBinaryData){.data = (uint8_t *) value->valuestring,
-                                              .len = strlen(value->valuestring)};
-        rollout->file = file;
-        return 0;
-}
-
 enum { UPDATE, RESTART, ABORT };
 
 static int make_rollout(Make *m, int which) {
@@ -494,9 +476,7 @@ static int make_rollout(Make *m, int which) {
                                          : ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         rollout->abort = which == ABORT;
         rollout->health_us = HEALTH_DEFAULT_US;
-        r = take_file(m, rollout);
-        if (r == 0)
-                r = take_share(m, "max-unavailable", &rollout->max_unavailable, &rollout->percent);
+        r = take_share(m, "max-unavailable", &rollout->max_unavailable, &rollout->percent);
         return r == 0 ? take_span(m, "health", HEALTH_SEC_MAX, &rollout->health_us) : r;
 }
 
@@ -669,7 +649,7 @@ static const HttpVerb verbs[] = {
         {"label", {"node", "set", "unset"}, make_label, 0},
         {"rebalance", {"patterns", "plan", "max-moves", "health"}, make_rebalance, 0},
         {"rebalance --abort", {NULL}, make_rebalance_abort, 0},
-        {"update", {"unit", "file", "max-unavailable", "health"}, make_rollout, UPDATE},
+        {"update", {"unit", "files", "max-unavailable", "health"}, make_rollout, UPDATE},
         {"update --abort", {"unit"}, make_rollout, ABORT},
         {"restart --rolling", {"unit", "max-unavailable", "health"}, make_rollout, RESTART},
         {"undo",

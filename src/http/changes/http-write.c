@@ -334,6 +334,23 @@ static int read_other_member(Write *w, const HttpVerb *verb, const char *name, c
         return refuse_member(w, name, value->string);
 }
 
+// The one that the update brings, with what comes with it.
+static int take_update_files(Write *w) {
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(w->body, "files");
+        Argosy__Request__Rollout *rollout = w->request.rollout;
+        int r;
+
+        if (w->request.what_case != ARGOSY__REQUEST__WHAT_ROLLOUT || !value)
+                return 0;
+        r = read_files(w, value);
+        if (r < 0)
+                return r;
+        if (w->n_files != 1 || !streq(w->files[0].name, rollout->name))
+                return str_refuse(w->ret_why, "'files' has the file of '%.128s', what stands beside that, and no other unit", rollout->name);
+        rollout->file = &w->files[0];
+        return 0;
+}
+
 // What is about something else than units.
 static int read_other(Write *w, const char *name) {
         const HttpVerb *verb = http_verb_find(name);
@@ -343,7 +360,9 @@ static int read_other(Write *w, const char *name) {
                 return str_refuse(w->ret_why, "there is no verb '%.64s'", name);
         for (const cJSON *m = w->body->child; m && r == 0; m = m->next)
                 r = read_other_member(w, verb, name, m);
-        return r < 0 ? r : http_verb_make(verb, w->body, w->job.reason, &w->arena, &w->request, w->ret_why);
+        if (r == 0)
+                r = http_verb_make(verb, w->body, w->job.reason, &w->arena, &w->request, w->ret_why);
+        return r < 0 ? r : take_update_files(w);
 }
 
 static int read_body(Write *w) {

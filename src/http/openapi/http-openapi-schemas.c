@@ -27,7 +27,6 @@ static const struct {
         {"all-max", NULL, SHAPE_TEXT},
         {"before", NULL, SHAPE_NUMBER},
         {"deadline", NULL, SHAPE_TEXT},
-        {"file", NULL, SHAPE_TEXT},
         {"file-max", NULL, SHAPE_TEXT},
         {"files", NULL, SHAPE_FILES_BY_NAME},
         {"force", NULL, SHAPE_BOOL},

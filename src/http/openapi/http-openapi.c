@@ -76,6 +76,7 @@ static const Parameter parameters[] = {
         {"from", SHAPE_NUMBER, "The job behind which changes count", 1, INT64_MAX},
         {"to", SHAPE_NUMBER, "The last job whose changes count; without it: up to now", 1, INT64_MAX},
         {"at", SHAPE_NUMBER, "As it was when that job was done; of the past only the required fields are known", 1, INT64_MAX},
+        {"rev", SHAPE_TEXT, "The content, or the file that comes with the unit, of that SHA-256 in its place; not together with at", 0, 0},
         {"lines", SHAPE_NUMBER, "So many of the newest lines", 0, HTTP_JOURNAL_LINES_MAX},
         {"follow", SHAPE_BOOL, "Also what comes from now on", 0, 0},
 };

@@ -151,6 +151,7 @@ Argosy__Request *http_target_aside(const HttpTarget *t) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
         Argosy__Request__Cat cat = ARGOSY__REQUEST__CAT__INIT;
+        char *rev = (char *) t->rev;
 
         if (t->resource == HTTP_UNIT) {
                 why.names = (char **) &t->name;
@@ -160,6 +161,8 @@ Argosy__Request *http_target_aside(const HttpTarget *t) {
         } else {
                 cat.names = (char **) &t->name;
                 cat.n_names = 1;
+                cat.revs = &rev;
+                cat.n_revs = *t->rev != 0;
                 q.what_case = ARGOSY__REQUEST__WHAT_CAT;
                 q.cat = &cat;
         }

@@ -186,6 +186,17 @@ static int parse_limit(HttpTarget *t, const char *value, const char **ret_why) {
         return 0;
 }
 
+static int parse_rev(HttpTarget *t, const char *value, const char **ret_why) {
+        Hash hash;
+
+        if (!*t->rev && strlen(value) == HASH_HEX_SIZE - 1 && hex_decode(value, hash.bytes, HASH_SIZE)) {
+                hash_hex(&hash, HASH_SIZE, t->rev);
+                return 0;
+        }
+        *ret_why = *t->rev ? "a parameter is there twice" : "rev is a hash of 64 hexadecimal digits";
+        return -EINVAL;
+}
+
 bool http_target_set_place(HttpTarget *t, const char *place) {
         EventCursor cursor;
         uint64_t job = 0;
@@ -359,7 +370,7 @@ static int set_parameter(HttpTarget *t, unsigned what, const char *key, size_t l
                 r = is_word(key, len, "lines") ? parse_lines(t, value, ret_why)
                                                : parse_follow(t, value, ret_why);
         else if (what == TAKES_AT)
-                r = parse_job(&t->job, value, ret_why);
+                r = is_word(key, len, "rev") ? parse_rev(t, value, ret_why) : parse_job(&t->job, value, ret_why);
         else if (what == TAKES_JOBS)
                 r = parse_job(is_word(key, len, "from") ? &t->job : &t->to_job, value, ret_why);
         else if (what == TAKES_WAIT)
@@ -377,7 +388,8 @@ static const struct {
                   {"author", TAKES_AUTHOR},   {"limit", TAKES_PAGE},   {"page", TAKES_PAGE},
                   {"wait", TAKES_WAIT},       {"since", TAKES_EVENTS}, {"kind", TAKES_EVENTS},
                   {"since", TAKES_SINCE},     {"lines", TAKES_JOURNAL}, {"follow", TAKES_JOURNAL},
-                  {"from", TAKES_JOBS},       {"to", TAKES_JOBS},        {"at", TAKES_AT}};
+                  {"from", TAKES_JOBS},       {"to", TAKES_JOBS},        {"at", TAKES_AT},
+                  {"rev", TAKES_AT}};
 
 bool http_target_route(size_t i, HttpRoute *ret) {
         if (i >= ELEMENTSOF(resources) || resources[i].resource == HTTP_STATIC)
@@ -565,6 +577,10 @@ int http_target_parse(const char *text, HttpMethod method, HttpTarget *ret, cons
         r = parse(text, method, &t, ret_why);
         if (r == 0 && t.resource == HTTP_DIFF && t.job == 0) {
                 *ret_why = "from is missing: the number of the job behind which changes count";
+                r = -EINVAL;
+        }
+        if (r == 0 && t.resource == HTTP_UNIT_FILE && t.job > 0 && *t.rev) {
+                *ret_why = "at and rev exclude each other";
                 r = -EINVAL;
         }
         if (r < 0)

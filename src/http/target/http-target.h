@@ -8,6 +8,7 @@
 
 #include "event-cursor.h"
 #include "event-kind.h"
+#include "hash.h"
 #include "http-page.h"
 #include "http-static.h"
 
@@ -89,6 +90,7 @@ typedef struct HttpTarget {
         size_t n_labels;
         uint64_t job;      // of HTTP_JOB; of HTTP_DIFF: from which on; of HTTP_UNIT_FILE: as it was then; 0: now
         uint64_t to_job;   // of HTTP_DIFF; 0: up to now
+        char rev[HASH_HEX_SIZE]; // of HTTP_UNIT_FILE: the content of that hash; empty: what the unit has
         uint32_t first_unit; // of HTTP_JOB: so many of its units have come (http-api-steps.c)
         char *since;       // of HTTP_STATE: a cursor; NULL: all there is
         char *author;      // pattern of who asked for jobs; NULL: anybody

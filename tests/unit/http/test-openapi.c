@@ -325,6 +325,7 @@ static const char *sample_of(const cJSON *schema, const char *member) {
                 {"revs", "[\"abcd\"]"},
                 {"unset", "[\"zone\"]"},
                 {"size", "\"64M\""},
+                {"unit", "\"a.service\""},
                 {"file-max", "\"256K\""},
                 {"unit-max", "\"512K\""},
                 {"all-max", "\"32M\""},

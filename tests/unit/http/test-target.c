@@ -7,6 +7,7 @@
 #include "message.h"
 #include "str.h"
 
+#define REV "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define CURSOR "021ca28de6010100f80f000e00b0a39aab"
 
 static HttpTarget parsed(const char *text) {
@@ -79,6 +80,10 @@ static void what_is_no_proper_target_is_refused(void **state) {
                      {"/v1", -ENOENT},
                      {"/v2/units", -ENOENT},
                      {"/v1/unitsx", -ENOENT},
+                     {"/v1/unit-files/a.service?rev=abc", -EINVAL},
+                     {"/v1/unit-files/a.service?rev=" REV "&rev=" REV, -EINVAL},
+                     {"/v1/unit-files/a.service?rev=" REV "&at=7", -EINVAL},
+                     {"/v1/unit-files?rev=" REV, -EINVAL},
                      {"/v1/units/", -ENOENT},
                      {"/v1/units/a.service/b", -ENOENT},
                      {"/v1//units", -ENOENT},
@@ -302,6 +307,14 @@ static void it_becomes_the_request_that_argosyctl_would_send(void **state) {
         assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
         assert_int_equal(q->list_unit_files->n_patterns, 1);
         assert_string_equal(q->list_unit_files->patterns[0], "a.service");
+        message_free(q);
+        http_target_done(&t);
+
+        t = parsed("/v1/unit-files/a.service?rev=" REV);
+        q = http_target_aside(&t);
+        assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_CAT);
+        assert_int_equal(q->cat->n_revs, 1);
+        assert_string_equal(q->cat->revs[0], REV);
         message_free(q);
         http_target_done(&t);
 

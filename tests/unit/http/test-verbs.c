@@ -44,7 +44,7 @@ static void each_verb_is_a_request_that_argosyctl_would_send(void **state) {
                  ARGOSY__REQUEST__WHAT_LABEL_CHANGE},
                 {"{\"verb\":\"rebalance\"}", ARGOSY__REQUEST__WHAT_REBALANCE},
                 {"{\"verb\":\"rebalance --abort\"}", ARGOSY__REQUEST__WHAT_REBALANCE},
-                {"{\"verb\":\"update\",\"unit\":\"a@.service\",\"file\":\"x\"}",
+                {"{\"verb\":\"update\",\"unit\":\"a@.service\",\"files\":{\"a@.service\":\"x\"}}",
                  ARGOSY__REQUEST__WHAT_ROLLOUT},
                 {"{\"verb\":\"update --abort\",\"unit\":\"a@.service\"}", ARGOSY__REQUEST__WHAT_ROLLOUT},
                 {"{\"verb\":\"restart --rolling\",\"unit\":\"a@.service\"}", ARGOSY__REQUEST__WHAT_ROLLOUT},
@@ -196,10 +196,12 @@ static void an_undo_may_have_a_pace(void **state) {
 }
 
 static void rollouts_have_their_pace(void **state) {
-        Argosy__Request *q = parsed("{\"verb\":\"update\",\"unit\":\"a@.service\",\"file\":\"[Service]\\n\","
-                                    "\"max-unavailable\":\"25%\",\"health\":\"10s\"}");
+        Argosy__Request *q = parsed("{\"verb\":\"update\",\"unit\":\"a@.service\",\"files\":{\"a@.service\":\"[Service]\\n[X-Argosy]\\nFile=x\\n\","
+                                    "\"a@.service.d/1.conf\":\"[Unit]\\n\",\"x\":\"1\"},\"max-unavailable\":\"25%\",\"health\":\"10s\"}");
 
         assert_string_equal(q->rollout->file->name, "a@.service");
+        assert_non_null(memmem(q->rollout->file->content.data, q->rollout->file->content.len, "\n# a@.service.d/1.conf\n[Unit]\n", 30));
+        assert_int_equal(q->rollout->file->n_files, 1);
         assert_int_equal(q->rollout->max_unavailable, 25);
         assert_true(q->rollout->percent);
         assert_int_equal(q->rollout->health_us, 10000000);
@@ -233,7 +235,8 @@ static void what_is_no_proper_operation_is_refused(void **state) {
                 {"{\"verb\":\"undo\",\"job\":1,\"force\":true,\"only-untouched\":true}", "exclude"},
                 {"{\"verb\":\"job cancel\",\"jobs\":[]}", "'jobs'"},
                 {"{\"verb\":\"job cancel\",\"jobs\":7}", "'jobs'"},
-                {"{\"verb\":\"update\",\"unit\":\"a.service\",\"file\":7}", "'file'"},
+                {"{\"verb\":\"update\",\"unit\":\"a.service\",\"files\":7}", "'files'"},
+                {"{\"verb\":\"update\",\"unit\":\"a.service\",\"files\":{\"b.service\":\"[Service]\\n\"}}", "has the file of 'a.service'"},
                 {"{\"verb\":\"update\",\"unit\":\"a.service\",\"max-unavailable\":\"101%\"}",
                  "'max-unavailable'"},
                 {"{\"verb\":\"role set\",\"role\":\"r\",\"weight\":10001}", "'weight'"},

@@ -140,6 +140,7 @@ static void a_drop_in_that_does_not_fit_is_refused(void **state) {
                 {"\"a.service\":\"[Service]\\n\",\"a.service.d/1.conf\":\"Nice=1\\n\"", "does not begin with a section"},
                 {"\"a.service\":\"[Service]\\n\",\"service.d/1.conf\":\"[Service]\\n\"", "a drop-in"},
                 {"\"a.service\":\"[Service]\\n\",\"a.service.d/../1.conf\":\"[Service]\\n\"", "a drop-in"},
+                {"\"a.service\":\"[Service]\\n\",\"a.service.d/~argosy.conf\":\"[Service]\\n\"", "is argosy's own"},
                 {"\"a.service\":\"[Service]\\n\",\"a.service.d/1.txt\":\"[Service]\\n\"", "is no name of a unit"},
         };
 

@@ -23,29 +23,32 @@
 // All hosts of a cluster may have their links to one voter, with the log's and what greets.
 _Static_assert(LISTENER_STREAMS_MAX > CLUSTER_HOSTS_MAX + LISTENER_HANDSHAKES_MAX, "a link of each host");
 
-// The host that a public key belongs to, 0 if to nobody. The replicated state decides where there is one;
-// before it says anything, and on hosts without a log, the voters of the peers file are known.
-static uint32_t host_of_pin(Daemon *d, const Hash *pin, uint32_t *ret_raft_id) {
-        bool has_state = d->state && cluster_state_cluster(d->state);
-
-        *ret_raft_id = 0;
-        if (has_state) {
-                const Argosy__HostRecord *h = cluster_state_find_host_by_pin(d->state, pin);
-
-                if (!h)
-                        return 0;
-                *ret_raft_id = h->raft_id;
-                return h->host;
-        }
+static const Argosy__Voter *voter_of_pin(const Daemon *d, const Hash *pin) {
         for (size_t i = 0; i < d->peers->n_voters; i++) {
                 const Argosy__Voter *v = d->peers->voters[i];
 
-                if (v->key_pin.len == HASH_SIZE && memcmp(v->key_pin.data, pin->bytes, HASH_SIZE) == 0) {
-                        *ret_raft_id = v->raft_id;
-                        return v->host;
-                }
+                if (v->key_pin.len == HASH_SIZE && memcmp(v->key_pin.data, pin->bytes, HASH_SIZE) == 0)
+                        return v;
         }
-        return 0;
+        return NULL;
+}
+
+// What the state says of somebody's end is final, however old it is.
+static bool has_ended(const Daemon *d, const Argosy__Voter *v, const Hash *pin) {
+        return cluster_state_find_former_by_pin(d->state, pin) || cluster_state_raft_id_is_retired(d->state, v->raft_id);
+}
+
+// The host that a public key belongs to, 0 if to nobody. The replicated state decides, but for voters of the peers file of whom it knows
+// nothing yet: before anybody leads it is as old as the last snapshot, and they are who can elect a leader.
+static uint32_t host_of_pin(Daemon *d, const Hash *pin, uint32_t *ret_raft_id) {
+        bool has_state = d->state && cluster_state_cluster(d->state);
+        const Argosy__HostRecord *h = has_state ? cluster_state_find_host_by_pin(d->state, pin) : NULL;
+        const Argosy__Voter *v = h && h->raft_id > 0 ? NULL : voter_of_pin(d, pin);
+
+        if (v && has_state && has_ended(d, v, pin))
+                v = NULL;
+        *ret_raft_id = v ? v->raft_id : h ? h->raft_id : 0;
+        return v ? v->host : h ? h->host : 0;
 }
 
 // A removal stands in the log, so it is final, however old the state is. A key that is not known proves nothing: this host

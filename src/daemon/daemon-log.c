@@ -104,6 +104,16 @@ static void warn_of_voters(Daemon *d) {
                             (unsigned) d->config.voters, wanted);
 }
 
+// Before anybody leads, the log that was opened is known up to its last snapshot at most, which may be older than the peers file.
+static bool is_up_to_date(Daemon *d) {
+        StoreStats stats = {};
+
+        if (d->store)
+                store_stats(d->store, &stats);
+        d->log_was_led |= d->store_role == STORE_LEADER || (stats.leader_raft_id > 0 && stats.leader_raft_id != d->peers->raft_id);
+        return d->log_was_led;
+}
+
 // Voters as the replicated state names them: to the mesh (whom to dial, whom to tell others of) and to the
 // peers file.
 static void publish_voters(Daemon *d) {
@@ -140,8 +150,12 @@ static void publish_voters(Daemon *d) {
         if (n == 0)
                 return; // before the first batch
         warn_of_voters(d);
-        daemon_secrets_drop_old(d);
         daemon_ca_update(d);
+        if (!is_up_to_date(d)) {
+                d->hosts_revision = 0; // told when somebody leads: until then the voters of the peers file are those who elect a leader
+                return;
+        }
+        daemon_secrets_drop_old(d);
         if (d->store) // a demotion or a removal ends what its log had with ours, at once
                 store_recheck(d->store);
         (void) mesh_set_voters(d->mesh, peers, n);
@@ -281,6 +295,7 @@ static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
         else
                 stop_leading(d, leader.term,
                              role == STORE_FOLLOWER ? host_of_raft_id(d, leader.raft_id) : 0);
+        drain_mark(&d->hosts_drain); // there may be a leader now
         daemon_status(d);
 }
 
@@ -613,6 +628,7 @@ int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why) {
         int r;
 
         d->hosts_revision = 0;
+        d->log_was_led = false;
         d->compacted = 0;
         d->state = leader.state = cluster_state_new();
         if (!d->state)

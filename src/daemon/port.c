@@ -86,7 +86,7 @@ static PortReasons reasons_of(const Daemon *d) {
         r.alone = p->n_voters == 1 && p->voters[0]->host == p->host;
         if (has_state) {
                 (void) cluster_state_hosts(d->state, &n_hosts);
-                r.alone = n_hosts <= 1;
+                r.alone &= n_hosts <= 1; // either may be older than the other
                 r.has_tokens = cluster_state_n_tokens(d->state) > 0;
         }
         return r;

@@ -136,5 +136,23 @@ def test_who_votes_no_more_has_no_key(c: Cluster):
         eventually(lambda: keys(node) == keys(leader), what=f"{node.name} has the key again")
 
 
+def test_voters_that_came_after_the_last_snapshot_find_each_other(c: Cluster):
+    # A snapshot is older than what came after it, and with it who votes: until somebody leads, that is all that a log says.
+    c.ctl("cluster voters 1")
+    eventually(lambda: sum(role.startswith("voter") for role in c.members().values()) == 1)
+    begin_with = keys(c.leader())
+    set_secret(c, "db", "hunter2")
+    c.ctl("secret rotate-key")  # which takes a snapshot
+    eventually(lambda: is_over(c) and keys(c.leader()) != begin_with)
+    c.ctl("cluster voters 3")
+    eventually(lambda: sum(role == "voter online" for role in c.members().values()) == 3)
+    eventually(lambda: all(member["lag"] == 0 for member in c.status(c.leader())["members"]))
+    for node in c.nodes:
+        node.kill()
+    c.power_everything()
+    c.wait_online()
+    assert list(c.members().values()) == ["voter online"] * 3
+
+
 if __name__ == "__main__":
     main(nodes=3, conf=QUICK)

@@ -49,6 +49,7 @@ static struct World {
         Argosy__LogBatch *batch; // that is on its way
         StoreDone done;
         uint64_t index, commit_index;
+        bool leaderless; // nobody has been heard that leads
         // The others.
         void (*leader_closed)(void *userdata);
         LeaderOps leader_ops;
@@ -182,7 +183,8 @@ void store_recheck(Store *s) {
 }
 
 void store_stats(const Store *s, StoreStats *ret) {
-        *ret = (StoreStats){.applied_index = w.index, .commit_index = MAX_OF(w.commit_index, w.index)};
+        *ret = (StoreStats){
+                .applied_index = w.index, .commit_index = MAX_OF(w.commit_index, w.index), .leader_raft_id = w.leaderless ? 0 : 77};
 }
 
 uint64_t store_authority_until(Store *s) {

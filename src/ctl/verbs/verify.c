@@ -492,6 +492,104 @@ static int ask_nodes(Verify *v, bool *ret_absent) {
         return r < 0 || v->n_missed > 0 || v->n_nodes == 0 ? EXIT_UNKNOWN : EXIT_OK;
 }
 
+// ---- what the cluster has of secrets
+
+typedef struct KnownSecrets {
+        char **names; // and NULL
+        size_t n;
+        bool told; // by whoever may see them
+} KnownSecrets;
+
+static int on_secrets(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        KnownSecrets *known = userdata;
+
+        known->told |= r->status == 0 && r->final;
+        for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_SECRETS && i < r->secrets->n_rows; i++) {
+                if (ARRAY_RESERVE(known->names, known->n + 2) < 0)
+                        return -ENOMEM;
+                known->names[known->n] = strdup(r->secrets->rows[i]->name);
+                if (!known->names[known->n])
+                        return -ENOMEM;
+                known->names[++known->n] = NULL;
+        }
+        return 0;
+}
+
+static bool knows_secret(const KnownSecrets *known, const char *name) {
+        for (size_t i = 0; i < known->n; i++)
+                if (streq(known->names[i], name))
+                        return true;
+        return false;
+}
+
+// Of a template each instance may name another one.
+static bool is_of_instance(const VerifyFile *f, unsigned number) {
+        const char *at = (const char *) f->content->data, *end = at + f->content->len;
+
+        if (unit_name_kind(f->name, NULL) != UNIT_NAME_TEMPLATE)
+                return false;
+        for (unsigned line = 1; at < end && line < number; line++) {
+                const char *next = memchr(at, '\n', (size_t) (end - at));
+
+                at = next ? next + 1 : end;
+        }
+        return at < end && memchr(at, '%', strcspn(at, "\n"));
+}
+
+static UnitOptions *options_of(const VerifyFile *f) {
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        _cleanup_free_ char *why = NULL, *more = NULL;
+        UnitOptions *options = NULL;
+
+        if (unit_file_parse(f->path, f->content->data, f->content->len, &file, &why) < 0 || !unit_file_has_secrets(file) ||
+            unit_file_expand(file, f->path, f->name, &options, &more) < 0)
+                return NULL; // it names none, or that was said
+        return options;
+}
+
+static int warn_of_missing(Verify *v, const VerifyFile *f, const UnitOptions *options, const KnownSecrets *known) {
+        int r = 0;
+
+        for (size_t i = 0; i < options->n_secrets && r == 0; i++) {
+                const UnitSecret *secret = &options->secrets[i];
+                _cleanup_free_ char *text = NULL;
+
+                if (knows_secret(known, secret->name) || is_of_instance(f, secret->line))
+                        continue;
+                text = str_printf("%s:%u: Secret=%s: there is no such secret; `argosyctl secret set %s` makes it", f->path, secret->line,
+                                  secret->name, secret->name);
+                r = text ? unit_parts_place(f->path, f->content->data, f->content->len, &text) : -ENOMEM;
+                if (r == 0)
+                        r = add_sentence(v, SEVERITY_WARNING, text);
+        }
+        return r;
+}
+
+// What a unit starts with may be made after its file; so it is no error. Nobody is told who may not list secrets.
+static int ask_secrets(Verify *v) {
+        Argosy__Request__SecretList list = ARGOSY__REQUEST__SECRET_LIST__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        KnownSecrets known = {};
+        bool asked = false;
+        int r = 0;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_LIST;
+        request.secret_list = &list;
+        for (size_t i = 0; i < v->n_files && r == 0; i++) {
+                _cleanup_(unit_options_unrefp) UnitOptions *options = options_of(&v->files[i]);
+
+                if (!options)
+                        continue;
+                if (!asked)
+                        r = ctl_call(v->ctl, &request, 0, on_secrets, &known);
+                asked = true;
+                if (r == 0 && known.told)
+                        r = warn_of_missing(v, &v->files[i], options, &known);
+        }
+        strv_free(known.names);
+        return r == -ENOMEM ? ctl_oom(v->ctl) : EXIT_OK;
+}
+
 static int ask_systemd(Verify *v) {
         const bool *given = v->ctl->opt.given;
         bool absent = false;
@@ -500,6 +598,8 @@ static int ask_systemd(Verify *v) {
         if (given[OPT_LOCAL])
                 return ask_local(v);
         code = ask_nodes(v, &absent);
+        if (!absent && code != EXIT_FAILED && ask_secrets(v) != EXIT_OK)
+                return EXIT_FAILED;
         if (!absent || code == EXIT_FAILED)
                 return code;
         if (given[OPT_NODE])

@@ -223,6 +223,43 @@ static void nodes_that_differ_are_named(void **state) {
         assert_non_null(strstr(json.out, "\"nodes\":[\"n1\"]"));
 }
 
+static void one_secret_is_there(FakeDaemon *d) {
+        Argosy__Response__SecretRow row = ARGOSY__RESPONSE__SECRET_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__Secrets secrets = ARGOSY__RESPONSE__SECRETS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        read_verify(d);
+        reply_node(d, "n1", NULL, 1, true);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_SECRET_LIST && q->secret_list->n_names == 0);
+        argosy__request__free_unpacked(q, NULL);
+        row.name = (char *) "there";
+        secrets.rows = rows;
+        secrets.n_rows = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_SECRETS;
+        r.secrets = &secrets;
+        r.final = true;
+        fake_reply(d, &r);
+}
+
+// Of a template each instance may name another one.
+static void a_secret_that_is_not_there_is_a_warning(void **state) {
+        _cleanup_outcome_ Outcome o = {}, template = {};
+        char line[128];
+
+        put("a.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nSecret=there\nSecret=gone:key\n");
+        snprintf(line, sizeof(line), "verify %s/a.service", dir);
+        o = run(one_secret_is_there, line);
+        assert_int_equal(o.code, EXIT_WARNINGS);
+        expect_line(o.out, "a.service:5: warning: Secret=gone: there is no such secret; `argosyctl secret set gone` makes it");
+        assert_null(strstr(o.out, "Secret=there"));
+        put("a@.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nSecret=key-%i\n");
+        snprintf(line, sizeof(line), "verify %s/a@.service", dir);
+        template = run(one_secret_is_there, line);
+        assert_int_equal(template.code, EXIT_OK);
+}
+
 // Nobody is told that all is well where it is not known.
 static void a_node_that_cannot_tell_is_said(void **state) {
         _cleanup_outcome_ Outcome o = ask_nodes(one_cannot, ""), refused = ask_nodes(none_may, "");
@@ -273,6 +310,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(lines_that_systemd_ignores_are_warnings, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_systemd_would_refuse_is_an_error, setup, teardown),
                 cmocka_unit_test_setup_teardown(nodes_that_differ_are_named, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_secret_that_is_not_there_is_a_warning, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_node_that_cannot_tell_is_said, setup, teardown),
                 cmocka_unit_test_setup_teardown(submit_prints_the_same_as_warnings, setup, teardown),
         };

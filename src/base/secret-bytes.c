@@ -20,7 +20,7 @@ int secret_bytes_new(size_t len, SecretBytes *ret) {
                 return -ENOMEM;
         (void) mlock(pages, size);
         (void) madvise(pages, size, MADV_DONTDUMP);
-        (void) madvise(pages, size, MADV_DONTFORK);
+        (void) madvise(pages, size, MADV_WIPEONFORK); // a child that looks finds zeroes, and no hole
         *ret = (SecretBytes){.data = pages, .len = len, .size = size};
         return 0;
 }

@@ -191,12 +191,6 @@ static void rotate_ca(void) {
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA, &m);
 }
 
-static void rotate_secrets_key(void) {
-        Argosy__Request__SecretRotateKey m = ARGOSY__REQUEST__SECRET_ROTATE_KEY__INIT;
-
-        (void) ask_and_turn(ARGOSY__REQUEST__WHAT_SECRET_ROTATE_KEY, &m);
-}
-
 static void set_time(void) {
         Argosy__Request__ClusterSetTime m = ARGOSY__REQUEST__CLUSTER_SET_TIME__INIT;
 
@@ -249,6 +243,13 @@ static void set_secret(void) {
         m.name = (char *) "password";
         m.value = (ProtobufCBinaryData){sizeof(value), value};
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_SECRET_SET, &m));
+}
+
+static void rotate_secrets_key(void) {
+        Argosy__Request__SecretRotateKey m = ARGOSY__REQUEST__SECRET_ROTATE_KEY__INIT;
+
+        set_secret();
+        (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_SECRET_ROTATE_KEY, &m));
 }
 
 static void delete_secret(void) {

@@ -84,7 +84,7 @@ int spec_entry_file(SpecEntry *spec, const UnitFile **ret) {
 Argosy__FileChange spec_entry_change(const SpecEntry *now, SpecEntry *next) {
         const UnitFile *file;
 
-        if (carried_files_text_len(next->content, next->len) == next->len || spec_entry_file(next, &file) < 0)
+        if (carried_files_text_len(next->content, next->len) == next->len || spec_entry_file(next, &file) != 0)
                 return ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
         return carried_files_change(now->content, now->len, file->file_change, next->content, next->len);
 }

@@ -614,7 +614,7 @@ static void what_gets_nothing_new_but_files_goes_on(void **state) {
                 {"what somebody else has started goes on, too", .new_content = true, .may_reload = true, .loaded_only = true, .was_loaded_only = true, .is = ACTIVE,
                  .step = PLAN_WRITE, .in_place = true, .owe_reload = true},
                 {"a stop comes first", .new_content = true, .may_reload = true, .loaded_only = true, .stop = 10, .is = ACTIVE, .step = PLAN_STOP},
-                {"what is down is written as ever", .new_content = true, .may_reload = true, .is = DEAD, .step = PLAN_WRITE, .file_stale = true},
+                {"what is down is written as ever", .new_content = true, .may_reload = true, .is = DEAD, .step = PLAN_WRITE, .down = STOPPED, .file_stale = true},
                 {"what failed as well", .new_content = true, .may_reload = true, .is = FAILED, .owe_run = true, .step = PLAN_RESET_FAILED, .file_stale = true},
                 {"what systemd has older content of is stopped for it", .new_content = true, .may_reload = true, .stale = true, .is = ACTIVE, .owe_run = true,
                  .step = PLAN_STOP, .file_stale = true},

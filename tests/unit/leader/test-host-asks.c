@@ -187,6 +187,7 @@ static void pieces_of_files_wait_too(void **state) {
         m.file_ask = &ask;
         say(2, &m);
         say(3, &m);
+        rig_turns(&g, 1); // in which those are answered who wait for pieces
         assert_int_equal(n_pieces, 1);
         rig_host_drain(&g, 2);
         assert_int_equal(n_pieces, 2);

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Files of a unit change as it runs (FileChange=reload, none): the run goes on, a reload is seen by it, and one that fails takes the files back."""
 
+import json
+
 from lib import Cluster, eventually, main
 
 # The program reads its folder at its start and at each reload, and says what it has read. The reload refuses what is bad.
@@ -53,6 +55,7 @@ def test_a_reload_is_seen_by_the_run_that_goes_on(c: Cluster):
     change(c, "conf/b.conf", "b 2\n")
     c.node("n1").run("rm -r /root/web/conf/sub")
     assert "is reloaded" in c.ctl_result("apply --plan /root/web").out
+    assert json.loads(c.ctl_result("apply --plan --json=short /root/web").out)[0]["file_change"] == "reload"
     c.ctl("apply /root/web")
     eventually(lambda: seen(c) == "a 2\nb 2\n")
     assert c.invocation("web.service") == run and is_current(c)

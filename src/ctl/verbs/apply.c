@@ -265,8 +265,20 @@ static const char *change_word(const Argosy__Response__ApplyRow *row) {
         return row->made ? "make" : row->removed ? "destroy" : "change";
 }
 
+// "reload" or "none" of a unit for which that comes in place of a restart; else "". Only of such a unit the cluster is asked for what it has.
+static const char *file_change_word(Apply *a, const Argosy__Response__ApplyRow *row) {
+        const UnitFolderUnit *unit = find_unit(a, row->unit);
+        Argosy__FileChange change = ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+        _cleanup_buf_ Buf before = {};
+
+        if (unit && unit->file && unit->file->parsed && unit->file->parsed->file_change != change && *row->rev && !streq(row->rev, row->rev_after) &&
+            fetch(a->ctl, row, &before) == EXIT_OK)
+                change = file_change_of(&before, unit);
+        return change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART ? "" : file_change_to_string(change);
+}
+
 // For programs: what differs and by which hashes, not how. `revision` is what --if-revision takes.
-static void print_json_row(const Apply *a, Json *j, const Argosy__Response__ApplyRow *row) {
+static void print_json_row(Apply *a, Json *j, const Argosy__Response__ApplyRow *row) {
         const char *const words[][2] = {{"unit", row->unit},
                                         {"change", change_word(row)},
                                         {"rev", row->rev},
@@ -276,7 +288,8 @@ static void print_json_row(const Apply *a, Json *j, const Argosy__Response__Appl
                                         {"set", row->set},
                                         {"state", row->state},
                                         {"why", row->why},
-                                        {"node", row->node}};
+                                        {"node", row->node},
+                                        {"file_change", file_change_word(a, row)}};
 
         json_begin(j, '{');
         json_strings(j, words, ELEMENTSOF(words));
@@ -289,7 +302,7 @@ static void print_json_row(const Apply *a, Json *j, const Argosy__Response__Appl
         json_end(j, '}');
 }
 
-static int print_json(const Apply *a, int code) {
+static int print_json(Apply *a, int code) {
         Json j = {.f = a->ctl->term.out, .pretty = a->ctl->opt.json == JSON_PRETTY};
 
         json_begin(&j, '[');

@@ -111,7 +111,7 @@ static void programs_get_the_plan_with_its_revision(void **state) {
         assert_string_equal(
                 o.out, "[{\"unit\":\"a.service\",\"change\":\"make\",\"rev\":\"\",\"rev_after\":\"" ONE
                        "\",\"desired\":\"\",\"desired_after\":\"launched\",\"set\":\"\",\"state\":\"\","
-                       "\"why\":\"\",\"node\":\"\",\"adopt\":false,\"wrong\":false,\"revision\":42}]\n");
+                       "\"why\":\"\",\"node\":\"\",\"file_change\":\"\",\"adopt\":false,\"wrong\":false,\"revision\":42}]\n");
 }
 
 static void is_the_same(FakeDaemon *d) {

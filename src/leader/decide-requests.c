@@ -13,6 +13,7 @@
 #include "answer-cursor.h"
 #include "authorization.h"
 #include "batch-builder.h"
+#include "batch-content.h"
 #include "decide-dry-runs.h"
 #include "decide-jobs.h"
 #include "decide-parts.h"
@@ -120,7 +121,16 @@ bool decide_dry_runs(Decision *d) {
 
 // ------------------------------------------------------------------------------------------------ for the log
 
-// What it puts into one entry. The largest part of any Change counts as much as the leader fills by itself.
+// Of files that came along, as far as one part has room for them.
+static size_t file_bytes(const Argosy__Request__Change *change) {
+        size_t bytes = 0;
+
+        for (size_t i = 0; i < change->n_files && bytes < CHANGE_PART_FILE_BYTES; i++)
+                bytes += sent_file_bytes(change->files[i]);
+        return MIN_OF(bytes, (size_t) CHANGE_PART_FILE_BYTES);
+}
+
+// What it puts into one entry. The largest part of any Change counts as much as the leader fills by itself, by its units or by the files that are read.
 static size_t units_of(const Ticket *t, const Handler *h) {
         const Argosy__Request__Change *change = t->request->change;
         size_t part;
@@ -128,7 +138,8 @@ static size_t units_of(const Ticket *t, const Handler *h) {
         switch (h->log.entry) {
         case ENTRY_UNITS:
                 part = change_part_units(change);
-                return MAX_OF(MIN_OF(change->n_names, part) * BATCH_SOFT_UNITS / part, (size_t) 1);
+                part = MIN_OF(change->n_names, part) * BATCH_SOFT_UNITS / part;
+                return MAX_OF(MAX_OF(part, file_bytes(change) * BATCH_SOFT_UNITS / CHANGE_PART_FILE_BYTES), (size_t) 1);
         case ENTRY_FULL:
                 return BATCH_SOFT_UNITS;
         case ENTRY_SMALL:

@@ -1,39 +1,73 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A content that the cluster has is put nowhere, and neither is a file of it: units share them by their hashes. What came is found by its size
-// first, so that of hundreds of files only those are hashed that may be meant. A file that is missing, or larger than the cluster has set, ends it, and
+// A content that the cluster has is put nowhere, and neither is a file of it: units share them by their hashes. What came with it is found by its size
+// first, so that of hundreds of files only those are hashed that may be meant, and each once. A file that is missing, or larger than the cluster has set, ends it, and
 // the caller takes back what was put.
 
 #include "batch-content.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "carried-files.h"
 #include "str.h"
 
-static bool is_meant(const ProtobufCBinaryData *bytes, const CarriedFile *file) {
+// A file that came along.
+typedef struct Came {
+        const ProtobufCBinaryData *bytes;
         Hash hash;
+        bool hashed;
+} Came;
 
-        if (bytes->len != file->size)
-                return false;
-        hash = hash_of(bytes->data, bytes->len);
-        return hash_equal(&hash, &file->hash);
+typedef struct CameFiles {
+        Came *list;
+        size_t n;
+} CameFiles;
+
+static void came_files_done(CameFiles *c) {
+        free(c->list);
 }
 
-static const ProtobufCBinaryData *find_sent(const SentFiles *sent, const CarriedFile *file) {
+// What came along with that very content: its files, and no others are looked for. NULL: it did not come itself, and has none.
+static const Argosy__NamedFile *find_own(const SentFiles *sent, const void *content) {
         for (size_t i = 0; i < sent->n; i++)
-                for (size_t k = 0; k < sent->list[i]->n_files; k++)
-                        if (is_meant(&sent->list[i]->files[k], file))
-                                return &sent->list[i]->files[k];
+                if (sent->list[i]->content.data == content)
+                        return sent->list[i];
         return NULL;
 }
 
-static int put_file(BatchBuilder *b, const SentFiles *sent, const CarriedFile *file, char **ret_why) {
-        const ProtobufCBinaryData *bytes = find_sent(sent, file);
+// More of them than a unit may have are not looked at: each may have to be hashed.
+static int came_files_take(CameFiles *c, const Argosy__NamedFile *own, size_t bytes_max, char **ret_why) {
+        size_t bytes = 0;
 
-        if (bytes)
-                return batch_builder_put_file(b, &file->hash, bytes->data, bytes->len);
+        if (!own || own->n_files == 0)
+                return 0;
+        for (size_t i = 0; i < own->n_files; i++)
+                bytes += own->files[i].len;
+        if (own->n_files > CARRIED_FILES_MAX || bytes > bytes_max)
+                return str_refuse(ret_why, "more files came with it than a unit may have");
+        c->list = calloc(own->n_files, sizeof(*c->list));
+        if (!c->list)
+                return -ENOMEM;
+        for (; c->n < own->n_files; c->n++)
+                c->list[c->n].bytes = &own->files[c->n];
+        return 0;
+}
+
+static bool is_meant(Came *came, const CarriedFile *file) {
+        if (came->bytes->len != file->size)
+                return false;
+        if (!came->hashed)
+                came->hash = hash_of(came->bytes->data, came->bytes->len);
+        came->hashed = true;
+        return hash_equal(&came->hash, &file->hash);
+}
+
+static int put_file(BatchBuilder *b, CameFiles *came, const CarriedFile *file, char **ret_why) {
+        for (size_t i = 0; i < came->n; i++)
+                if (is_meant(&came->list[i], file))
+                        return batch_builder_put_file(b, &file->hash, came->list[i].bytes->data, came->list[i].bytes->len);
         return str_refuse(ret_why, "its file %s did not come along, and the cluster does not have it", file->name);
 }
 
@@ -54,6 +88,7 @@ static int check_sizes(const ClusterState *state, size_t len, const CarriedFiles
 int batch_put_content(BatchBuilder *b, const ClusterState *state, const SentFiles *sent, const Hash *hash, const void *content, size_t len,
                       char **ret_why) {
         const SpecEntry *there = cluster_state_find_spec(state, hash);
+        _cleanup_(came_files_done) CameFiles came = {};
         _cleanup_carried_files_ CarriedFiles files = {};
         int r;
 
@@ -62,9 +97,11 @@ int batch_put_content(BatchBuilder *b, const ClusterState *state, const SentFile
         r = carried_files_read(content, len, &files);
         if (r == 0)
                 r = check_sizes(state, len, &files, ret_why);
+        if (r == 0)
+                r = came_files_take(&came, find_own(sent, content), cluster_state_unit_files_limit(state), ret_why);
         for (size_t i = 0; r == 0 && i < files.n; i++)
                 if (!batch_builder_has_spec(b, &files.list[i].hash) && !cluster_state_find_spec(state, &files.list[i].hash))
-                        r = put_file(b, sent, &files.list[i], ret_why);
+                        r = put_file(b, &came, &files.list[i], ret_why);
         return r < 0 ? r : batch_builder_put_spec(b, hash, content, len);
 }
 

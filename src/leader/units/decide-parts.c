@@ -37,7 +37,6 @@ enum {
         SUBMIT_PART_UNITS = 512, // these get no node and no order, so each costs half of that
         TIES_CHECK_LOOKS = 2048, // in one turn, at about 1 us each
         FILE_WORK = 4,           // of a part: a unit that has a file of its own, as so many that share one
-        PART_FILE_BYTES = 256 * 1024,
         PART_BYTES = STORE_BATCH_MAX / 2, // and no more than that, unless it is one unit with its files
 };
 
@@ -107,7 +106,7 @@ static size_t part_size(const Leader *l, const Ticket *t, size_t at) {
         size_t most = log_parts_slice(t->log_parts, change_part_units(change)), work = 0, bytes = 0, n = 0, done = names_done(l, change);
         size_t end = at < done ? MIN_OF(change->n_names, done) : change->n_names, file_work = FILE_WORK + content_units(l, change);
 
-        for (; at + n < end && n < most && work < most && bytes < PART_FILE_BYTES; n++) {
+        for (; at + n < end && n < most && work < most && bytes < CHANGE_PART_FILE_BYTES; n++) {
                 const Argosy__NamedFile *file = request_ties_file(&t->parts->ties, change->names[at + n]);
                 size_t more = file ? sent_file_bytes(file) : 0;
 

@@ -11,7 +11,8 @@ typedef struct Buf {
         uint8_t *data;
         size_t len;
         size_t allocated;
-        bool secret; // set by its user: bytes that it is done with are overwritten, also when it grows, until it is empty and done
+        bool secret; // set by its user: bytes that it is done with are overwritten, also when it grows, until it is empty and done. Only buf_append()
+                     // and buf_consume() change its length
 } Buf;
 
 void buf_done(Buf *b);

@@ -12,9 +12,10 @@
 
 enum { BUF_MIN = 256 };
 
+// Behind its end a secret one has nothing: room that was never used costs no memory, and is not to be touched.
 void buf_done(Buf *b) {
         if (b->secret && b->data)
-                explicit_bzero(b->data, b->allocated);
+                explicit_bzero(b->data, b->len);
         free(b->data);
         *b = (Buf){};
 }
@@ -33,7 +34,7 @@ static uint8_t *move(Buf *b, size_t size) {
                 return NULL;
         if (b->data) {
                 memcpy(p, b->data, b->len);
-                explicit_bzero(b->data, b->allocated);
+                explicit_bzero(b->data, b->len);
                 free(b->data);
         }
         return p;

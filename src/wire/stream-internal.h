@@ -11,6 +11,7 @@
 
 #include "buf.h"
 #include "list.h"
+#include "pool.h"
 #include "stream.h"
 #include "time-limit.h"
 #include "tls-context.h"
@@ -25,9 +26,12 @@ enum {
         STREAM_MEMBERS_US = 2000,        // of a turn, for what all members say together (stream-share.c)
         STREAM_SHORT_FRAME = 512,        // beside that: the first short ones of each stream
         STREAM_SHORT_FRAMES = 4,
+        STREAM_RETIRED = 256 * 1024,     // what has come, and is given back by the pool if it is more
+        STREAM_GUEST_ROOM = 256 * 1024,  // of a guest's frame that has come: from then on all of it has its place
         // Of guests (StreamOps.unpacks), of whom many may come at once, each with the worst that there is: of a frame, and frames in one turn.
         STREAM_GUEST_UNPACK_MAX = 16 * 1024,
         STREAM_GUEST_FRAMES = 16,
+        STREAM_GUESTS_GO_ON = 4,  // that have more to say, in one turn
         STREAM_GUESTS_FRAMES = 64, // and more, while all of them together have sent no more than that
 };
 
@@ -95,6 +99,7 @@ struct Stream {
         size_t cost_max;    // of a member's message; 0: whatever it takes
         bool gave_long;     // the pool may still be freeing the message before
         const ProtobufCMessageDescriptor *message_kind; // NULL: frames are given as they are
+        PoolWork retiring;    // when all else has ended
         StreamUnpack *unpack; // of a long one, until its owner has it; nothing is read and nothing given meanwhile
         Buf wire_in; // the first wire_in_done bytes were pulled
         size_t wire_in_done;
@@ -149,6 +154,8 @@ bool stream_may_give(const Stream *s, size_t done);
 void stream_count_given(Stream *s);
 // Whether it has room for one more read of STREAM_READ_SIZE.
 bool stream_may_read_on(Stream *s);
+// Whether one that waits has its turn now. If not, its drain comes again.
+bool stream_share_may_go_on(Stream *s);
 // It goes on in the next turn, or when its turn comes in the line: its drain is marked then.
 void stream_share_wait(Stream *s);
 void stream_share_leave(Stream *s); // the line, perhaps

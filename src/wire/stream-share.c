@@ -3,7 +3,8 @@
 // How much of what streams have brought is given to their owners in one turn of the loop. What is over stays where it is, nothing more of it is read,
 // and it goes on in the next turn:
 //
-//      guests (StreamOps.unpacks)   STREAM_GUEST_FRAMES messages of each, and more while all guests together have sent few
+//      guests (StreamOps.unpacks)   STREAM_GUEST_FRAMES messages of each, and more while all guests together have sent few; of those that have
+//                                   sent more than that, or than one read holds, STREAM_GUESTS_GO_ON read on in a turn: they stand in a line, too
 //      members (other messages)     STREAM_MEMBERS_US of all members together, with the reading; whoever is late stands in one line,
 //                                   and the first in it goes on first
 //      beats                        the first short messages of each member are given at once: they cost next to nothing, and leases hang by them
@@ -21,12 +22,35 @@
 static _Thread_local struct {
         uint64_t now_ms;
         unsigned n;
+        uint64_t line_ms;   // the turn
+        unsigned n_went_on; // in it
+        ListNode line;      // Stream.line
 } guests;
 
 // A guest may send as many requests as a read holds, and so may all others. One alone may send what a batch of the log has room
 // for: in smaller ones each costs a quarter more.
 static bool guest_may_give(const Stream *s) {
         return s->n_given < STREAM_GUEST_FRAMES || (guests.now_ms == uv_now(s->handle.loop) && guests.n < STREAM_GUESTS_FRAMES);
+}
+
+static bool guests_wait(void) {
+        return guests.line.next && !list_is_empty(&guests.line);
+}
+
+static Stream *first_guest(void) {
+        return CONTAINER_OF(guests.line.next, Stream, line);
+}
+
+static bool guest_may_go_on(const Stream *s) {
+        return guests.line_ms != uv_now(s->handle.loop) || guests.n_went_on < STREAM_GUESTS_GO_ON;
+}
+
+static void guest_waits(Stream *s) {
+        if (!guests.line.next)
+                list_init(&guests.line);
+        if (!list_is_linked(&s->line))
+                list_append(&guests.line, &s->line);
+        drain_mark(&first_guest()->drain);
 }
 
 static void count_guest(Stream *s) {
@@ -131,7 +155,27 @@ bool stream_may_read_on(Stream *s) {
         return is_time_left(s) && !list_is_linked(&s->line);
 }
 
+bool stream_share_may_go_on(Stream *s) {
+        uint64_t now_ms = uv_now(s->handle.loop);
+
+        if (!s->ops->unpacks || !list_is_linked(&s->line))
+                return true;
+        if (!guest_may_go_on(s)) {
+                drain_mark(&first_guest()->drain);
+                return false;
+        }
+        if (guests.line_ms != now_ms)
+                guests.n_went_on = 0;
+        guests.line_ms = now_ms;
+        guests.n_went_on++;
+        return true;
+}
+
 void stream_share_wait(Stream *s) {
+        if (s->ops->unpacks) {
+                guest_waits(s);
+                return;
+        }
         if (!is_member(s)) {
                 drain_mark(&s->drain);
                 return;
@@ -149,8 +193,12 @@ void stream_share_leave(Stream *s) {
         list_unlink(&s->line);
         if (has_line())
                 drain_mark(&first_in_line()->drain);
+        if (guests_wait())
+                drain_mark(&first_guest()->drain);
 }
 
 Stream *stream_share_next(const Stream *s) {
+        if (s->ops->unpacks)
+                return guests_wait() && guest_may_go_on(s) ? first_guest() : NULL;
         return has_line() && is_member(s) && is_time_left(s) ? first_in_line() : NULL;
 }

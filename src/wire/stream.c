@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "frame.h"
+#include "pool.h"
 #include "str.h"
 #include "stream-internal.h"
 
@@ -28,8 +29,25 @@ enum { // keep-alive: silence, then probes; a dead peer is found after 2 + 3 * 1
 
 // ---- the end
 
+static void run_retire(PoolWork *w) {
+        buf_done(&CONTAINER_OF(w, Stream, retiring)->plain_in);
+}
+
+static void on_retired(PoolWork *w) {
+        stream_release(CONTAINER_OF(w, Stream, retiring));
+}
+
+// Overwriting and giving back megabytes takes milliseconds: the pool does it, and whoever has an account of them hears of the end when they are gone.
+static bool retire(Stream *s) {
+        if (s->plain_in.len <= STREAM_RETIRED)
+                return false;
+        s->n_handles++;
+        pool_add(s->handle.loop, &s->retiring, POOL_LATER, run_retire, on_retired);
+        return true;
+}
+
 void stream_release(Stream *s) {
-        if (--s->n_handles > 0)
+        if (--s->n_handles > 0 || retire(s))
                 return;
         if (s->ops)
                 s->ops->closed(s, s->error, s->userdata);
@@ -232,12 +250,13 @@ static void let_others_go_on(Stream *s) {
 }
 
 // A member's long frame gets its place at once: what grows by doubling is copied again and again, and takes twice as much in the end. What is read
-// with its end has room behind it. A guest has announced it only: it gets a place for what has come.
+// with its end has room behind it. A guest has announced it only: it gets that place when so much has come that its owner has been told of. What of the
+// place is not used yet takes no memory.
 static void make_room(Stream *s) {
         const uint8_t *p = s->plain_in.data;
         size_t announced;
 
-        if (s->frame_max == 0 || s->ops->unpacks || s->plain_in.len < FRAME_HEADER_SIZE)
+        if (s->frame_max == 0 || s->plain_in.len < (s->ops->unpacks ? (size_t) STREAM_GUEST_ROOM : (size_t) FRAME_HEADER_SIZE))
                 return;
         announced = (size_t) p[0] << 24 | (size_t) p[1] << 16 | (size_t) p[2] << 8 | (size_t) p[3];
         if (announced > STREAM_READ_SIZE && announced <= s->frame_max)
@@ -374,6 +393,8 @@ void stream_go_on(Stream *s) {
 static void go_on(Stream *s) {
         bool had_its_turn = s->had_its_turn;
 
+        if (!stream_share_may_go_on(s))
+                return;
         s->had_its_turn = false;
         s->n_given = 0;
         stream_share_begin(s);

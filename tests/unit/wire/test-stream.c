@@ -666,6 +666,29 @@ static void a_long_frame_gets_its_place_at_once(void **state) {
         assert_int_equal(acceptor.stream->plain_in.allocated, FRAME_HEADER_SIZE + 8 * 1024 * 1024 + STREAM_READ_SIZE);
 }
 
+static int end_unpacks(Stream *s, size_t bytes, void *userdata) {
+        return 0;
+}
+
+// Who is a guest may announce as much as he likes. From then on nothing is copied again and again, and what has not come takes no memory.
+static void a_guest_s_long_frame_gets_its_place_when_some_of_it_has_come(void **state) {
+        static uint8_t half[FRAME_HEADER_SIZE + 300000] = {0, 0x80, 0, 0}; // of 8 MiB
+        static StreamOps guest_ops;
+
+        guest_ops = end_ops;
+        guest_ops.unpacks = end_unpacks;
+        connect_for_messages();
+        stream_set_owner(acceptor.stream, &guest_ops, &acceptor);
+        assert_int_equal(stream_write(dialler.stream, half, 100000), 0);
+        loop_until(acceptor.stream->plain_in.len == 100000);
+        assert_true(acceptor.stream->plain_in.allocated < 2 * 100000);
+        assert_int_equal(stream_write(dialler.stream, half + 100000, sizeof(half) - 100000), 0);
+        loop_until(acceptor.stream->plain_in.len == sizeof(half));
+        assert_int_equal(acceptor.stream->plain_in.allocated, FRAME_HEADER_SIZE + 8 * 1024 * 1024 + STREAM_READ_SIZE);
+        stream_close(acceptor.stream, 0, false); // the pool gives it back before that is told
+        loop_until(acceptor.n_closed);
+}
+
 static void an_oversized_frame_ends_the_stream(void **state) {
         uint8_t frame[64] = {};
 
@@ -922,6 +945,7 @@ int main(void) {
                 LOOP_TEST(a_short_frame_that_becomes_large_is_the_pools),
                 LOOP_TEST(a_message_that_takes_too_much_memory_is_not_unpacked),
                 LOOP_TEST(a_long_frame_gets_its_place_at_once),
+                LOOP_TEST(a_guest_s_long_frame_gets_its_place_when_some_of_it_has_come),
                 LOOP_TEST(an_oversized_frame_ends_the_stream),
                 LOOP_TEST(a_peer_that_takes_nothing_is_cut),
                 LOOP_TEST(a_long_queue_is_told_when_it_has_drained),

@@ -65,6 +65,8 @@ QUICK = ["Cluster.LeaseSec=2", "Cluster.HeartbeatSec=0.4"]
 # No node is lost for being slow, in scenarios in which none is to be lost.
 # By how much what is measured may be worse in each check: other scenarios run beside one, and use memory and processors.
 MARGIN = 1 if os.environ.get("ARGOSY_LONG") else 3
+TURN_US = 10_000 * MARGIN  # of CPU: the longest turn of a daemon's loop, whatever others ask or do
+TURN_TRIES = 3
 PATIENT = ["Cluster.LeaseSec=60"]
 BUILD = Path(os.environ.get("ARGOSY_BUILD") or SOURCE / "build")
 EXAMPLES = SOURCE / "examples"
@@ -76,7 +78,7 @@ ACCIDENTS = (r"AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:|Ass
 POLL_S = 0.05
 PATIENCE_S = 45
 
-__all__ = ["Cluster", "Failure", "Node", "Result", "BUILD", "EXAMPLES", "KEPT", "MARGIN", "ONE_SHOT", "PATIENT", "QUICK", "SLEEPER", "SOURCE", "WAITS", "eventually",
+__all__ = ["Cluster", "Failure", "Node", "Result", "BUILD", "EXAMPLES", "KEPT", "MARGIN", "ONE_SHOT", "PATIENT", "QUICK", "SLEEPER", "SOURCE", "WAITS", "Turns", "eventually",
            "long", "main", "sanitized", "stays", "take_flag", "unsanitized"]
 
 
@@ -325,6 +327,36 @@ class Cluster(testbed.Cluster):
     def members(self, on=None):
         """{node: "voter online"}"""
         return {member["name"]: f"{member['role']} {member['state']}" for member in self.status(on)["members"]}
+
+
+class Turns:
+    """The longest turn of each daemon's loop, in CPU time, and which of them are too long because of what they do.
+
+    On a virtual machine whose host takes back free memory, whoever touches a page first, the kernel for a thread included, may wait 25 to 90 ms of that
+    thread's CPU time: a program that does nothing else met that once in some millions of pages, and turns were seen that touched no page of the process
+    for the first time and took 87 ms where others take 1. So one turn that is too long proves nothing by itself. What takes so long by what it does comes
+    each time: it is measured again, and fails if the same daemon has such a turn each of TURN_TRIES times."""
+
+    def __init__(self, c, nodes=None):
+        self._c, self._nodes = c, nodes or c.nodes
+
+    def begin(self):
+        for node in self._nodes:
+            node.run("systemctl kill --signal=SIGUSR1 argosyd")  # they are counted anew
+
+    def longest(self):
+        """{node: microseconds} since begin()."""
+        return {node.name: self._c.json("counters", node)["turn_cpu_max_us"] for node in self._nodes}
+
+    def assert_short(self, measure, what):
+        """measure(): does again what is measured, and returns longest()."""
+        late, seen = {node.name for node in self._nodes}, []
+        while late and len(seen) < TURN_TRIES:
+            seen.append(measure())
+            late &= {name for name, us in seen[-1].items() if us > TURN_US}
+            if late and len(seen) < TURN_TRIES:
+                print(f"    {what}: once more for turns of {seen[-1]} us", flush=True)
+        assert not late, f"{what}: the longest turns took so many microseconds, each time: {seen}"
 
 
 def _file_of(unit):

@@ -61,6 +61,7 @@ struct PlanTurns {
         bool settled;        // and that nodes would do so
         PlanNames *names;    // what nodes have said
         bool waits;          // for that
+        bool kept;           // `plan` is counted in Leader.n_plans_kept
         AuthorTurn *asker;   // whose plan it is, while it does; NULL: it does not
         uint64_t due_us;     // until then they may answer
 };
@@ -72,18 +73,25 @@ static void stop_asking(Leader *l, PlanTurns *p, bool owner) {
         author_turn_asks_no_more(p->asker);
         author_turn_leave(TAKE_PTR(p->asker));
         l->n_plans_asking -= !owner;
-        l->n_plans_kept -= p->plan != NULL;
         leader_mark(l);
+}
+
+static void drop_plan(Leader *l, PlanTurns *p) {
+        p->plan = dry_run_plan_free(p->plan);
+        l->n_plans_kept -= p->kept;
+        p->kept = false;
 }
 
 static void start_asking(Leader *l, PlanTurns *p, const Ticket *t) {
         p->asker = author_turn_asks(t->turn);
         l->n_plans_asking += !t->author->owner;
-        if (l->n_plans_kept > 0) {
-                p->plan = dry_run_plan_free(p->plan);
+        if (l->n_plans_kept > p->kept) { // another one is
+                drop_plan(l, p);
                 p->n_begun = 0;
         }
-        l->n_plans_kept += p->plan != NULL;
+        if (p->plan && !p->kept)
+                l->n_plans_kept++;
+        p->kept = p->plan;
 }
 
 bool dry_run_may_begin(const Ticket *t) {
@@ -99,7 +107,7 @@ void plan_turns_free(Ticket *t) {
                 return;
         stop_asking(t->leader, p, t->author->owner);
         request_ties_done(&p->ties);
-        dry_run_plan_free(p->plan);
+        drop_plan(t->leader, p);
         plan_names_free(p->names);
         free(p);
 }
@@ -109,7 +117,7 @@ void plan_turns_free(Ticket *t) {
 static void on_settled(Ticket *t) {
         stop_asking(t->leader, t->plan, t->author->owner);
         list_unlink(&t->queue);
-        author_turn_wait(t->turn, &t->queue); // in Leader.dry_runs again
+        author_turn_wait_first(t->turn, &t->queue); // in Leader.dry_runs again: what nodes have said takes room until it is over
         leader_mark(t->leader);
 }
 
@@ -199,7 +207,7 @@ static bool is_outdated(const PlanTurns *p, const Leader *l) {
 }
 
 static int begin(PlanTurns *p, Leader *l) {
-        dry_run_plan_free(p->plan);
+        drop_plan(l, p);
         p->plan = dry_run_plan_new(l, true);
         p->n_begun++;
         p->n_followed = l->n_followed;
@@ -259,7 +267,7 @@ static int step(PlanTurns *p, Decision *d, Ticket *t, Argosy__Response **ret) {
         if (!p->judged)
                 return judge(p, d, change, ret);
         if (p->plan && is_outdated(p, l)) {
-                p->plan = dry_run_plan_free(p->plan);
+                drop_plan(l, p);
                 if (p->n_begun >= BEGUN_MAX) {
                         *ret = response_error(EBUSY, "the cluster changes faster than a plan of %zu units is made; ask again later, or name fewer",
                                               change->n_names);
@@ -267,7 +275,7 @@ static int step(PlanTurns *p, Decision *d, Ticket *t, Argosy__Response **ret) {
                 }
         }
         if (p->plan && plan_names_is_news(p->names)) {
-                p->plan = dry_run_plan_free(p->plan);
+                drop_plan(l, p);
                 p->n_begun = 0;
         }
         if (p->whole)

@@ -21,7 +21,7 @@ NO_SCENARIOS = ["browser.py", "lib.py", "over_http.py", "page_states.py", "users
 
 JOBS = 4  # scenarios wait more than they work: two of them use a third of two cores
 BEGIN_FIRST = {"package", "disks"}  # the longest, so that none of them is what the end waits for
-ALONE = {"attacks", "network-attackers"}  # after all others: they take what processors and inotify watches there are, and judge what they measure
+ALONE = {"attacks", "deploying-attackers", "network-attackers"}  # after all others: they take what processors and inotify watches there are, and judge what they measure
 SCENARIO_TIMEOUT_S = 240
 LONG_TIMEOUT_S = 1200
 TEST_LINE = re.compile(r"^(ok|failed) (\d+\.\d) (\S+)$")

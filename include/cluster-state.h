@@ -275,6 +275,7 @@ Argosy__FileChange spec_entry_change(const SpecEntry *now, SpecEntry *next);
 
 // By number, ascending.
 const HostEntry *cluster_state_hosts(const ClusterState *s, size_t *ret_n);
+size_t cluster_state_n_hosts(const ClusterState *s);
 // The one with the next higher number; NULL: there is none.
 const Argosy__HostRecord *cluster_state_next_host(const ClusterState *s, uint32_t after);
 const Argosy__HostRecord *cluster_state_find_host(const ClusterState *s, uint32_t host);

@@ -22,6 +22,10 @@ const HostEntry *cluster_state_hosts(const ClusterState *s, size_t *ret_n) {
         return s->hosts;
 }
 
+size_t cluster_state_n_hosts(const ClusterState *s) {
+        return s->n_hosts;
+}
+
 // Where the host of that number is, or would be.
 static size_t place_of(const ClusterState *s, uint32_t host) {
         size_t low = 0, high = s->n_hosts;

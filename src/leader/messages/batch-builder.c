@@ -59,10 +59,7 @@ enum {
 };
 
 size_t batch_units_of_content(const ClusterState *state) {
-        size_t n_hosts;
-
-        (void) cluster_state_hosts(state, &n_hosts);
-        return n_hosts / HOSTS_LIKE_A_UNIT;
+        return cluster_state_n_hosts(state) / HOSTS_LIKE_A_UNIT;
 }
 
 static size_t units_of_kind(const BatchBuilder *b, KeyKind kind) {

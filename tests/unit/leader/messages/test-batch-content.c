@@ -11,7 +11,7 @@
 
 enum { FILES = 200, SIZE = 1000 };
 
-static ClusterState *state;
+static ClusterState *cluster;
 static BatchBuilder b;
 static unsigned n_hashed;
 static uint8_t bytes[FILES + 60][SIZE];
@@ -26,10 +26,10 @@ Hash __wrap_hash_of(const void *data, size_t len) {
 }
 
 // All files have the same size.
-static int setup(void **unused) {
-        state = cluster_state_new();
-        assert_non_null(state);
-        b = (BatchBuilder){.state = state};
+static int setup(void **state) {
+        cluster = cluster_state_new();
+        assert_non_null(cluster);
+        b = (BatchBuilder){.state = cluster};
         content = (Buf){};
         assert_int_equal(buf_printf(&content,
                                     "[Service]\nExecStart=/bin/true\n[X-Argosy]\nFile=f\n\n# a.service.d/~argosy.conf\n[Service]\n"
@@ -51,10 +51,10 @@ static int setup(void **unused) {
         return 0;
 }
 
-static int teardown(void **unused) {
+static int teardown(void **state) {
         batch_builder_done(&b);
         buf_done(&content);
-        state = cluster_state_free(state);
+        cluster = cluster_state_free(cluster);
         return 0;
 }
 
@@ -68,10 +68,10 @@ static int put(size_t n_files, bool own, char **ret_why) {
         other.content.data = bytes[0];
         (own ? &file : &other)->files = files;
         (own ? &file : &other)->n_files = n_files;
-        return batch_put_content(&b, state, &sent, &hash, content.data, content.len, ret_why);
+        return batch_put_content(&b, cluster, &sent, &hash, content.data, content.len, ret_why);
 }
 
-static void each_file_that_came_is_hashed_once(void **unused) {
+static void each_file_that_came_is_hashed_once(void **state) {
         _cleanup_free_ char *why = NULL;
 
         assert_int_equal(put(FILES, true, &why), 0);
@@ -79,7 +79,7 @@ static void each_file_that_came_is_hashed_once(void **unused) {
         assert_int_equal(n_hashed, FILES);
 }
 
-static void more_files_than_a_unit_may_have_are_not_looked_at(void **unused) {
+static void more_files_than_a_unit_may_have_are_not_looked_at(void **state) {
         _cleanup_free_ char *why = NULL;
 
         assert_int_equal(put(CARRIED_FILES_MAX + 1, true, &why), -EINVAL);
@@ -87,7 +87,7 @@ static void more_files_than_a_unit_may_have_are_not_looked_at(void **unused) {
         assert_int_equal(n_hashed, 0);
 }
 
-static void files_of_others_are_not_looked_at(void **unused) {
+static void files_of_others_are_not_looked_at(void **state) {
         _cleanup_free_ char *why = NULL;
 
         assert_int_equal(put(FILES, false, &why), -EINVAL);

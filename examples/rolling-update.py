@@ -24,7 +24,7 @@ class Argosy(http.client.HTTPConnection):
 
 
 template, path = sys.argv[1:]
-job = json.load(Argosy("argosy").ask("POST", "/v1/jobs", {"verb": "update", "unit": template, "file": open(path).read()}))["job"]
+job = json.load(Argosy("argosy").ask("POST", "/v1/jobs", {"verb": "update", "unit": template, "files": {template: open(path).read()}}))["job"]
 for line in Argosy("argosy").ask("GET", f"/v1/events?since=@{job}&kind=job&kind=rollout"):
     event = json.loads(line) if line.strip() else {}
     print({key: event[key] for key in ("kind", "state", "phase", "unit", "done", "total") if key in event})

@@ -104,7 +104,9 @@ static void record_write(AgentUnit *u, const PlanResult *res) {
         if (!u->has_held)
                 begin_to_hold(u);
         if (!work->replacing) {
-                work->before = u->content_known ? agent_spec_ref(before) : NULL;
+                bool in_place = u->content_known && (u->file_present || u->files_removed); // else argosyd died before it was
+
+                work->before = in_place ? agent_spec_ref(before) : NULL;
                 work->replacing = true;
         }
         agent_spec_unref(u->node->agent, before);

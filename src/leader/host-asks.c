@@ -28,6 +28,7 @@
 
 enum {
         ASKS_MAX = 10000,
+        ASK_BYTES_MAX = 8 * 1024, // of one that is no request: who asks for a certificate or a file says less
         ASKS_TURN_NS = 1000000, // of a turn
         ASKS_FREED = 64,        // in the loop
         ASKS_TOLD_US = 60000000,
@@ -103,6 +104,10 @@ static void drop(Leader *l, Host *h) {
         l->ops.drop_host(h->number, l->userdata);
 }
 
+static bool may_wait(const Host *h, const Argosy__ToVoter *m, size_t bytes) {
+        return h->n_asks < ASKS_MAX && (m->msg_case == ARGOSY__TO_VOTER__MSG_FORWARD || bytes <= ASK_BYTES_MAX);
+}
+
 bool host_asks_hold(Leader *l, Host *h, Argosy__ToVoter *m) {
         size_t bytes;
         HostAsk *a;
@@ -112,7 +117,7 @@ bool host_asks_hold(Leader *l, Host *h, Argosy__ToVoter *m) {
         bytes = sizeof(*a) + message_bytes(m);
         if (m->msg_case == ARGOSY__TO_VOTER__MSG_FORWARD && !forwards_have_room(h, bytes))
                 return false; // it is refused
-        a = h->n_asks < ASKS_MAX ? malloc(sizeof(*a)) : NULL;
+        a = may_wait(h, m, bytes) ? malloc(sizeof(*a)) : NULL;
         if (!a) {
                 drop(l, h);
                 return true;
@@ -151,6 +156,8 @@ void host_asks_turn(Leader *l, void (*take)(Leader *l, Host *h, Argosy__ToVoter 
                 Host *h = CONTAINER_OF(l->asks_due.next, Host, asks_due);
 
                 list_unlink(&h->asks_due);
+                if (!cluster_state_find_host(l->state, h->number)) // removed meanwhile, and its link ends
+                        host_asks_forget(l, h);
                 if (list_is_empty(&h->asks) || is_full(l, h))
                         continue;
                 take_first(l, h, take);

@@ -103,6 +103,13 @@ static void on_takes(uint32_t raft_id, uint64_t term, void *userdata) {
                 raft_disk_say_again(s, raft_id);
 }
 
+// Guard 22 is over with the lead: who has stepped down would else bind those to whom a long message is on its way.
+static bool leads(void *userdata) {
+        RaftStore *s = userdata;
+
+        return raft_state(&s->raft) == RAFT_LEADER;
+}
+
 // ---- messages
 
 bool raft_authority_before(RaftStore *s, const struct raft_message *message) {
@@ -199,5 +206,5 @@ void raft_authority_refresh(RaftStore *s, uint64_t now_ms) {
 void raft_authority_init(RaftStore *s) {
         uv_update_time(s->loop);
         s->opened_ms = uv_now(s->loop);
-        transport_set_marks(&s->transport, s->election_ms, on_answer, on_part, on_takes, s);
+        transport_set_marks(&s->transport, s->election_ms, on_answer, on_part, on_takes, leads, s);
 }

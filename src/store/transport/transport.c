@@ -67,11 +67,12 @@ static SeenMark *oldest_seen(Transport *t) {
         return oldest;
 }
 
-void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, TransportPart part, TransportTakes takes, void *userdata) {
+void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, TransportPart part, TransportTakes takes, TransportLeads leads, void *userdata) {
         t->promise_ms = promise_ms;
         t->answer = answer;
         t->part = part;
         t->takes = takes;
+        t->leads = leads;
         t->answer_data = userdata;
 }
 
@@ -101,7 +102,7 @@ static void on_fill_marks(Bridge *b, Marks *ret, void *userdata) {
         Transport *t = userdata;
         const SeenMark *seen = find_seen(t, b->raft_id);
 
-        *ret = (Marks){.mark_us = clock_boot_us(), .promise_ms = t->promise_ms};
+        *ret = (Marks){.mark_us = !t->leads || t->leads(t->answer_data) ? clock_boot_us() : 0, .promise_ms = t->promise_ms};
         if (!seen)
                 return;
         ret->term = seen->term;
@@ -124,7 +125,7 @@ static void on_piece(Bridge *b, const Marks *m, size_t len, void *userdata) {
                 return;
         if (len == 0 && t->takes)
                 t->takes(b->raft_id, m->term, t->answer_data);
-        else if (len >= BRIDGE_LONG_SIZE && t->part)
+        else if (len >= BRIDGE_LONG_SIZE && m->mark_us > 0 && t->part) // it leads on
                 t->part(b->raft_id, t->answer_data);
 }
 

@@ -42,6 +42,8 @@ typedef void (*TransportAnswer)(uint32_t raft_id, uint64_t term, uint64_t sent_u
 typedef void (*TransportPart)(uint32_t raft_id, void *userdata);
 // A peer has sent marks and nothing else: it takes a long message of ours, of that term.
 typedef void (*TransportTakes)(uint32_t raft_id, uint64_t term, void *userdata);
+// Whether we lead: who does not sends no mark, also with what is left of a message of before.
+typedef bool (*TransportLeads)(void *userdata);
 
 typedef struct Transport {
         struct raft_uv_transport uv; // what libraft sees
@@ -59,6 +61,7 @@ typedef struct Transport {
         TransportAnswer answer;
         TransportPart part;
         TransportTakes takes;
+        TransportLeads leads;
         void *answer_data;
 } Transport;
 
@@ -74,7 +77,7 @@ void transport_accept(Transport *t, Stream *stream, uint32_t raft_id);
 // Ends the connections and dials of those who are retired now.
 void transport_recheck(Transport *t);
 // Before the first connection: what we promise, and who gets what others answer.
-void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, TransportPart part, TransportTakes takes, void *userdata);
+void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, TransportPart part, TransportTakes takes, TransportLeads leads, void *userdata);
 // Marks alone, to a peer whose message we are taking.
 void transport_say_marks(Transport *t, uint32_t raft_id);
 // libraft has just obeyed a message of this leader.

@@ -218,11 +218,16 @@ static int parts_new(Ticket *t) {
         return t->parts ? changed_since_begin(t->leader, t) : -ENOMEM;
 }
 
+// It stays so, however many hosts there are meanwhile.
+static bool is_in_parts(const Leader *l, const Ticket *t) {
+        return t->parts || (t->job > 0 && names_done(l, t->request->change) > 0);
+}
+
 int decide_parts(Decision *d, Ticket *t) {
         Leader *l = d->leader;
         int r = 0;
 
-        if (is_whole(l, t->request->change))
+        if (!is_in_parts(l, t) && is_whole(l, t->request->change))
                 return CHANGE_WHOLE;
         if (!t->parts)
                 r = parts_new(t);

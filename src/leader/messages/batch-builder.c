@@ -355,7 +355,10 @@ int batch_builder_put_spec(BatchBuilder *b, const Hash *hash, const void *conten
         return put_spec(b, hash, content, len, false);
 }
 
+// The limit of files is a rule of the queue, and one that the same entry changes was not judged by.
 int batch_builder_put_file(BatchBuilder *b, const Hash *hash, const void *content, size_t len) {
+        if (batch_builder_has_queue(b))
+                return -EBUSY;
         return put_spec(b, hash, content, len, true);
 }
 

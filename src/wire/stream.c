@@ -387,6 +387,8 @@ void stream_go_on(Stream *s) {
         deliver(s);
         if (s->state == STREAM_OPEN && !s->paused && !s->eof && !s->unpack && !s->had_its_turn)
                 start_reading(s);
+        if (s->had_its_turn && !list_is_linked(&s->line))
+                drain_mark(&s->drain); // it left the line of guests before that came to it
 }
 
 // What was kept back, as far as this turn has room for it.

@@ -116,8 +116,9 @@ static bool is_there(const Host *h) {
         return h && h->recorded && h->attached && !host_is_lost(h);
 }
 
-static bool has_compacted(const Host *h, uint32_t key) {
-        return h && h->secrets_kept && h->secrets_kept->compacted == key;
+// As the voter that it is today: what it said as a former one is of another log.
+static bool has_compacted(const Host *h, uint32_t raft_id, uint32_t key) {
+        return h && h->secrets_kept && h->secrets_kept->raft_id == raft_id && h->secrets_kept->compacted == key;
 }
 
 // The voters that are not there, or have no such snapshot yet; how many they are.
@@ -133,7 +134,7 @@ static size_t name_voters(const Leader *l, bool absent, char *ret, size_t size) 
 
                 if (record->role != ARGOSY__HOST_ROLE__ROLE_VOTER || record->raft_id == 0)
                         continue;
-                if (absent ? !is_there(h) : !has_compacted(h, secrets_key_in_use(l)))
+                if (absent ? !is_there(h) : !has_compacted(h, record->raft_id, secrets_key_in_use(l)))
                         names[n++] = record->name;
         }
         for (size_t i = 0; i < n; i++)
@@ -167,7 +168,7 @@ static void resealed_done(Resealed *done) {
                 buf_done(&done->sealed[i]);
 }
 
-// -EBADMSG, -ENOKEY: it cannot be opened.
+// -EBADMSG, -ENOKEY: it cannot be opened; -EAGAIN: this leader lacks the next key, and hands over.
 static int seal_anew(const Leader *l, const char *name, const Argosy__SecretVersion *v, uint32_t number, Buf *ret) {
         const VoterSecrets *own = l->ops.secrets(l->userdata);
         const SecretBytes *from = voter_secrets_find(own, VOTER_SECRET_SECRETS, v->key),
@@ -177,7 +178,9 @@ static int seal_anew(const Leader *l, const char *name, const Argosy__SecretVers
         _cleanup_(secret_bytes_done) SecretBytes value = {};
         int r;
 
-        if (!from || !to || from->len != SECRET_KEY_SIZE || to->len != SECRET_KEY_SIZE)
+        if (!to || to->len != SECRET_KEY_SIZE)
+                return -EAGAIN;
+        if (!from || from->len != SECRET_KEY_SIZE)
                 return -ENOKEY;
         r = secret_box_open(from->data, &before, v->sealed.data, v->sealed.len, &value);
         return r < 0 ? r : secret_box_seal(to->data, &after, value.data, value.len, ret);
@@ -203,7 +206,7 @@ static int reseal_version(Leader *l, Resealed *done, const char *name, const Arg
                 return 0;
         }
         if (r < 0)
-                return r;
+                return r == -EAGAIN ? 0 : r;
         argosy__secret_version__init(next);
         next->version = v->version;
         next->key = number;

@@ -633,7 +633,9 @@ static int fill_removal(Leader *l, Ticket *t, const Argosy__HostRecord *record) 
         if (!t->response || !secrets || tell_dropped_tokens(l, &tokens) < 0)
                 return -ENOMEM;
         message_free(t->response->removal);
-        t->response->removal = TAKE_PTR(t->readable);
+        t->response->removal = message_copy(t->readable); // the entry may be taken back, and this said again
+        if (!t->response->removal)
+                return -ENOMEM;
         return field_printf(&t->response->message, "%s%s%s", tokens, *tokens && *secrets ? "; " : "", secrets);
 }
 

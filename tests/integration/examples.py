@@ -32,7 +32,7 @@ def options():
 
 
 def unit_of(lines):
-    own = [] if "[Service]" in lines else SLEEPER.splitlines()
+    own = [] if "[Service]" in lines else [*SLEEPER.splitlines(), "ExecReload=/bin/true"]  # which FileChange=reload needs
     return "\n".join(own + [line if line != "[Service]" else SLEEPER.rstrip() for line in lines]) + "\n"
 
 

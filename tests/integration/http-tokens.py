@@ -177,6 +177,7 @@ ANSWERS = {
     "get /v1/units": SOME, f"get /v1/units/{WEB}": SOME, "get /v1/units/other.service": [401, 404, 200, 200, 200, 200],
     "get /v1/unit-files": SOME, f"get /v1/unit-files/{WEB}": SOME, "get /v1/unit-files/other.service": [401, 404, 200, 200, 200, 200],
     "get /v1/nodes": WHOLE, "get /v1/hosts": SOME, "get /v1/roles": WHOLE, "get /v1/pools": WHOLE, "get /v1/queue": WHOLE, "get /v1/access": SOME,
+    "get /v1/secrets": WHOLE, "put /v1/secrets/made": [401, 403, 403, 403, 202, 202], "delete /v1/secrets/made": [401, 403, 403, 403, 202, 404],
     "get /v1/tokens": ADMINS, "get /v1/jobs": SOME, "get /v1/jobs/1": WHOLE, "get /v1/jobs/1/targets": WHOLE, "get /v1/events": SOME, "get /v1/state": SOME, "get /v1/usage": SOME,
     "get /v1/diff?from=1": WHOLE, f"get /v1/history/{WEB}": SOME, f"get /v1/journal/{WEB}": SOME,
     "post /v1/plan start": [401, 403, 403, 200, 200, 200], "post /v1/verify": [401, 403, 403, 403, 200, 200], "post /v1/login": NEVER, "post /v1/logout": NEVER,
@@ -196,6 +197,8 @@ def answered(node, token, what):
     """The status alone: some of it is a stream."""
     method, target, verb = (what.split(" ", 2) + [""])[:3]
     body, headers = (json.dumps({"verb": verb} | BODIES[verb]), JSON) if verb else (SLEEPER, {"Content-Type": "text/plain"}) if method == "put" else (None, {})
+    if target.startswith("/v1/secrets/") and body:
+        headers = {"Content-Type": "application/octet-stream"}
     if target == "/v1/login":
         body, headers = json.dumps({"token": token}), JSON
     if target == "/v1/verify":

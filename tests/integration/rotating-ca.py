@@ -175,18 +175,18 @@ def test_it_is_finished_by_hand_without_a_host_that_hangs_and_one_that_is_away(c
     eventually(lambda: c.members()[hangs.name] == "spare online" and c.members()[away.name] == "spare online")
     old = ca(leader)
     away.kill()
-    eventually(lambda: c.members()[away.name].endswith(" lost"))
+    eventually(lambda: c.members(leader)[away.name].endswith(" lost"))
     hangs.stall_disk()  # it is there, and has no place for a certificate
     try:
-        c.ctl("cluster rotate-ca")
-        eventually(lambda: f"without an answer: {hangs.name}" in c.status()["ca_notice"], what="it is named as one that does not answer")
-        c.ctl_fails("cluster rotate-ca", saying=[hangs.name, "--finish"])
-        said = c.ctl("cluster rotate-ca --finish")
+        c.ctl("cluster rotate-ca", on=leader)  # who hangs is told of nothing when it is shut out
+        eventually(lambda: f"without an answer: {hangs.name}" in c.status(leader)["ca_notice"], what="it is named as one that does not answer")
+        c.ctl_fails("cluster rotate-ca", on=leader, saying=[hangs.name, "--finish"])
+        said = c.ctl("cluster rotate-ca --finish", on=leader)
         assert hangs.name in said and away.name in said, said
-        assert is_over(c) and ca(leader) != old
+        assert is_over(c, leader) and ca(leader) != old
         away.boot()
         eventually(lambda: ca(away) == ca(leader), what="who was away during it all gets its certificate")
-        eventually(lambda: c.members()[away.name] == "spare online")
+        eventually(lambda: c.members(leader)[away.name] == "spare online")
         assert ca(hangs) == old
     finally:
         hangs.go_on_with_disk()

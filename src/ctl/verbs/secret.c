@@ -168,6 +168,8 @@ static int restart_some(Ctl *ctl, Stale *s) {
                                         : change_again(ctl, ARGOSY__VERB__VERB_RESTART, s->units, s->n);
 }
 
+enum { STALE_IN_AN_ANSWER = 1000 }; // as the leader has it
+
 // An answer names some of them; whoever was restarted is not among those of the next.
 static int restart_stale(Ctl *ctl, char *name) {
         _cleanup_free_ char *before = NULL;
@@ -177,9 +179,10 @@ static int restart_stale(Ctl *ctl, char *name) {
         ctl->opt.given[OPT_IF_REVISION] = false;
         while (code == EXIT_OK) {
                 Stale s = {};
-                bool again;
+                bool again, more;
 
                 code = find_stale(ctl, name, &s);
+                more = s.n >= STALE_IN_AN_ANSWER;
                 if (code == EXIT_OK && ctl->opt.restart_rolling && to_templates(&s) < 0)
                         code = ctl_oom(ctl);
                 again = s.n > 0 && before && streq(s.units[0], before);
@@ -188,6 +191,9 @@ static int restart_stale(Ctl *ctl, char *name) {
                 if (code == EXIT_OK && s.n > 0)
                         code = again ? ctl_fail(ctl, "%s has an older version of %s still", s.units[0], name) : restart_some(ctl, &s);
                 strv_free(s.units);
+                if (code == EXIT_OK && more && ctl->opt.given[OPT_NO_BLOCK])
+                        code = ctl_fail(ctl, "%d units are being restarted, and more have an older version of %s: ask again when these are up",
+                                        STALE_IN_AN_ANSWER, name);
                 if (!before || ctl->opt.given[OPT_NO_BLOCK])
                         break;
         }

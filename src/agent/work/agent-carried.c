@@ -105,7 +105,7 @@ bool agent_carried_is_due(const AgentUnit *u) {
 Argosy__FileChange agent_carried_change(const AgentUnit *u) {
         const AgentSpec *next = agent_unit_doing(u)->spec, *now = agent_unit_content(u);
 
-        if (!next || !next->carried || !now || !now->carried || next == now)
+        if (!next || !next->carried || !now || !now->carried)
                 return ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
         return carried_files_change(now->content, now->len, next->carried->change, next->content, next->len);
 }

@@ -4,6 +4,8 @@
 // nothing that runs is touched before all of them are here.
 #include "agent-world.h"
 
+#include <sys/stat.h>
+
 #include "agent-private.h"
 #include "buf.h"
 #include "carried-files.h"
@@ -24,8 +26,7 @@ typedef struct Carried {
         Buf content; // with a zero behind it
 } Carried;
 
-static Carried carried(const char *unit, const uint8_t *bytes, size_t len) {
-        static const char text[] = "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nFile=data\n";
+static Carried carried_beside(const char *unit, const char *text, const uint8_t *bytes, size_t len) {
         _cleanup_carried_files_ CarriedFiles files = {};
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         _cleanup_free_ char *why = NULL;
@@ -37,6 +38,10 @@ static Carried carried(const char *unit, const uint8_t *bytes, size_t len) {
         assert_int_equal(carried_files_compose(unit, file, &files, &c.content, &why), 0);
         assert_int_equal(buf_append(&c.content, "", 1), 0);
         return c;
+}
+
+static Carried carried(const char *unit, const uint8_t *bytes, size_t len) {
+        return carried_beside(unit, "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nFile=data\n", bytes, len);
 }
 
 static void order(const Carried *c, uint64_t revision) {
@@ -423,6 +428,34 @@ static void a_folder_that_has_gone_while_argosyd_was_down_is_made_again(void **s
         buf_done(&a.content);
 }
 
+#define CHANGES(line, change) "[Service]\nExecStart=/bin/sleep 3\n" line "[X-Argosy]\nFile=data\nFileChange=" change "\n"
+
+// As one that finds no more room in /run.
+static void files_that_could_not_be_put_in_place_go_back_without_a_stop(void **state) {
+        Carried a = carried_beside("web.service", CHANGES("", "none"), small, sizeof(small) - 1), b = carried_beside("web.service", CHANGES("", "none"), large, LARGE);
+        _cleanup_free_ char *in_the_way = str_printf("%s/units/web.service/..next", w.dir);
+
+        meet_leader(NULL, 0);
+        order(&a, 5);
+        await_ask(1);
+        answer_all(&a, 5);
+        assert_int_equal(mkdir(in_the_way, 0755), 0);
+        order(&b, 6);
+        for (unsigned i = 2; i <= 4; i++) {
+                await_ask(i);
+                answer(&b);
+        }
+        loop_until(find("web.service")->work && find("web.service")->work->failures == 1 && str_has_suffix(error_of("web.service"), ": Is a directory"));
+        assert_int_equal(rmdir(in_the_way), 0);
+        order(&a, 7);
+        loop_until(answered("web.service", 7) && !*error_of("web.service"));
+        assert_true(pid1_is_active(pid1, "web.service"));
+        assert_int_equal(pid1_runs(pid1, "web.service"), 1);
+        assert_true(is_there("units/web.service/data"));
+        buf_done(&a.content);
+        buf_done(&b.content);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 WORLD_TEST(a_file_comes_piece_by_piece_and_the_unit_starts_behind_the_last),
@@ -437,6 +470,7 @@ int main(void) {
                 WORLD_TEST(a_content_is_fetched_once_for_all_who_wait_for_it),
                 WORLD_TEST(a_file_that_one_leaves_and_another_gets_stays),
                 WORLD_TEST(a_folder_that_has_gone_while_argosyd_was_down_is_made_again),
+                WORLD_TEST(files_that_could_not_be_put_in_place_go_back_without_a_stop),
                 WORLD_TEST(a_new_run_of_argosyd_asks_from_the_beginning_and_keeps_what_is_whole),
         };
 

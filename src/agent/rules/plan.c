@@ -255,7 +255,7 @@ static bool plan_in_place(const PlanInput *in, Phase phase, PlanResult *res) {
 
         if (in->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART || phase != PHASE_UP || in->stale || is_unread(in))
                 return false;
-        if (reloads && is_activating(in)) // when it is up it can be reloaded
+        if (reloads && is_activating(in) && !must_restart(in)) // when it is up it can be reloaded
                 return true;
         res->step = PLAN_WRITE;
         res->in_place = true;

@@ -611,6 +611,8 @@ static void what_gets_nothing_new_but_files_goes_on(void **state) {
                 {"a restart makes up for the reload", .new_content = true, .may_reload = true, .start = 10, .restart = 10, .is = ACTIVE, .step = PLAN_WRITE,
                  .in_place = true},
                 {"what is starting can be reloaded when it is up", .new_content = true, .may_reload = true, .is = STARTING},
+                {"a restart does not wait for a start that hangs", .new_content = true, .may_reload = true, .start = 10, .restart = 10, .is = STARTING,
+                 .step = PLAN_WRITE, .in_place = true},
                 {"what somebody else has started goes on, too", .new_content = true, .may_reload = true, .loaded_only = true, .was_loaded_only = true, .is = ACTIVE,
                  .step = PLAN_WRITE, .in_place = true, .owe_reload = true},
                 {"a stop comes first", .new_content = true, .may_reload = true, .loaded_only = true, .stop = 10, .is = ACTIVE, .step = PLAN_STOP},

@@ -333,7 +333,8 @@ void pid1_run_job(FakePid1 *p, Job *j) {
                 run_pin(p, j);
                 return;
         case JOB_RELOAD_UNIT:
-                job_ended(j, SYSTEMD_RELOAD, u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_REFUSED);
+                result = u->content && strstr(u->content, "ExecReload=false") ? SYSTEMD_JOB_FAILED : SYSTEMD_JOB_DONE;
+                job_ended(j, SYSTEMD_RELOAD, u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ? result : SYSTEMD_JOB_REFUSED);
                 return;
         case JOB_RESET:
                 job_ended(j, SYSTEMD_RESET_FAILED, SYSTEMD_JOB_DONE); // the reply comes before the signal

@@ -7,7 +7,7 @@
 //
 // A unit is read when something loads it and leaves memory when it is inactive (as systemd's garbage
 // collection does), unless it is pinned. Content decides: Type=oneshot stays activating until pid1_finish(),
-// "/bin/false" fails, "Requires=nobody.service" does not start, "[Broken" cannot be loaded. A timer whose service has
+// "/bin/false" fails, "ExecReload=false" fails to reload, "Requires=nobody.service" does not start, "[Broken" cannot be loaded. A timer whose service has
 // no file does not start. What has "Requires=NAME" or "PartOf=NAME" is stopped with NAME; the former also starts NAME, and
 // not without it. NAME.wants/ is looked at when NAME is loaded, and never again. The FakePid1 outlives the
 // SystemdManager that is connected to it, as PID 1 outlives argosyd.

@@ -267,8 +267,13 @@ static bool plan_in_place(const PlanInput *in, Phase phase, PlanResult *res) {
 static bool plan_reload_unit(const PlanInput *in, Phase phase, PlanResult *res) {
         LedgerReload reload = in->held->reload;
 
-        if (reload == LEDGER_RELOAD_NONE || phase != PHASE_UP || must_restart(in) ||
-            (reload == LEDGER_RELOAD_FAILED && !asks_for_a_run(in->wanted, in->held)))
+        if (reload == LEDGER_RELOAD_NONE || phase != PHASE_UP || must_restart(in))
+                return false;
+        if (reload == LEDGER_RELOAD_FAILED && !in->held->pending && is_new_run(in)) { // a start of somebody else's, which has read them
+                res->reread = res->again = true;
+                return true;
+        }
+        if (reload == LEDGER_RELOAD_FAILED && !asks_for_a_run(in->wanted, in->held))
                 return false;
         if (is_activating(in))
                 return true;

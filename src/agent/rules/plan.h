@@ -52,7 +52,7 @@
 //                that content (PLAN_FETCH): what runs goes on meanwhile, and also if that fails.
 //   files alone  what runs, and gets nothing new but files (FileChange=reload, none), is not stopped for them: they are put in place as it runs.
 //                For reload it is then reloaded, which is recorded with the write, so that a crash forgets it not. A reload that fails is reported
-//                and not repeated before there is another start. A restart that is asked for makes up for it.
+//                and not repeated before there is another start; a run that somebody else has begun since has read them. A restart that is asked for makes up for it.
 //   failed       a failed start is reported, not repeated; restarting is systemd's Restart=. A failed unit
 //                starts again with a new start, or with new content unless it is a one-shot.
 //   removal      stop, remove the files, forget. What stays in systemd's memory could be started from there,

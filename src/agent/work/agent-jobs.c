@@ -179,6 +179,8 @@ static void reload_ended(AgentUnit *u, SystemdJobResult result, const char *erro
                 return;
         }
         u->held.reload = result == SYSTEMD_JOB_DONE ? LEDGER_RELOAD_NONE : LEDGER_RELOAD_FAILED;
+        if (result != SYSTEMD_JOB_DONE && rt && !u->held.pending) // another run reads the files as it begins
+                memcpy(u->held.invocation_id, rt->invocation_id, sizeof(rt->invocation_id));
         agent_unit_record(u);
         if (result == SYSTEMD_JOB_DONE) {
                 agent_step_done(u, NULL);

@@ -374,6 +374,7 @@ static void note(AgentUnit *u, const PlanResult *res, const PlanWanted *wanted) 
         if (res->reread) {
                 u->held.reload = LEDGER_RELOAD_NONE;
                 agent_unit_record(u);
+                agent_unit_clear_error(u);
         }
         if (u->held.reload == LEDGER_RELOAD_FAILED && res->step == PLAN_NOTHING && !agent_unit_doing(u)->error) // an earlier argosyd has told it
                 agent_unit_set_error(u, "%s", AGENT_RELOAD_FAILED_TEXT);

@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include "agent-jobs.h"
 #include "agent-private.h"
 #include "buf.h"
 #include "carried-files.h"
@@ -456,6 +457,41 @@ static void files_that_could_not_be_put_in_place_go_back_without_a_stop(void **s
         buf_done(&b.content);
 }
 
+static void start_anew(const char *unit) {
+        pid1_stop(pid1, unit);
+        pid1_start(pid1, unit);
+        loop_until(find(unit)->watch.runtime.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+}
+
+// Whoever starts the unit anew, with Restart= or by hand, makes it read them; that it had been started so before does not.
+static void files_that_a_failed_reload_did_not_read_are_read_by_the_next_run(void **state) {
+        Carried a = carried_beside("web.service", CHANGES("ExecReload=false\n", "reload"), small, sizeof(small) - 1),
+                b = carried_beside("web.service", CHANGES("ExecReload=false\n", "reload"), large, LARGE);
+
+        meet_leader(NULL, 0);
+        order(&a, 5);
+        await_ask(1);
+        answer_all(&a, 5);
+        start_anew("web.service");
+        order(&b, 6);
+        for (unsigned i = 2; i <= 4; i++) {
+                await_ask(i);
+                answer(&b);
+        }
+        loop_until(str_has_prefix(error_of("web.service"), AGENT_RELOAD_FAILED_TEXT ": "));
+        agent_down();
+        agent_up();
+        meet(&b, 6);
+        loop_until(streq(error_of("web.service"), AGENT_RELOAD_FAILED_TEXT));
+        assert_int_equal(find("web.service")->held.reload, LEDGER_RELOAD_FAILED);
+        start_anew("web.service");
+        loop_until(find("web.service")->held.reload == LEDGER_RELOAD_NONE);
+        loop_until(!*error_of("web.service"));
+        assert_int_equal(pid1_runs(pid1, "web.service"), 3);
+        buf_done(&a.content);
+        buf_done(&b.content);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 WORLD_TEST(a_file_comes_piece_by_piece_and_the_unit_starts_behind_the_last),
@@ -471,6 +507,7 @@ int main(void) {
                 WORLD_TEST(a_file_that_one_leaves_and_another_gets_stays),
                 WORLD_TEST(a_folder_that_has_gone_while_argosyd_was_down_is_made_again),
                 WORLD_TEST(files_that_could_not_be_put_in_place_go_back_without_a_stop),
+                WORLD_TEST(files_that_a_failed_reload_did_not_read_are_read_by_the_next_run),
                 WORLD_TEST(a_new_run_of_argosyd_asks_from_the_beginning_and_keeps_what_is_whole),
         };
 

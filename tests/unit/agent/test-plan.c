@@ -636,6 +636,10 @@ static void what_got_new_files_is_reloaded_once(void **state) {
                 {"and nothing of what is down", .reload_due = true, .is = DEAD, .settled = true, .answered = true, .down = STOPPED},
                 {"one that failed is not repeated", .reload_failed = true, .is = ACTIVE, .settled = true, .answered = true},
                 {"before there is another start", .reload_failed = true, .start = 10, .is = ACTIVE, .step = PLAN_RELOAD_UNIT},
+                {"a start of systemd's own has read them", .reload_failed = true, .other_run = true, .is = ACTIVE, .reread = true, .again = true},
+                {"and needs no reload for the next order", .reload_failed = true, .other_run = true, .start = 10, .is = ACTIVE, .reread = true, .again = true},
+                {"an attempt that is to come reads them, too", .reload_failed = true, .other_run = true, .is = AUTO_RESTART, .reread = true, .again = true},
+                {"a restart that was asked for reads them anyway", .reload_failed = true, .other_run = true, .restart = 10, .is = ACTIVE, .step = PLAN_RESTART},
         };
 
         CHECK_ROWS(rows);

@@ -269,7 +269,7 @@ static void follow(VirtualHost *h, VirtualUnit *u, const VirtualOrder *before) {
                 u->restarts++;
                 begin_start(h, u);
         } else if (launched && o->outcome == ARGOSY__OUTCOME__KIND__NONE &&
-                   (o->start_rev > before->start_rev || again_up) && !is_up(u)) {
+                   (o->start_rev > before->start_rev || o->restart_rev > before->restart_rev || again_up) && !is_up(u)) {
                 u->starts++;
                 begin_start(h, u);
         } else if (!launched || u->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN)

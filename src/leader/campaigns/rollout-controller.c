@@ -336,7 +336,7 @@ static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Ro
                 argosy__rollout_node__init(&fresh[n]);
                 fresh[n].node = node->number;
                 fresh[n].back = rollout_is_returning(r);
-                fresh[n].kept = o->in_place || has_kept_content(r, &o->nodes->items[k]);
+                fresh[n].kept = (o->in_place && o->nodes->items[k].up) || has_kept_content(r, &o->nodes->items[k]);
                 turns[n] = &fresh[n];
                 n++;
         }

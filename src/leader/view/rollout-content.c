@@ -27,6 +27,11 @@ const Argosy__RolloutNode *rollout_turn(const Argosy__RolloutRecord *r, uint32_t
         return low < r->n_nodes && r->nodes[low]->node == node ? r->nodes[low] : NULL;
 }
 
+// Then all nodes keep the versions of secrets that they have, and who is started for it gets those of the others.
+static bool changes_files_alone(const Argosy__RolloutRecord *r, const SpecEntry *before, SpecEntry *next) {
+        return r->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE && spec_entry_change(before, next) != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+}
+
 Content rollout_content(const Leader *l, const UnitEntry *e, uint32_t node) {
         Content c = {e->spec, e->record->revision, e->record->restart_rev, unit_record_secrets(e->record)};
         const Argosy__RolloutRecord *r =
@@ -40,7 +45,7 @@ Content rollout_content(const Leader *l, const UnitEntry *e, uint32_t node) {
         c.revision = MAX_OF(c.revision, turn->revision);
         if (!turn->kept)
                 c.restart_rev = MAX_OF(c.restart_rev, turn->revision);
-        if (!turn->kept && !turn->back)
+        if (!turn->kept && !turn->back && !(c.secrets > 0 && changes_files_alone(r, e->spec, c.spec)))
                 c.secrets = MAX_OF(c.secrets, turn->revision);
         return c;
 }

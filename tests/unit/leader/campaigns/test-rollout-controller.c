@@ -221,6 +221,21 @@ static void a_global_unit_gets_files_without_a_restart_too(void **state) {
         assert_int_equal(count_asked_to_restart(), 0);
 }
 
+static void a_global_unit_that_is_down_on_a_node_starts_with_the_new_files(void **state) {
+        _cleanup_free_ char *old = with_file("all.service", RELOADS "FileChange=reload\nGlobal=yes\n", one),
+                            *new = with_file("all.service", RELOADS "FileChange=reload\nGlobal=yes\n", two);
+        RigAnswer *a;
+
+        assert_int_equal(rig_change(&g, START, "all.service", old)->status, 0);
+        g.start_ms = START_MS;
+        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "all.service"), ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        a = begin((RigRollout){UPDATE, "all.service", new});
+        watch(a);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(count_running(new), 3);
+}
+
 static void each_has_to_be_well_for_a_while_before_the_next(void **state) {
         start_instances(N_UNITS, OLD);
         begin((RigRollout){UPDATE, "web@.service", NEW});
@@ -714,6 +729,7 @@ int main(void) {
                 RIG_TEST(an_update_of_files_alone_asks_for_no_restart),
                 RIG_TEST(an_update_of_files_that_fails_goes_back_without_a_restart),
                 RIG_TEST(a_global_unit_gets_files_without_a_restart_too),
+                RIG_TEST(a_global_unit_that_is_down_on_a_node_starts_with_the_new_files),
                 RIG_TEST(each_has_to_be_well_for_a_while_before_the_next),
                 RIG_TEST(so_many_as_the_command_says_go_together),
                 RIG_TEST(the_units_own_option_is_stricter_than_the_command),

@@ -6,6 +6,8 @@
 #include "test.h"
 
 #include "access.h"
+#include "buf.h"
+#include "carried-files.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "log.h"
@@ -28,6 +30,7 @@ static VoterSecrets keys;
 // What a host was sent last, and ever.
 static struct Sent {
         uint64_t version; // of the last order that names a secret
+        uint64_t latest;  // the highest that an order has named
         char value[64], id[16];
         unsigned n; // values
 } sent[8];
@@ -42,6 +45,7 @@ static void on_secrets(uint32_t host, Argosy__UnitOrder **orders, size_t n_order
         for (size_t i = 0; i < n_orders; i++)
                 if (orders[i]->n_secrets > 0) {
                         s->version = orders[i]->secrets[0]->version;
+                        s->latest = MAX_OF(s->latest, s->version);
                         snprintf(s->id, sizeof(s->id), "%s", orders[i]->secrets[0]->id);
                 }
 }
@@ -395,6 +399,47 @@ static const Argosy__Response *remove_host(const char *name) {
         return rig_last(a);
 }
 
+#define WITH_FILE "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nSecret=db:password\nFile=a\nFileChange=none\nGlobal=yes\n"
+
+// The content of all.service, which comes with a file of that one byte.
+static char *with_file(uint8_t *byte) {
+        static ProtobufCBinaryData file;
+        _cleanup_carried_files_ CarriedFiles files = {};
+        _cleanup_(unit_file_freep) UnitFile *parsed = NULL;
+        _cleanup_buf_ Buf content = {};
+        Hash hash = hash_of(byte, 1);
+        char *why = NULL;
+
+        file = (ProtobufCBinaryData){1, byte};
+        g.sent = &file;
+        g.n_sent = 1;
+        assert_int_equal(unit_file_parse("all.service", WITH_FILE, strlen(WITH_FILE), &parsed, NULL), 0);
+        assert_int_equal(carried_files_add(&files, "a", false, 1, &hash), 0);
+        assert_int_equal(buf_append(&content, WITH_FILE, strlen(WITH_FILE)), 0);
+        assert_int_equal(carried_files_compose("all.service", parsed, &files, &content, &why), 0);
+        return buf_take_string(&content);
+}
+
+// Its nodes have one version when it is over, and those that ran all the time have the one that they were started with.
+static void a_node_that_starts_with_new_files_gets_the_version_of_the_others(void **state) {
+        uint8_t bytes[] = {'1', '2'};
+        _cleanup_free_ char *old = with_file(&bytes[0]), *new = NULL;
+        RigAnswer *a;
+
+        set("db", "first");
+        do_well(START, "all.service", old);
+        set("db", "second");
+        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "all.service"), ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        new = with_file(&bytes[1]);
+        a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, .name = "all.service", .content = new});
+        assert_int_equal(rig_last(a)->status, 0);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(rig_unit_on(&g, 2, "all.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+        for (unsigned i = 1; i <= 3; i++)
+                assert_int_equal(sent[i].latest, 1);
+}
+
 static void a_removal_names_what_the_host_could_read(void **state) {
         const Argosy__Response *r;
 
@@ -430,6 +475,7 @@ int main(void) {
                 RIG_TEST(two_authors_at_once_get_a_version_each),
                 RIG_TEST(those_that_run_with_an_older_version_are_found),
                 RIG_TEST(an_update_wants_all_that_its_file_names),
+                RIG_TEST(a_node_that_starts_with_new_files_gets_the_version_of_the_others),
                 cmocka_unit_test_setup_teardown(a_removal_names_what_the_host_could_read, setup_with_spare, teardown),
                 RIG_TEST(it_outlives_its_leader),
                 RIG_TEST(without_its_key_nothing_is_sealed_or_sent),

@@ -23,7 +23,7 @@ static const char *const others[] = {"/usr",          "/bin",           "/sbin",
                                      "/proc",         "/sys",           "/dev",            "/run/argosy",    "/etc/argosy",      "/var/lib/argosy",
                                      "/etc/systemd",  "/run/systemd",   "/var/lib/systemd", "/etc/credstore", "/run/credstore",
                                      "/run/credentials", "/etc/credstore.encrypted", "/run/credstore.encrypted", "/tmp", "/var/tmp", "/home",
-                                     "/root",         "/run/user"};
+                                     "/root",         "/run/user",      "/var/run"};
 
 static bool components_are_plain(const char *path) {
         for (const char *at = path;; at++) {

@@ -59,6 +59,8 @@ static void a_destination_is_a_plain_path_that_is_a_units_to_change(void **state
         assert_no_value("a:/usr/lib/web", "/usr is not a unit's to change");
         assert_no_value("a:/proc/1", "/proc is not");
         assert_no_value("a:/run/argosy/units", "/run/argosy is not");
+        assert_no_value("a:/var/run/argosy/units", "/var/run is not"); // /run by another name
+        assert_no_value("a:/var/run/systemd/system", "/var/run is not");
         assert_no_value("a:/etc", "is not a unit's to change"); // in which systemd's own is
         assert_no_value("a:/etc/systemd/system/x", "/etc/systemd is not");
         assert_no_value("a:/tmp/x", "/tmp is not"); // argosyd sees another one

@@ -360,14 +360,19 @@ static void normalise(const char *path, char ret[CARRIED_SETTING_MAX]) {
 // systemd makes what it binds over in a root of the unit's own as well, and no node can say beforehand what is there.
 static int check_root(const Check *c, const IniLine *line) {
         const FileSource *bound = NULL;
+        size_t len;
 
         if (!streq(line->section, "Service") || !*line->value || !(streq(line->key, "RootDirectory") || streq(line->key, "RootImage")))
                 return 0;
         for (size_t i = 0; !bound && i < c->file->n_file_sources; i++)
                 bound = c->file->file_sources[i].destination ? &c->file->file_sources[i] : NULL;
-        return bound ? option_refuse(c->ret_why, c->path, line->line, "beside %s= nothing can be bound, and File=%s is to be at %s: the unit finds it in $ARGOSY_FILES",
-                                     line->key, bound->source, bound->destination)
-                     : 0;
+        if (!bound)
+                return 0;
+        len = bound_len(bound);
+        return option_refuse(c->ret_why, c->path, line->line,
+                             "beside %s= argosy binds nothing, and File=%s is to be at %s: name no place there, and bind it by hand with "
+                             "BindReadOnlyPaths=" CARRIED_FILES_UNITS "/%%n%s%.*s:%s",
+                             line->key, bound->source, bound->destination, len > 0 ? "/" : "", (int) len, bound->source, bound->destination);
 }
 
 static int check_setting(const Check *c, const IniLine *line) {

@@ -252,7 +252,8 @@ static void what_systemd_itself_reads_is_named_where_it_sees_it(void **state) {
         assert_checked(condition, "/run/argosy/units/%n/conf/on");
         assert_checked(assertion, "AssertPathIsReadWrite=/etc/web/on before the unit's files are in their place: say /run/argosy/units/%n/conf/on");
         assert_checked(pattern, "/run/argosy/units/%n/conf/a.conf");
-        assert_checked(root, "web.service:2: beside RootDirectory= nothing can be bound, and File=conf is to be at /etc/web");
+        assert_checked(root, "web.service:2: beside RootDirectory= argosy binds nothing, and File=conf is to be at /etc/web: name no place there, and bind it by hand "
+                             "with BindReadOnlyPaths=/run/argosy/units/%n/conf:/etc/web");
         assert_checked(image, NULL);
         assert_checked(beside, NULL);
 }

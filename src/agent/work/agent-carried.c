@@ -10,6 +10,7 @@
 #include "agent-carried.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "agent-spec.h"
@@ -45,16 +46,19 @@ static void fetch_free(CarriedFetch *f) {
 
 // ------------------------------------------------------------------------------------------------ whether
 
-// systemd would make a missing place on the host itself, and what is of another type cannot be bound over.
+// systemd would make a missing place on the host itself, and what is of another type cannot be bound over. This is asked in the loop, so
+// neither a server of files is asked nor an automount begun: one that does not answer would hold up the beats.
 static const char *what_bars(const AgentCarried *c, const FileSource *s, const char *destination) {
         bool is_file = carried_files_find(&c->files, s->source);
-        struct stat st;
+        struct statx st;
 
-        if (stat(destination, &st) < 0)
-                return errno == ENOENT || errno == ENOTDIR ? "does not exist" : strerror(errno);
+        if (statx(AT_FDCWD, destination, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st) < 0)
+                return errno == ENOENT || errno == ENOTDIR ? "does not exist"
+                       : errno == EACCES                   ? "lies in a folder that is closed to others, so that argosyd cannot see it"
+                                                           : strerror(errno);
         if (is_file)
-                return S_ISDIR(st.st_mode) ? "is a folder, and the unit brings a file" : NULL;
-        return S_ISDIR(st.st_mode) ? NULL : "is no folder, and the unit brings one";
+                return S_ISDIR(st.stx_mode) ? "is a folder, and the unit brings a file" : NULL;
+        return S_ISDIR(st.stx_mode) ? NULL : "is no folder, and the unit brings one";
 }
 
 static bool bars(const AgentNode *node, const char *name, const AgentCarried *c, char ret[AGENT_ERROR_MAX]) {

@@ -4,6 +4,8 @@
 // nothing that runs is touched before all of them are here.
 #include "agent-world.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "agent-jobs.h"
@@ -457,6 +459,42 @@ static void files_that_could_not_be_put_in_place_go_back_without_a_stop(void **s
         buf_done(&b.content);
 }
 
+// The place that it is bound over, of a host whose argosyd is no more than another user there.
+#define PLACE "/srv/argosy-test/place"
+static int place_error;
+static unsigned n_place_asks;
+
+int __real_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
+int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
+int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret) {
+        if (!streq(path, PLACE))
+                return __real_statx(dir, path, flags, mask, ret);
+        n_place_asks++;
+        assert_int_equal(flags, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT); // no file server is asked, nor anything mounted
+        *ret = (struct statx){.stx_mode = S_IFREG};
+        errno = place_error;
+        return place_error ? -1 : 0;
+}
+
+static void a_place_that_cannot_be_seen_is_none(void **state) {
+        Carried c = carried_beside("web.service", "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nFile=data:" PLACE "\n", small, sizeof(small) - 1);
+
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        place_error = EACCES;
+        order(&c, 6);
+        await_failure("web.service", 1, PLACE ", where File=data is to be, lies in a folder that is closed to others, so that argosyd cannot see it on this node");
+        assert_int_equal(w.n_file_asks, 0);
+        place_error = 0;
+        n_place_asks = 0;
+        try_again_now("web.service");
+        await_ask(1);
+        answer_all(&c, 6);
+        assert_true(n_place_asks > 0 && pid1_is_active(pid1, "web.service"));
+        buf_done(&c.content);
+}
+
 static void start_anew(const char *unit) {
         pid1_stop(pid1, unit);
         pid1_start(pid1, unit);
@@ -506,6 +544,7 @@ int main(void) {
                 WORLD_TEST(a_content_is_fetched_once_for_all_who_wait_for_it),
                 WORLD_TEST(a_file_that_one_leaves_and_another_gets_stays),
                 WORLD_TEST(a_folder_that_has_gone_while_argosyd_was_down_is_made_again),
+                WORLD_TEST(a_place_that_cannot_be_seen_is_none),
                 WORLD_TEST(files_that_could_not_be_put_in_place_go_back_without_a_stop),
                 WORLD_TEST(files_that_a_failed_reload_did_not_read_are_read_by_the_next_run),
                 WORLD_TEST(a_new_run_of_argosyd_asks_from_the_beginning_and_keeps_what_is_whole),

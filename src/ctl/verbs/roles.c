@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "ctl-rows.h"
 #include "ctl.h"
 #include "row-json.h"
 #include "str.h"
@@ -162,11 +163,6 @@ int verb_role_delete(Ctl *ctl, char **args, size_t n) {
 
 // ---- what is shown
 
-typedef struct Show {
-        Table table;
-        Json json;
-} Show;
-
 static int append_amount(Buf *out, const char *resource, uint64_t amount) {
         if (streq(resource, "cpu"))
                 return buf_printf(out, "%.15g", (double) amount / 1000);
@@ -241,7 +237,7 @@ static int table_pool(Table *t, const Argosy__Response__PoolRow *row) {
 
 static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         bool json = ctl->opt.json != JSON_OFF;
-        Show *s = userdata;
+        CtlRows *s = userdata;
         int e = 0;
 
         for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_ROLES && i < r->roles->n_rows && e == 0;
@@ -259,26 +255,6 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         return e;
 }
 
-static int show(Ctl *ctl, Argosy__Request *request, const char *const *headers, size_t n_headers) {
-        Show s = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
-        int code;
-
-        if (ctl->opt.json != JSON_OFF) {
-                json_begin(&s.json, '[');
-                code = ctl_ask(ctl, request, 0, on_rows, &s);
-                json_end(&s.json, ']');
-                json_finish(&s.json);
-                return code;
-        }
-        for (size_t i = 0; i < n_headers; i++)
-                table_add_column(&s.table, headers[i], false, false);
-        code = ctl_ask(ctl, request, 0, on_rows, &s);
-        if (code == EXIT_OK)
-                code = ctl_print_table(ctl, &s.table);
-        table_done(&s.table);
-        return code;
-}
-
 int verb_role_show(Ctl *ctl, char **args, size_t n) {
         static const char *const headers[] = {"ROLE",    "WEIGHT", "SHARE",     "UNITS",
                                               "WAITING", "USED",   "GUARANTEE", "LIMIT"};
@@ -289,7 +265,7 @@ int verb_role_show(Ctl *ctl, char **args, size_t n) {
         list.n_names = n;
         request.what_case = ARGOSY__REQUEST__WHAT_ROLE_LIST;
         request.role_list = &list;
-        return show(ctl, &request, headers, ELEMENTSOF(headers));
+        return ctl_rows_print(ctl, &request, headers, ELEMENTSOF(headers), on_rows);
 }
 
 // ---- pools
@@ -351,5 +327,5 @@ int verb_pool_show(Ctl *ctl, char **args, size_t n) {
         list.n_names = n;
         request.what_case = ARGOSY__REQUEST__WHAT_POOL_LIST;
         request.pool_list = &list;
-        return show(ctl, &request, headers, ELEMENTSOF(headers));
+        return ctl_rows_print(ctl, &request, headers, ELEMENTSOF(headers), on_rows);
 }

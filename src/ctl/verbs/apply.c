@@ -215,12 +215,10 @@ static int describe_row(const Argosy__Response__ApplyRow *row, Argosy__FileChang
 // What the unit file that is handed in asks for, where nothing changes but its files.
 static Argosy__FileChange file_change_of(const Buf *before, const UnitFolderUnit *unit) {
         const UnitFolderFile *next = unit ? unit->file : NULL;
-        _cleanup_(unit_file_freep) UnitFile *file = NULL;
 
-        if (!next || !carried_files_same_settings(before->data, before->len, next->content.data, next->content.len) ||
-            unit_file_parse(next->path, next->content.data, next->content.len, &file, NULL) < 0)
+        if (!next || !next->parsed || !carried_files_same_settings(before->data, before->len, next->content.data, next->content.len))
                 return ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
-        return file->file_change;
+        return next->parsed->file_change;
 }
 
 static int diff_files(Apply *a, const Argosy__Response__ApplyRow *row, const DiffSide *from, const DiffSide *to, const UnitFolderUnit *unit, Buf *out) {

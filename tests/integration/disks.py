@@ -32,24 +32,27 @@ def content_of(whom):
     return SLEEPER + f"# {'x' * 240000} {whom}\n"
 
 
-def use_up(c, on, limit=120):
+def submit_in_turn(node, names, timeout):
+    """One after the other, until one fails. Returns those that were acknowledged and what came of the last."""
+    for name in names:
+        node.write(f"/root/units/{name}", content_of(name))
+    result = node.exec(["sh", "-c", "for name; do argosyctl submit /root/units/$name --timeout=60s >/dev/null || exit; echo $name; done", "sh", *names],
+                       timeout=timeout)
+    return result.out.split(), result
+
+
+def use_up(on, limit=120):
     """Changes until one fails, since the log has reserved some room. Returns those that were acknowledged and the failure."""
-    kept = []
-    for number in range(limit):
-        name = f"u{number}.service"
-        on.write(f"/root/units/{name}", content_of(name))
-        result = c.ctl_result(f"submit /root/units/{name} --timeout=60s", on)
-        if result.status != 0:
-            return kept, result
-        kept.append(name)
-    raise AssertionError("a full disk was never noticed")
+    kept, result = submit_in_turn(on, [f"u{number}.service" for number in range(limit)], timeout=200)
+    assert result.status != 0, "a full disk was never noticed"
+    return kept, result
 
 
 def test_a_full_disk_refuses_changes_keeps_units_and_heals(c: Cluster):
     c.start("w@{1..3}")
     runs = c.invocations("w@*")
     with full_disk(*c.nodes):
-        kept, failure = use_up(c, c.node("n1"))
+        kept, failure = use_up(c.node("n1"))
         assert "the disk under /var/lib/argosy has no room for the log" in failure.err, f"not a clear word about the disk:\n{failure.err}"
         assert all(node.name in failure.err for node in c.nodes), f"the nodes are not named:\n{failure.err}"
         assert set(kept) <= c.known()
@@ -72,9 +75,10 @@ def stops_nobody(c, node):
     starts = restarts(node)
     other = next(other for other in c.nodes if other.name != node.name)
     with full_disk(node):
-        for number in range(120):
-            c.submit(f"big-{number}.service", content_of(f"big-{number} for {node.name}"), on=other)
-            if number % 20 == 0:
+        for begin in range(0, 120, 20):
+            _, last = submit_in_turn(other, [f"big-{number}-{node.name}.service" for number in range(begin, begin + 20)], timeout=100)
+            assert last.status == 0, last
+            if begin < 100:
                 fill(node)
         c.ctl("start w@{4..6}", on=other)
         c.assert_once("w@*", 6)

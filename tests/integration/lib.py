@@ -28,6 +28,7 @@ which is what tools/check counts.
 """
 
 import inspect
+import json
 import os
 import resource
 import shlex
@@ -37,6 +38,7 @@ import sys
 import time
 import traceback
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
 from itertools import combinations
 from pathlib import Path
@@ -76,6 +78,8 @@ ACCIDENTS = (r"AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:|Ass
              r"|code=dumped|status=(4/ILL|6/ABRT|7/BUS|8/FPE|11/SEGV)|Watchdog timeout")
 
 POLL_S = 0.05
+POLL_SHARE = 0.05  # of the time that passed already: asking takes processor time from what is waited for
+POLL_MOST_S = 0.25
 PATIENCE_S = 45
 
 __all__ = ["Cluster", "Failure", "Node", "Result", "BUILD", "EXAMPLES", "KEPT", "MARGIN", "ONE_SHOT", "PATIENT", "QUICK", "SLEEPER", "SOURCE", "WAITS", "Turns", "eventually",
@@ -102,7 +106,7 @@ def unsanitized(test):
 def eventually(condition, within=PATIENCE_S, what=None):
     """Waits until the condition holds and returns its value; what cannot be asked or read yet (a file that is not there, a daemon
     that is just being started) is "not yet". Only a failing test waits as long as that."""
-    deadline = time.monotonic() + within
+    began = time.monotonic()
     while True:
         try:
             seen = condition()
@@ -110,9 +114,10 @@ def eventually(condition, within=PATIENCE_S, what=None):
                 return seen
         except (Failure, KeyError, IndexError, ValueError, OSError, HTTPException) as error:
             seen = error
-        if time.monotonic() > deadline:
+        passed = time.monotonic() - began
+        if passed > within:
             raise AssertionError(f"not within {within} s: {what or _source_of(condition)} (last seen: {seen!r})")
-        time.sleep(POLL_S)
+        time.sleep(min(max(POLL_S, POLL_SHARE * passed), POLL_MOST_S))
 
 
 def stays(condition, during, what=None):
@@ -283,22 +288,28 @@ class Cluster(testbed.Cluster):
             index = self.status()["index"]
             eventually(lambda: any(member["name"] == node.name and (member["log_index"] or 0) >= index for member in self.status()["members"]))
 
-    def wait_online(self, within=60):
-        eventually(lambda: set(self.node_states().values()) == {"online"} and all(map(self.reaches_the_leader, self.nodes)),
-                   within, "all nodes online, and each of them with a leader")
+    def sees_all_online(self, node):
+        """Whether the node's argosyd has all nodes online in its list, and no warning that it knows of no leader."""
+        result = self.ctl_result("list-nodes --json=short", on=node)
+        return result.status == 0 and not result.err and {row["state"] for row in json.loads(result.out)} == {"online"}
 
-    def power_everything(self):
-        for node in self.nodes:
-            node.heal()
+    def wait_online(self, within=60):
+        eventually(lambda: all(map(self.sees_all_online, self.nodes)), within, "all nodes online, and each of them with a leader")
+
+    def on_all(self, task):
+        """Does task(node) for all nodes at once."""
+        with ThreadPoolExecutor(len(self.nodes)) as pool:
+            list(pool.map(task, self.nodes))
+
+    def power_everything(self, then=":"):
+        """All nodes on and healed, and nothing left of an earlier test but what is the cluster's. then: a command for each of them."""
+        self.bed.heal()
         self.bed.boot([node.name for node in self.nodes if not node.is_on()])
-        for node in self.nodes:
-            node.run("pkill -CONT argosyd; systemctl reset-failed; rm -rf /root/runs /root/units /root/events /root/go")
+        self.on_all(lambda node: node.run("pkill -CONT argosyd; systemctl reset-failed; rm -rf /root/runs /root/units /root/events /root/go; " + then))
 
     def reset(self):
         """Everything on, healed, and empty."""
-        self.power_everything()
-        for node in self.nodes:
-            node.run("systemctl start argosyd")
+        self.power_everything(then="systemctl start argosyd")
         self.wait_online()
         self.ctl(f"uncordon {' '.join(node.name for node in self.nodes)}")
         if self.known():
@@ -317,8 +328,7 @@ class Cluster(testbed.Cluster):
 
     def reset_alone(self):
         self.power_everything()
-        for node in self.nodes:
-            self.make_fresh(node)
+        self.on_all(self.make_fresh)
 
     def join(self, node, to, options=""):
         token = self.ctl("cluster token --quiet", on=to).strip()
@@ -368,11 +378,7 @@ def _file_of(unit):
 
 def _accidents(bed, since):
     """Journal lines of argosyd on any node that tell of a crash or of a sanitizer's find."""
-    found = []
-    for node in bed.nodes:
-        lines = node.journal(since=since, grep=ACCIDENTS, lines=20)
-        found += [f"{node.name}: {line}" for line in lines.splitlines()]
-    return found
+    return bed.journal(since, ACCIDENTS, lines=20 * len(bed.nodes)).splitlines()
 
 
 def _report(bed):

@@ -15,12 +15,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from testbed import staging
+
 SOURCE = Path(__file__).resolve().parents[2]
 SCENARIOS = SOURCE / "tests/integration"
 NO_SCENARIOS = ["browser.py", "lib.py", "over_http.py", "page_states.py", "users_and_containers.py", "views.py"]  # what they are written with
 
 JOBS = 4  # scenarios wait more than they work: two of them use a third of two cores
-BEGIN_FIRST = {"package", "disks"}  # the longest, so that none of them is what the end waits for
+BEGIN_FIRST = ["package", "dashboard", "disks", "joining", "lives", "fleet", "faults", "addresses", "failing"]  # the longest, so that none of them is what the end waits for
 ALONE = {"attacks", "deploying-attackers", "network-attackers"}  # after all others: they take what processors and inotify watches there are, and judge what they measure
 SCENARIO_TIMEOUT_S = 240
 LONG_TIMEOUT_S = 1200
@@ -135,14 +137,17 @@ def run_scenario(score, path, directory, prefix, long):
 
 
 def run_integration(score, directory, prefix, patterns, jobs, long):
-    paths = sorted(scenarios(patterns), key=lambda path: path.stem not in BEGIN_FIRST)
+    paths = sorted(scenarios(patterns), key=lambda path: (BEGIN_FIRST + [path.stem]).index(path.stem))
     heading(f"integration on real nodes{prefix and f' ({prefix[:-1]})'}: {len(paths)} scenarios, {jobs} at a time")
-    with ThreadPoolExecutor(jobs) as pool:
-        for future in [pool.submit(run_scenario, score, path, directory, prefix, long) for path in paths if path.stem not in ALONE]:
-            future.result()
-    for path in paths:
-        if path.stem in ALONE:
-            run_scenario(score, path, directory, prefix, long)
+    if not paths:
+        return
+    with staging.shared(directory):
+        with ThreadPoolExecutor(jobs) as pool:
+            for future in [pool.submit(run_scenario, score, path, directory, prefix, long) for path in paths if path.stem not in ALONE]:
+                future.result()
+        for path in paths:
+            if path.stem in ALONE:
+                run_scenario(score, path, directory, prefix, long)
 
 
 def parse():

@@ -10,12 +10,13 @@
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import cluster, host, keeper, network, rootfs, staging
 from .host import Failure
 from .keeper import Keeper
-from .node import Node
+from .node import Node, read_journal
 
 CONF = "/etc/argosy/argosy.conf.d/10-testbed.conf"
 
@@ -68,6 +69,9 @@ class Testbed:
         return self
 
     def _install(self, build):
+        """The tree of a build: the one that staging.shared() made, unless another build is named."""
+        if not build and "ARGOSY_STAGE" in os.environ:
+            return Path(os.environ["ARGOSY_STAGE"])
         stage = keeper.state_dir(self.name) / "stage"
         stage.mkdir()
         staging.install(build or os.environ.get("ARGOSY_BUILD") or host.SOURCE / "build", stage)
@@ -87,6 +91,18 @@ class Testbed:
         """Boots several nodes at once."""
         for boot in [self.node(name).start_boot() for name in names]:
             boot.wait()
+
+    def heal(self):
+        """Whatever Node.partition(), cut_from(), slow_down() and stall_disk() did."""
+        network.heal_all(self._keeper, {node.name: node.number for node in self.nodes})
+        for node in self.nodes:
+            node.go_on_with_disk()
+
+    def journal(self, since, grep, lines):
+        """The last of what all nodes said since then that matches, each line with the node's name; also of nodes that are off."""
+        with ThreadPoolExecutor(len(self.nodes)) as pool:
+            list(pool.map(Node.sync_journal, self.nodes))
+        return read_journal([f"--file={keeper.state_dir(self.name)}/n*/journal/*/*.journal"], lines, since=since, grep=grep)
 
     @property
     def nodes(self):

@@ -79,13 +79,27 @@ def slow_down(keeper, name, number, rate):
 
 def speed_up(keeper, name, number):
     """The end of slow_down(), also if there was none."""
-    keeper.script(f"""
-        tc qdisc del dev v{number} root 2>/dev/null || true
-        nsenter --net={namespace(name)} tc qdisc del dev eth0 root 2>/dev/null || true
-    """)
+    keeper.script(_speed_up(name, number))
 
 
 def heal(keeper, name):
+    keeper.script(_heal(name))
+
+
+def heal_all(keeper, numbers):
+    """Both, of all nodes of {name: number} at once."""
+    keeper.script("".join(_heal(name) + _speed_up(name, number) for name, number in numbers.items()))
+
+
+def _speed_up(name, number):
+    return f"""
+        tc qdisc del dev v{number} root 2>/dev/null || true
+        nsenter --net={namespace(name)} tc qdisc del dev eth0 root 2>/dev/null || true
+    """
+
+
+def _heal(name):
     # Creating it first makes the deletion right also when there was none.
-    keeper.run(["nsenter", f"--net={namespace(name)}", "nft", "-f", "-"],
-               input="table inet partition {}\ndelete table inet partition\n")
+    return f"""
+        nsenter --net={namespace(name)} nft 'table inet partition {{}}; delete table inet partition'
+    """

@@ -3,10 +3,17 @@
 
 `meson install` puts everything into a tree of its own, which lies over the root file system of every node. So what is
 tested is what gets installed: binaries, unit files, their sandbox, users, tmpfiles.
+
+Installing costs more than a second of a processor. Whoever makes many testbeds of one build does it once: shared() sets
+ARGOSY_STAGE, and the testbeds of all processes below take that tree.
 """
 
+import contextlib
+import fcntl
 import json
+import os
 import shutil
+import tempfile
 from pathlib import Path
 
 from . import host
@@ -19,6 +26,8 @@ Environment=ASAN_OPTIONS=abort_on_error=1 UBSAN_OPTIONS=abort_on_error=1:halt_on
 MemoryDenyWriteExecute=no
 SystemCallFilter=
 """
+
+STAGE_PREFIX = "stage-"
 
 ENABLED = ["argosyd.socket", "argosyd.service"]
 
@@ -36,6 +45,44 @@ def install(build, target):
     _merge_usr(target)
     _enable(target)
     grant_sanitizer_rights(build, target)
+
+
+@contextlib.contextmanager
+def shared(build):
+    """Installs the build directory's result for all testbeds that are made meanwhile. What a killed process left behind goes with the next one."""
+    host.CACHE.mkdir(parents=True, exist_ok=True)
+    _remove_unused_stages()
+    stage = Path(tempfile.mkdtemp(dir=host.CACHE, prefix=STAGE_PREFIX))
+    stage.chmod(0o755)  # it becomes the root directory of nodes
+    lock = _lock(stage)
+    try:
+        install(build, stage)
+        os.environ["ARGOSY_STAGE"] = str(stage)
+        yield
+    finally:
+        os.environ.pop("ARGOSY_STAGE", None)
+        shutil.rmtree(stage, ignore_errors=True)
+        os.close(lock)
+
+
+def _lock(directory):
+    """A descriptor that holds the directory's lock, or None if another process has it."""
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    return fd
+
+
+def _remove_unused_stages():
+    for stage in host.CACHE.glob(f"{STAGE_PREFIX}*"):
+        with contextlib.suppress(FileNotFoundError):
+            lock = _lock(stage)
+            if lock is not None:
+                shutil.rmtree(stage, ignore_errors=True)
+                os.close(lock)
 
 
 def grant_sanitizer_rights(build, target):
@@ -69,5 +116,5 @@ def _enable(root):
 
 def _option(build, name):
     """The value of one of the build directory's options, for instance b_sanitize."""
-    options = json.loads(host.run(["meson", "introspect", build, "--buildoptions"]))
+    options = json.loads((Path(build) / "meson-info/intro-buildoptions.json").read_text())
     return next((entry["value"] for entry in options if entry["name"] == name), None)

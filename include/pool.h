@@ -9,6 +9,7 @@
 //      POOL_LATER       what nobody waits for: memory that is given back
 //      POOL_USERS       users' names, which may hang for minutes: beside the others
 //      POOL_HOSTS       hosts' names, likewise
+//      POOL_PLACES      paths on file systems of others, whose servers may be dead: likewise
 //
 // What finds no thread stands in a line of its sort, and the sorts are served in this order. Work that belongs to an account gives way to that
 // of others in its line while other work of the same account is under way; and it waits for that, if it takes as long as whoever asks
@@ -21,7 +22,7 @@
 
 typedef struct PoolWork PoolWork;
 
-typedef enum PoolShare { POOL_CLUSTER, POOL_GUESTS, POOL_LATER, POOL_USERS, POOL_HOSTS, _POOL_SHARES } PoolShare;
+typedef enum PoolShare { POOL_CLUSTER, POOL_GUESTS, POOL_LATER, POOL_USERS, POOL_HOSTS, POOL_PLACES, _POOL_SHARES } PoolShare;
 
 enum {
         POOL_LOG_THREADS = 2, // at the least, for libraft
@@ -30,8 +31,9 @@ enum {
         POOL_LATER_MAX = 1,
         POOL_USERS_MAX = 2,
         POOL_HOSTS_MAX = 2,
+        POOL_PLACES_MAX = 3,
         POOL_OWN_NAME_THREADS = 1, // libuv's own look-up of this machine's full name
-        POOL_THREADS = POOL_LOG_THREADS + POOL_OURS + POOL_USERS_MAX + POOL_HOSTS_MAX + POOL_OWN_NAME_THREADS,
+        POOL_THREADS = POOL_LOG_THREADS + POOL_OURS + POOL_USERS_MAX + POOL_HOSTS_MAX + POOL_PLACES_MAX + POOL_OWN_NAME_THREADS,
 };
 _Static_assert(POOL_GUESTS_MAX + POOL_LATER_MAX < POOL_OURS, "whatever others do, the cluster has a thread");
 

@@ -20,6 +20,7 @@
 #include "agent-names.h"
 #include "agent-nodes.h"
 #include "agent-obey.h"
+#include "agent-places.h"
 #include "agent-probation.h"
 #include "agent-reach.h"
 #include "agent-remote.h"
@@ -54,13 +55,14 @@ static void on_wake(uv_timer_t *timer) {
         }
         if (a->paced_due_us != 0 && a->paced_due_us <= now_us)
                 agent_report_wake(a, now_us);
+        agent_places_wake(a, now_us);
         agent_loops_expire(a, now_us);
         drain_mark(&a->drain);
 }
 
 static void arm_wake(Agent *a) {
         uint64_t next = a->fence_retry_us, paced = agent_report_next_wake(a), probation = agent_probation_next_wake(a),
-                 loops = agent_loops_next_wake(a), now_us;
+                 loops = agent_loops_next_wake(a), places = agent_places_next_wake(a), now_us;
 
         agent_foreach_node (node, a) {
                 uint64_t t = agent_node_next_wake(node);
@@ -75,6 +77,8 @@ static void arm_wake(Agent *a) {
                 next = paced;
         if (loops != 0 && (next == 0 || loops < next))
                 next = loops;
+        if (places != 0 && (next == 0 || places < next))
+                next = places;
         if (probation != 0 && (next == 0 || probation < next))
                 next = probation;
         if (a->attach_wanted && a->leader != 0 && (next == 0 || a->attach_retry_us < next))
@@ -153,6 +157,7 @@ static void agent_drain(void *userdata) {
         obey_some(a);
         agent_fence_drain(a);
         plan_nodes(a);
+        agent_places_turn(a);
         agent_carried_turn(a);
         agent_carried_left_turn(a);
         agent_secrets_drain(a);
@@ -380,6 +385,8 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         list_init(&a->report);
         list_init(&a->carried_fetches);
         list_init(&a->carried_waiting);
+        list_init(&a->places.waiting);
+        list_init(&a->places.late);
         list_init(&a->paced);
         list_init(&a->held_due);
         list_init(&a->probations);
@@ -447,6 +454,7 @@ void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
         a->n_open++; // until the end of this function
         agent_remote_calls_drop(a);
         agent_names_drop(a);
+        agent_places_drop(a);
         agent_calls_drop(a);
         if (a->usage) {
                 a->n_open++;

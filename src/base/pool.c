@@ -12,7 +12,9 @@
 #include "macro.h"
 
 static const unsigned most[_POOL_SHARES] = {
-        [POOL_CLUSTER] = POOL_OURS, [POOL_GUESTS] = POOL_GUESTS_MAX, [POOL_LATER] = POOL_LATER_MAX, [POOL_USERS] = POOL_USERS_MAX, [POOL_HOSTS] = POOL_HOSTS_MAX};
+        [POOL_CLUSTER] = POOL_OURS,      [POOL_GUESTS] = POOL_GUESTS_MAX, [POOL_LATER] = POOL_LATER_MAX,
+        [POOL_USERS] = POOL_USERS_MAX,   [POOL_HOSTS] = POOL_HOSTS_MAX,   [POOL_PLACES] = POOL_PLACES_MAX,
+};
 
 // Of the loop that this thread runs.
 static _Thread_local struct {
@@ -45,7 +47,7 @@ static PoolWork *next_of(const ListNode *line) {
 
 // What may hang has threads of its own.
 static bool is_ours(PoolShare share) {
-        return share != POOL_USERS && share != POOL_HOSTS;
+        return share != POOL_USERS && share != POOL_HOSTS && share != POOL_PLACES;
 }
 
 static PoolWork *next(void) {

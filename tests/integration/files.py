@@ -130,6 +130,30 @@ def test_a_node_without_the_place_is_none_for_the_unit(c: Cluster):
         assert not node.run("ls -d /etc/web 2>/dev/null || true")
 
 
+def mount_dead(node):
+    """On /srv/dead: a file system whose server never answers. Whoever looks at a path in it waits for as long as it is mounted."""
+    node.run("mkdir -p /srv/dead && { [ -e /dev/fuse ] || mknod /dev/fuse c 10 229; }")
+    node.run("exec 3<>/dev/fuse && mount -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 dead /srv/dead\n"
+             "setsid sleep infinity >/dev/null 2>&1 </dev/null & echo $! >/run/dead-server")
+
+
+def test_a_place_on_a_file_system_that_does_not_answer_is_none_and_holds_up_nothing(c: Cluster):
+    n1, n2 = c.node("n1"), c.node("n2")
+    prepare(c)
+    put(n1, "/root/shop", shop() | {"dead.service": SHOWS.replace("/etc/web", "/srv/dead/web") + "Host=n2\n", "other.service": SHOWS + "Host=n2\n"})
+    mount_dead(n2)
+    silent = "/srv/dead/web, where File=conf is to be, lies on a file system that does not answer on this node"
+    assert silent in c.ctl_result("plan /root/shop/dead.service").out
+    c.ctl_fails("start /root/shop/dead.service", saying=silent)
+    c.ctl("start /root/shop/other.service")
+    assert seen(n2, "other.service") == "a 1\nb 1\n"
+    n2.run("timeout 3 systemctl restart argosyd")  # which does not wait for it
+    c.ctl_fails("start dead", saying=silent)
+    n2.run("kill $(cat /run/dead-server) && umount /srv/dead && mkdir /srv/dead/web")
+    c.ctl("start dead")
+    assert not n2.run("ls /srv/dead/web")
+
+
 def test_a_node_whose_memory_is_nearly_full_is_none_for_the_unit(c: Cluster):
     put(c.node("n1"), "/root/large", {"large.service": "[Service]\nExecStart=/bin/sleep infinity\n[X-Argosy]\nFile=a\n"})
     c.node("n1").run("head --bytes=500000 /dev/urandom >/root/large/a")

@@ -155,6 +155,11 @@ typedef struct Agent {
         size_t n_nodes;
         Map specs;
         ListNode carried_fetches, carried_waiting; // CarriedFetch, AgentUnitWork.files_wanted: agent-carried.c alone
+        struct { // looks at what files are bound over: agent-places.c alone
+                ListNode waiting, late; // PlaceLook
+                struct PlaceLook *looking;
+                unsigned n_late;
+        } places;
         Map carried_names; // files that contents name: carried-names.c alone
         bool carried_is_left; // a content that is not known has gone, and perhaps files with it: agent-carried-left.c
         struct AgentCarriedLeft *carried_left; // NULL: nothing of that is under way

@@ -364,7 +364,10 @@ static void settle(const PlanInput *in, PlanResult *res) {
 }
 
 static void plan_start(const PlanInput *in, PlanStep step, PlanResult *res) {
-        res->step = in->oneshot && !in->pinned && !in->pin_failed ? PLAN_PIN : step;
+        if (in->places_unseen)
+                res->step = PLAN_PLACES;
+        else
+                res->step = in->oneshot && !in->pinned && !in->pin_failed ? PLAN_PIN : step;
 }
 
 // Returns true if units that were stopped with it can come back now.
@@ -445,9 +448,10 @@ static bool has_more_to_do(const PlanInput *in) {
 // the same content joins it, as with systemctl: a one-shot that is started twice while it runs has run once.
 static void plan_while_busy(const PlanInput *in, PlanResult *res) {
         const PlanWanted *w = in->wanted;
-        bool starting = in->busy == PLAN_START || in->busy == PLAN_RESTART;
+        bool starting = in->busy == PLAN_START || in->busy == PLAN_RESTART,
+             asking = in->busy == PLAN_VERIFY || in->busy == PLAN_PLACES;
 
-        if ((starting || in->busy == PLAN_VERIFY || in->busy == PLAN_BRING_BACK || in->busy == PLAN_RELOAD_UNIT) && (w->remove || must_stop(in)))
+        if ((starting || asking || in->busy == PLAN_BRING_BACK || in->busy == PLAN_RELOAD_UNIT) && (w->remove || must_stop(in)))
                 res->step = PLAN_STOP;
         else if (starting && w->start_rev > in->held->start_rev && w->restart_rev <= in->held->restart_rev &&
                  hash_equal(&w->spec, &in->held->spec))
@@ -523,6 +527,7 @@ const char *plan_step_to_string(PlanStep step) {
                 [PLAN_LOOK] = "look",           [PLAN_VERIFY] = "verify",
                 [PLAN_REMOVE] = "remove",       [PLAN_FORGET] = "forget",
                 [PLAN_FETCH] = "fetch",         [PLAN_RELOAD_UNIT] = "reload-unit",
+                [PLAN_PLACES] = "places",
         };
 
         assert((size_t) step < ELEMENTSOF(names));

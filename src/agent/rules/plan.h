@@ -50,6 +50,8 @@
 //                there is another request. A restart that was asked for has failed with that, and is not made up for. An answer that does not come in time refuses nothing.
 //   files        what comes with a new content is here, and may be where it is to be, before anything is stopped, recorded or written for
 //                that content (PLAN_FETCH): what runs goes on meanwhile, and also if that fails.
+//   places       what files in place are bound over is looked at before each start (PLAN_PLACES): whoever has taken it away on this host is
+//                told instead, since systemd would make it anew there. A stop does not wait for that.
 //   files alone  what runs, and gets nothing new but files (FileChange=reload, none), is not stopped for them: they are put in place as it runs.
 //                For reload it is then reloaded, which is recorded with the write, so that a crash forgets it not. A reload that fails is reported
 //                and not repeated before there is another start; a run that somebody else has begun since has read them. A restart that is asked for makes up for it.
@@ -82,6 +84,7 @@ typedef enum PlanStep {
         PLAN_LOOK,    // see whether it is active and left behind by somebody else; nothing is recorded
         PLAN_VERIFY,  // ask what systemd would say of the wanted content; nothing is recorded
         PLAN_FETCH,   // see that its files are here and may be where they are to be; nothing is recorded
+        PLAN_PLACES,  // see that what its files in place are bound over is there; nothing is recorded
         PLAN_WRITE,   // record and write the wanted content
         PLAN_LINK,    // make the links under units of the system's, or take them away
         PLAN_LOAD,    // let systemd parse it
@@ -137,6 +140,7 @@ typedef struct PlanInput {
         bool left_behind;              // a PLAN_LOOK that has just ended says that this is such a one
         PlanVerdict verdict;
         bool lacks_files;              // those that come with the wanted content were not looked at yet (PLAN_FETCH)
+        bool places_unseen;            // what those in place are bound over was not looked at for the next start (PLAN_PLACES)
         Argosy__FileChange file_change; // what its wanted content asks for if what it has in place differs in its files alone; else RESTART
         bool stopping;                 // the manager is shutting down
         bool cut_off;                  // systemd has stopped it by CutOff=stop, or would at once

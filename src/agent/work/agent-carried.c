@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   plan: fetch -> may the unit have them here? -> what of them is not in the store is asked for, by hash -> piece after piece -> the pool
+//   plan: fetch -> may the unit have them here (agent-places.h)? -> what of them is not in the store is asked for, by hash -> piece after piece -> the pool
 //   writes it -> when none is missing any more the step is done, and the content is written
 //
 // One piece is asked for at a time, so it is the link that sets the pace, and beats go out between two. A file is fetched once however many
@@ -10,8 +10,6 @@
 #include "agent-carried.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include "agent-spec.h"
 #include "agent-step.h"
@@ -46,57 +44,30 @@ static void fetch_free(CarriedFetch *f) {
 
 // ------------------------------------------------------------------------------------------------ whether
 
-// systemd would make a missing place on the host itself, and what is of another type cannot be bound over. This is asked in the loop, so
-// neither a server of files is asked nor an automount begun: one that does not answer would hold up the beats.
-static const char *what_bars(const AgentCarried *c, const FileSource *s, const char *destination) {
-        bool is_file = carried_files_find(&c->files, s->source);
-        struct statx st;
-
-        if (statx(AT_FDCWD, destination, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st) < 0)
-                return errno == ENOENT || errno == ENOTDIR ? "does not exist"
-                       : errno == EACCES                   ? "lies in a folder that is closed to others, so that argosyd cannot see it"
-                                                           : strerror(errno);
-        if (is_file)
-                return S_ISDIR(st.stx_mode) ? "is a folder, and the unit brings a file" : NULL;
-        return S_ISDIR(st.stx_mode) ? NULL : "is no folder, and the unit brings one";
-}
-
-static bool bars(const AgentNode *node, const char *name, const AgentCarried *c, char ret[AGENT_ERROR_MAX]) {
+static bool bars(const AgentNode *node, const CarriedFiles *files, char ret[AGENT_ERROR_MAX]) {
         if (node != node->agent->system || node->agent->user) {
                 str_fit(ret, AGENT_ERROR_MAX, "a unit with files of its own (File=) runs under a host's system manager only");
                 return true;
         }
-        if (!carried_store_has_room(node->agent->runtime_dir, &c->files)) {
+        if (!carried_store_has_room(node->agent->runtime_dir, files)) {
                 str_fit(ret, AGENT_ERROR_MAX, "its files: %s", NO_ROOM_TEXT);
                 return true;
-        }
-        for (size_t i = 0; i < c->n_sources; i++) {
-                _cleanup_free_ char *destination = c->sources[i].destination ? file_source_destination(&c->sources[i], name) : NULL;
-                const char *why = destination ? what_bars(c, &c->sources[i], destination) : NULL;
-
-                if (why) {
-                        str_fit(ret, AGENT_ERROR_MAX, "%s, where File=%s is to be, %s on this node", destination, c->sources[i].source, why);
-                        return true;
-                }
         }
         return false;
 }
 
-bool agent_carried_bars(const AgentUnit *u, const AgentSpec *spec, char ret[AGENT_ERROR_MAX]) {
-        return spec && spec->carried && bars(u->node, u->name, spec->carried, ret);
-}
-
-bool agent_carried_bars_content(const AgentNode *node, const char *name, const void *content, size_t len, char ret[AGENT_ERROR_MAX]) {
+bool agent_carried_bars_content(const AgentNode *node, const char *name, const void *content, size_t len, char ret[AGENT_ERROR_MAX],
+                                AgentPlaces *ret_places) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
-        AgentCarried c = {};
+        _cleanup_carried_files_ CarriedFiles files = {};
         bool barred;
 
+        *ret_places = (AgentPlaces){};
         if (carried_files_text_len(content, len) == len || unit_file_parse(name, content, len, &file, NULL) < 0)
                 return false;
-        c.sources = file->file_sources;
-        c.n_sources = file->n_file_sources;
-        barred = carried_files_read(content, len, &c.files) == 0 && bars(node, name, &c, ret);
-        carried_files_done(&c.files);
+        barred = carried_files_read(content, len, &files) == 0 && bars(node, &files, ret);
+        if (!barred) // without memory the start sees it
+                (void) agent_places_of(&files, file->file_sources, file->n_file_sources, name, ret_places);
         return barred;
 }
 
@@ -162,16 +133,56 @@ static void refuse(AgentUnit *u, const char *why) {
         agent_step_done(u, why);
 }
 
-void agent_carried_fetch(AgentUnit *u) {
-        AgentUnitWork *work = u->work;
-        char why[AGENT_ERROR_MAX];
-        int n;
+// The step has one answer, also if a stop has overtaken it meanwhile.
+static void look(AgentUnit *u, const AgentCarried *c, void (*done)(const char *why, void *userdata)) {
+        AgentStepCall *call = agent_step_call_new(u);
+        AgentPlaces places = {};
+        int r = call ? agent_places_of(&c->files, c->sources, c->n_sources, u->name, &places) : -ENOMEM;
 
-        if (agent_carried_bars(u, work->spec, why)) {
-                refuse(u, why);
+        if (r == 0)
+                r = agent_places_look(u->node->agent, &places, done, call);
+        if (r == 0)
                 return;
-        }
-        n = fetch_missing(u->node->agent, &work->spec->carried->files);
+        agent_places_done(&places);
+        free(call);
+        agent_step_done(u, strerror(-r));
+}
+
+static AgentUnit *find_seen(AgentStepCall *call) {
+        return call->node->agent->closing ? NULL : agent_step_find(call->node, call->name, call->number);
+}
+
+static bool has_places(const AgentCarried *c) {
+        for (size_t i = 0; i < c->n_sources; i++)
+                if (c->sources[i].destination)
+                        return true;
+        return false;
+}
+
+bool agent_carried_has_unseen_places(const AgentUnit *u) {
+        const AgentSpec *content = agent_unit_content(u);
+
+        return content && content->carried && !agent_unit_doing(u)->places_seen && has_places(content->carried);
+}
+
+static void on_seen_for_start(const char *why, void *userdata) {
+        _cleanup_free_ AgentStepCall *call = userdata;
+        AgentUnit *u = find_seen(call);
+
+        if (!u)
+                return;
+        u->work->places_seen = !why;
+        agent_step_done(u, why);
+}
+
+void agent_carried_see_places(AgentUnit *u) {
+        look(u, agent_unit_content(u)->carried, on_seen_for_start);
+}
+
+static void fetch(AgentUnit *u) {
+        AgentUnitWork *work = u->work;
+        int n = fetch_missing(u->node->agent, &work->spec->carried->files);
+
         if (n > 0) {
                 list_append(&u->node->agent->carried_waiting, &work->files_wanted);
                 drain_mark(&u->node->agent->drain);
@@ -179,6 +190,28 @@ void agent_carried_fetch(AgentUnit *u) {
         }
         work->files_ready = n == 0;
         agent_step_done(u, n < 0 ? strerror(-n) : NULL);
+}
+
+static void on_seen_for_fetch(const char *why, void *userdata) {
+        _cleanup_free_ AgentStepCall *call = userdata;
+        AgentUnit *u = find_seen(call);
+
+        if (u && why)
+                refuse(u, why);
+        else if (u)
+                fetch(u);
+}
+
+void agent_carried_fetch(AgentUnit *u) {
+        const AgentCarried *c = u->work->spec->carried;
+        char why[AGENT_ERROR_MAX];
+
+        if (bars(u->node, &c->files, why))
+                refuse(u, why);
+        else if (has_places(c))
+                look(u, c, on_seen_for_fetch);
+        else
+                fetch(u);
 }
 
 void agent_carried_overtaken(AgentUnit *u) {

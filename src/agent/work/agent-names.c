@@ -4,8 +4,8 @@
 //
 // Happy path: a question waits until no batch of files is with the pool, which alone uses the node's UnitDir meanwhile.
 // Then the pool looks whose the names are, by unit_dir_foreign_or_alias(), as it does before a file is written. For those that
-// are somebody else's systemd says whether they are up, since then that is the reason that a start would give; the answer
-// goes out when the last of them is known. Names that argosy has there already would be taken.
+// are somebody else's systemd says whether they are up, since then that is the reason that a start would give; what files of the others
+// would be bound over is looked at (agent-places.h). The answer goes out when the last of them is known. Names that argosy has there already would be taken.
 //
 // The directories of users and containers are seen by the node's helper alone (agent-writer.c), which looks in the place of
 // the pool, and is believed as with what it writes.
@@ -37,10 +37,11 @@ typedef struct NameCheck {
         AgentNode *node;
         Argosy__ToHost__Call *call;
         char **refusals; // one for each name; NULL: it would be taken
-        size_t n_asked;  // questions to systemd under way
+        AgentPlaces *places; // of each, what its files would be bound over
+        size_t n_asked;  // questions to systemd and about places under way
 } NameCheck;
 
-typedef struct NameRef { // of a question to systemd
+typedef struct NameRef { // of a question to systemd, or about places
         NameCheck *check;
         size_t at;
 } NameRef;
@@ -49,9 +50,12 @@ static void check_free(NameCheck *c) {
         c->node->n_name_checks--;
         list_unlink(&c->link);
         list_unlink(&c->in_agent);
-        for (size_t i = 0; c->refusals && i < c->call->names->n_units; i++)
+        for (size_t i = 0; i < c->call->names->n_units; i++) {
                 free(c->refusals[i]);
+                agent_places_done(&c->places[i]);
+        }
         free(c->refusals);
+        free(c->places);
         message_free(c->call);
         free(c);
 }
@@ -113,10 +117,10 @@ static ProtobufCBinaryData content_of(const Argosy__ToHost__NameCheck *m, const 
         return u->content > 0 && u->content <= m->n_contents ? m->contents[u->content - 1] : (ProtobufCBinaryData){};
 }
 
-static char *refuse_files(const AgentNode *node, const char *name, const ProtobufCBinaryData *content) {
+static char *refuse_files(const AgentNode *node, const char *name, const ProtobufCBinaryData *content, AgentPlaces *ret_places) {
         char why[AGENT_ERROR_MAX];
 
-        return content->len > 0 && agent_carried_bars_content(node, name, content->data, content->len, why) ? strdup(why) : NULL;
+        return content->len > 0 && agent_carried_bars_content(node, name, content->data, content->len, why, ret_places) ? strdup(why) : NULL;
 }
 
 static void run(PoolWork *work) {
@@ -129,7 +133,7 @@ static void run(PoolWork *work) {
                 ProtobufCBinaryData content = content_of(m, m->units[i]);
                 _cleanup_free_ char *path = unit_dir_foreign_or_alias(c->node->dir, m->units[i]->name, content.data, content.len);
 
-                c->refusals[i] = path ? agent_file_foreign_text(path) : refuse_files(c->node, m->units[i]->name, &content);
+                c->refusals[i] = path ? agent_file_foreign_text(path) : refuse_files(c->node, m->units[i]->name, &content, &c->places[i]);
         }
         unit_dir_survey_end(c->node->dir);
 }
@@ -181,6 +185,29 @@ static void keep_ours(NameCheck *c, size_t i) {
                 free(TAKE_PTR(c->refusals[i]));
 }
 
+static void on_places(const char *why, void *userdata) {
+        _cleanup_free_ NameRef *ref = userdata;
+        NameCheck *c = ref->check;
+
+        if (why)
+                c->refusals[ref->at] = strdup(why);
+        step_done(c);
+}
+
+static void look_at_places(NameCheck *c, size_t i) {
+        const AgentUnit *u = agent_unit_find(c->node, c->call->names->units[i]->name);
+        NameRef *ref = u && u->has_held ? NULL : malloc(sizeof(*ref));
+
+        if (!ref)
+                return;
+        *ref = (NameRef){c, i};
+        c->n_asked++;
+        if (agent_places_look(c->agent, &c->places[i], on_places, ref) < 0) {
+                c->n_asked--;
+                free(ref);
+        }
+}
+
 static void on_looked(NameCheck *c) {
         AgentNode *node = c->node;
 
@@ -190,6 +217,8 @@ static void on_looked(NameCheck *c) {
                 keep_ours(c, i);
                 if (c->refusals[i])
                         ask_systemd(c, i);
+                else if (c->places[i].n > 0)
+                        look_at_places(c, i);
         }
         drain_mark(&c->agent->drain);
         step_done(c);
@@ -275,8 +304,10 @@ static int check_new(AgentNode *node, const Argosy__ToHost__Call *call, NameChec
         c->node = node;
         c->call = message_copy(call);
         c->refusals = calloc(call->names->n_units ?: 1, sizeof(*c->refusals));
-        if (!c->call || !c->refusals) {
+        c->places = calloc(call->names->n_units ?: 1, sizeof(*c->places));
+        if (!c->call || !c->refusals || !c->places) {
                 free(c->refusals);
+                free(c->places);
                 message_free(c->call);
                 free(c);
                 return -ENOMEM;

@@ -73,6 +73,7 @@ static void record_start(AgentUnit *u, PlanStep step) {
         agent_unit_forget_down_by(u);
         u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
         u->work->never_began = NULL;
+        u->work->places_seen = false;
         u->work->restarts_before = rt ? rt->n_restarts : 0;
         agent_probation_end(u);
         agent_unit_record(u);
@@ -110,6 +111,7 @@ static void record_write(AgentUnit *u, const PlanResult *res) {
                 work->replacing = true;
         }
         agent_spec_unref(u->node->agent, before);
+        work->places_seen = false;
         u->held.spec = agent_spec_ref(work->spec);
         u->held.from_template = work->from_template;
         u->file_present = u->files_removed = false;
@@ -141,17 +143,6 @@ static void forget(AgentUnit *u) {
         agent_unit_report(u);
 }
 
-// Whoever has taken away on this host what its files are bound over is told instead: systemd would make it anew there.
-static bool begin_start(AgentUnit *u, PlanStep step) {
-        char why[AGENT_ERROR_MAX];
-
-        if (!agent_carried_bars(u, agent_unit_content(u), why))
-                return true;
-        begin(u, step);
-        agent_step_done(u, why);
-        return false;
-}
-
 static void carry_out(AgentUnit *u, const PlanResult *res) {
         int r = 0;
 
@@ -176,6 +167,10 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                 begin(u, PLAN_FETCH);
                 agent_carried_fetch(u);
                 break;
+        case PLAN_PLACES:
+                begin(u, PLAN_PLACES);
+                agent_carried_see_places(u);
+                break;
         case PLAN_WRITE:
                 record_write(u, res);
                 begin(u, PLAN_WRITE);
@@ -193,8 +188,6 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                 break;
         case PLAN_START:
         case PLAN_RESTART:
-                if (!begin_start(u, res->step))
-                        return;
                 record_start(u, res->step);
                 begin_call(u, res->step);
                 break;
@@ -425,6 +418,7 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .left_behind = work->left_behind,
                 .verdict = agent_verdict(u),
                 .lacks_files = agent_carried_is_due(u),
+                .places_unseen = agent_carried_has_unseen_places(u),
                 .file_change = agent_carried_change(u),
                 .stopping = u->node->stopping,
                 .busy = work->busy,
@@ -485,7 +479,7 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
                 return;
         }
         note(u, &res, wanted);
-        if ((res.step == PLAN_PIN || res.step == PLAN_START || res.step == PLAN_RESTART) &&
+        if ((res.step == PLAN_PLACES || res.step == PLAN_PIN || res.step == PLAN_START || res.step == PLAN_RESTART) &&
             agent_start_barrier_hold_back(u))
                 return;
         carry_out(u, &res);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "agent-jobs.h"
+#include "agent-places.h"
 #include "agent-private.h"
 #include "buf.h"
 #include "carried-files.h"
@@ -124,7 +125,7 @@ static AgentUnit *find(const char *unit) {
 
 // The same word is reported once.
 static void await_failure(const char *unit, unsigned number, const char *why) {
-        loop_until(find(unit)->work && find(unit)->work->failures == number);
+        loop_until(find(unit) && find(unit)->work && find(unit)->work->failures == number);
         loop_until(*error_of(unit));
         assert_string_equal(error_of(unit), why);
 }
@@ -461,12 +462,33 @@ static void files_that_could_not_be_put_in_place_go_back_without_a_stop(void **s
 
 // The place that it is bound over, of a host whose argosyd is no more than another user there.
 #define PLACE "/srv/argosy-test/place"
+#define DEAD "/dead/"       // no path below it is answered before the test lets it be
+#define ALIVE "/alive/place"
 static int place_error;
 static unsigned n_place_asks;
+static _Atomic unsigned n_stuck, n_let_be; // looks that a dead file system has, and had
+static uv_sem_t let_be;
+static _Atomic bool is_alive_again;
+static bool one_mount_for_each; // path; else for each first part of one
+
+char *__wrap_mount_point_of(const char *path);
+char *__wrap_mount_point_of(const char *path) {
+        return one_mount_for_each ? strdup(path) : strndup(path, 1 + strcspn(path + 1, "/"));
+}
 
 int __real_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
 int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
 int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret) {
+        if (str_has_prefix(path, DEAD) && !is_alive_again) {
+                n_stuck++;
+                uv_sem_wait(&let_be);
+                n_stuck--;
+                n_let_be++;
+        }
+        if (str_has_prefix(path, DEAD) || streq(path, ALIVE)) {
+                *ret = (struct statx){.stx_mode = S_IFREG};
+                return 0;
+        }
         if (!streq(path, PLACE))
                 return __real_statx(dir, path, flags, mask, ret);
         n_place_asks++;
@@ -493,6 +515,120 @@ static void a_place_that_cannot_be_seen_is_none(void **state) {
         answer_all(&c, 6);
         assert_true(n_place_asks > 0 && pid1_is_active(pid1, "web.service"));
         buf_done(&c.content);
+}
+
+static Carried bound_over(const char *unit, const char *place) {
+        _cleanup_free_ char *text = str_printf("[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nFile=data:%s\n", place);
+
+        return carried_beside(unit, text, small, sizeof(small) - 1);
+}
+
+#define NO_ANSWER(place) place ", where File=data is to be, lies on a file system that does not answer on this node"
+
+// As if the time had passed.
+static void await_no_longer(void) {
+        const AgentNode *node = CONTAINER_OF(w.agent->nodes.next, AgentNode, in_agent);
+
+        assert_true(node->agent->places.looking && n_stuck > 0);
+        agent_places_wake(w.agent, clock_boot_us() + AGENT_PLACES_MS * USEC_PER_MSEC);
+        drain_mark(&w.agent->drain);
+}
+
+static void let_dead_be(void) {
+        is_alive_again = true;
+        for (unsigned n = n_stuck; n > 0; n--)
+                uv_sem_post(&let_be);
+        loop_until(n_stuck == 0 && list_is_empty(&w.agent->places.late) && !w.agent->places.looking);
+}
+
+static void loop_until_stuck_and_let_be(void) {
+        unsigned n = n_let_be;
+
+        loop_until(n_stuck == 1);
+        uv_sem_post(&let_be);
+        loop_until(n_let_be > n);
+}
+
+// The look at it is lost; neither the loop nor another unit is.
+static void a_dead_file_system_is_no_place_and_holds_up_nobody_else(void **state) {
+        Carried a = bound_over("a.service", DEAD "a"), b = bound_over("b.service", ALIVE), c = bound_over("c.service", DEAD "c");
+
+        meet_leader(NULL, 0);
+        order(&a, 5);
+        loop_until(n_stuck == 1);
+        order(&b, 6);
+        order(&c, 7);
+        await_no_longer();
+        await_failure("a.service", 1, NO_ANSWER(DEAD "a"));
+        assert_true(report_of("a.service")->refused);
+        await_ask(1);
+        answer_all(&b, 6);
+        assert_true(pid1_is_active(pid1, "b.service"));
+        await_failure("c.service", 1, NO_ANSWER(DEAD "c"));
+        assert_int_equal(n_stuck, 1); // nobody has looked there again
+        let_dead_be();
+        for (unsigned i = 0; i < 2; i++)
+                try_again_now((const char *[]){"a.service", "c.service"}[i]);
+        loop_until(pid1_is_active(pid1, "a.service") && pid1_is_active(pid1, "c.service"));
+        is_alive_again = false;
+        buf_done(&a.content);
+        buf_done(&b.content);
+        buf_done(&c.content);
+}
+
+// No thread is left for any other.
+static void with_too_many_dead_ones_nothing_is_looked_at(void **state) {
+        static const char *const units[] = {"a.service", "b.service", "c.service"};
+        Carried many[3], alive = bound_over("d.service", ALIVE);
+
+        meet_leader(NULL, 0);
+        for (unsigned i = 0; i < 3; i++) {
+                _cleanup_free_ char *place = str_printf(DEAD "%u", i);
+
+                many[i] = bound_over(units[i], place);
+                one_mount_for_each = true;
+                order(&many[i], 5 + i);
+                loop_until(n_stuck == i + 1);
+                await_no_longer();
+        }
+        order(&alive, 9);
+        await_failure("d.service", 1, ALIVE ", where File=data is to be, cannot be looked at, since 3 file systems of this node do not answer, as that of " DEAD "2");
+        let_dead_be();
+        one_mount_for_each = false;
+        try_again_now("d.service");
+        await_ask(1);
+        answer_all(&alive, 9);
+        loop_until(pid1_is_active(pid1, "d.service"));
+        is_alive_again = false;
+        for (unsigned i = 0; i < 3; i++)
+                buf_done(&many[i].content);
+        buf_done(&alive.content);
+}
+
+// What runs is not touched for a start that cannot be, and a stop does not wait for the look.
+static void a_stop_overtakes_a_look_and_so_does_the_end(void **state) {
+        Carried a = bound_over("a.service", DEAD "a");
+
+        meet_leader(NULL, 0);
+        order(&a, 5);
+        loop_until_stuck_and_let_be();
+        await_ask(1);
+        answer(&a);
+        loop_until_stuck_and_let_be();
+        loop_until(pid1_is_active(pid1, "a.service") && answered("a.service", 5));
+        send_order((Order){.name = a.unit, .content = (const char *) a.content.data, .revision = 6, .start = 5, .restart = 6});
+        loop_until(n_stuck == 1);
+        assert_true(pid1_is_active(pid1, "a.service"));
+        send_order((Order){.name = a.unit, .content = (const char *) a.content.data, .loaded_only = true, .revision = 7, .start = 5, .restart = 6, .stop = 7});
+        loop_until(answered("a.service", 7));
+        assert_false(pid1_is_active(pid1, "a.service"));
+        assert_int_equal(pid1_runs(pid1, "a.service"), 1);
+        assert_int_equal(n_stuck, 1);
+        agent_down(); // which does not wait for it either
+        assert_int_equal(n_stuck, 1);
+        uv_sem_post(&let_be);
+        agent_up();
+        buf_done(&a.content);
 }
 
 static void start_anew(const char *unit) {
@@ -545,11 +681,15 @@ int main(void) {
                 WORLD_TEST(a_file_that_one_leaves_and_another_gets_stays),
                 WORLD_TEST(a_folder_that_has_gone_while_argosyd_was_down_is_made_again),
                 WORLD_TEST(a_place_that_cannot_be_seen_is_none),
+                WORLD_TEST(a_dead_file_system_is_no_place_and_holds_up_nobody_else),
+                WORLD_TEST(with_too_many_dead_ones_nothing_is_looked_at),
+                WORLD_TEST(a_stop_overtakes_a_look_and_so_does_the_end),
                 WORLD_TEST(files_that_could_not_be_put_in_place_go_back_without_a_stop),
                 WORLD_TEST(files_that_a_failed_reload_did_not_read_are_read_by_the_next_run),
                 WORLD_TEST(a_new_run_of_argosyd_asks_from_the_beginning_and_keeps_what_is_whole),
         };
 
+        assert_int_equal(uv_sem_init(&let_be, 0), 0);
         for (size_t i = 0; i < LARGE; i++)
                 large[i] = (uint8_t) (i * 7 + i / 251);
         return cmocka_run_group_tests(tests, NULL, NULL);

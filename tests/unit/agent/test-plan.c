@@ -32,7 +32,7 @@ typedef struct Row {
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         bool pinned, pin_failed, rerun, was_reset;
-        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, unseen, stops_unneeded, conflicts, may_take, left_behind, taking, unfound, not_asked, would_refuse, lacks_files, may_reload, may_go_on;
+        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, unseen, stops_unneeded, conflicts, may_take, left_behind, taking, unfound, not_asked, would_refuse, lacks_files, unseen_places, may_reload, may_go_on;
         bool not_surveyed, brings_back, brings_back_anyway, comes_back, held_back;
         PlanStep busy;
         // what must come out
@@ -131,6 +131,7 @@ static PlanResult outcome_of(const Row *row) {
                 .may_take = row->may_take,
                 .left_behind = row->left_behind,
                 .lacks_files = row->lacks_files,
+                .places_unseen = row->unseen_places,
                 .file_change = row->may_reload ? ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD
                                : row->may_go_on ? ARGOSY__FILE_CHANGE__FILE_CHANGE_NONE
                                                 : ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART,
@@ -587,6 +588,21 @@ static void what_systemd_would_refuse_stops_nothing(void **state) {
         CHECK_ROWS(rows);
 }
 
+static void a_start_comes_behind_a_look_at_what_files_are_bound_over(void **state) {
+        static const Row rows[] = {
+                {"a start", .unseen_places = true, .start = 8, .is = GONE, .step = PLAN_PLACES},
+                {"a one-shot's", .unseen_places = true, .oneshot = true, .start = 8, .is = GONE, .step = PLAN_PLACES},
+                {"a restart: it goes on meanwhile", .unseen_places = true, .restart = 6, .is = ACTIVE, .step = PLAN_PLACES},
+                {"it runs", .unseen_places = true, .is = ACTIVE, .settled = true, .answered = true},
+                {"it is loaded", .unseen_places = true, .loaded_only = true, .was_loaded_only = true, .is = DEAD, .settled = true, .answered = true},
+                {"a stop does not wait for it", .unseen_places = true, .loaded_only = true, .stop = 8, .is = ACTIVE, .busy = PLAN_PLACES, .step = PLAN_STOP},
+                {"nor does a removal", .unseen_places = true, .remove = true, .is = ACTIVE, .busy = PLAN_PLACES, .step = PLAN_STOP},
+                {"another start does", .unseen_places = true, .start = 9, .is = GONE, .busy = PLAN_PLACES},
+        };
+
+        CHECK_ROWS(rows);
+}
+
 static void nothing_is_stopped_before_the_files_of_the_new_content_are_here(void **state) {
         static const Row rows[] = {
                 {"a new unit", .no_record = true, .lacks_files = true, .is = GONE, .step = PLAN_FETCH},
@@ -813,6 +829,7 @@ int main(void) {
                 cmocka_unit_test(after_a_crash_systemd_knows_whether_a_one_shot_ran),
                 cmocka_unit_test(new_content_needs_a_unit_that_left_memory),
                 cmocka_unit_test(what_systemd_would_refuse_stops_nothing),
+                cmocka_unit_test(a_start_comes_behind_a_look_at_what_files_are_bound_over),
                 cmocka_unit_test(nothing_is_stopped_before_the_files_of_the_new_content_are_here),
                 cmocka_unit_test(what_gets_nothing_new_but_files_goes_on),
                 cmocka_unit_test(what_got_new_files_is_reloaded_once),

@@ -27,6 +27,26 @@ def test_a_power_cut_that_loses_unsynced_bytes_keeps_only_what_was_synced(c: Clu
     assert n1.run("cat /var/lib/argosy/synced") == "data\n"
 
 
+def test_a_power_cut_takes_with_it_what_the_kernel_had_still_to_send(c: Cluster):
+    """What is queued for a peer that cannot be reached is lost with the power: it does not come when the peer can be reached again."""
+    n1, n2 = c.node("n1"), c.node("n2")
+    listen = ("import socket; s = socket.create_server(('', 9999)); print('listening', flush=True); peer = s.accept()[0]; print('accepted', flush=True)\n"
+              "peer.settimeout(float(input()))\ntry: print(peer.recv(9))\nexcept TimeoutError: print('nothing')")
+    with Popen(n2.from_network(["python3", "-c", listen]), stdin=PIPE, stdout=PIPE, text=True) as listener:
+        assert listener.stdout.readline() == "listening\n"
+        send = f"exec 3<>/dev/tcp/{n2.address}/9999; read -r; echo late >&3; echo sent; sleep infinity"
+        with Popen(n1.command(["bash", "-c", send]), stdin=PIPE, stdout=PIPE, text=True) as sender:
+            assert listener.stdout.readline() == "accepted\n"
+            n2.partition()
+            sender.stdin.write("\n")
+            sender.stdin.flush()
+            assert sender.stdout.readline() == "sent\n"
+            n1.kill()
+        n2.heal()
+        n1.boot()
+        assert listener.communicate("3\n")[0] == "nothing\n"
+
+
 def arrives(sender, receiver, within=30):
     """Whether a datagram gets there; unlike a ping it needs no way back."""
     listen = (f"import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(('', 9999)); s.settimeout({within})\n"

@@ -49,19 +49,34 @@ def create_namespace(keeper, name, number):
     """)
 
 
+def power_off(keeper, name):
+    """Nothing leaves a node whose power is about to be cut: its kernel is the host's, which would end each connection politely."""
+    rules = "\n".join(PARTITION["both"])
+    _nft(keeper, name, f"table inet off {{\n{rules}\n}}\n")
+
+
+def forget_connections(keeper, name):
+    """What the kernel would go on to send for processes that are no more, as soon as the node has its network again."""
+    keeper.run(["nsenter", f"--net={namespace(name)}", "ss", "--tcp", "--all", "--kill"])
+
+
+def power_on(keeper, name):
+    """The end of power_off(), also if there was none."""
+    _nft(keeper, name, "table inet off {}\ndelete table inet off\n")
+
+
 def partition(keeper, name, direction):
     """Drops what goes "in", "out" or "both" ways, in place of an earlier partition."""
     heal(keeper, name)
     rules = "\n".join(PARTITION[direction])
-    keeper.run(["nsenter", f"--net={namespace(name)}", "nft", "-f", "-"],
-               input=f"table inet partition {{\n{rules}\n}}\n")
+    _nft(keeper, name, f"table inet partition {{\n{rules}\n}}\n")
 
 
 def cut(keeper, name, others):
     """Drops what goes to and comes from these nodes, in place of an earlier partition."""
     heal(keeper, name)
     peers = ", ".join(address(number) for number in others)
-    keeper.run(["nsenter", f"--net={namespace(name)}", "nft", "-f", "-"], input=f"""table inet partition {{
+    _nft(keeper, name, f"""table inet partition {{
         chain in {{ type filter hook input priority -300; ip saddr {{ {peers} }} drop; }}
         chain out {{ type filter hook output priority -300; ip daddr {{ {peers} }} drop; }}
     }}
@@ -103,3 +118,7 @@ def _heal(name):
     return f"""
         nsenter --net={namespace(name)} nft 'table inet partition {{}}; delete table inet partition'
     """
+
+
+def _nft(keeper, name, rules):
+    keeper.run(["nsenter", f"--net={namespace(name)}", "nft", "-f", "-"], input=rules)

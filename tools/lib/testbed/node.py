@@ -94,9 +94,11 @@ class Node:
         self.start_boot().wait()
 
     def kill(self, lose_unsynced=False):
-        """Power cut: no process of the node runs another instruction, nobody says goodbye."""
+        """Power cut: no process of the node runs another instruction, and nobody says goodbye, the kernel neither."""
+        network.power_off(self._keeper, self.name)
         host.kill_cgroup(self._cgroup)
         self.wait_off(10)
+        network.forget_connections(self._keeper, self.name)
         if lose_unsynced:
             self._disk.cut_power()
 
@@ -135,6 +137,7 @@ class Node:
 
         Each nspawn has its own mounts: the ones that it makes for itself would outlive a power cut and be in its way.
         """
+        network.power_on(self._keeper, self.name)
         host.remove_cgroup(self._cgroup)
         for group in [self._cgroup, self._cgroup / "runner", self._cgroup / "box"]:
             group.mkdir()

@@ -49,6 +49,9 @@ enum {
         STREAM_FLUSH_MS = 1000,
         // TCP: a peer whose kernel has not answered for so long, be it to data or keep-alive, is dead.
         STREAM_USER_TIMEOUT_MS = 5000,
+        // Bytes of a TCP connection that the kernel takes before it has sent them. What is said next waits behind them: over 10 Mbit/s,
+        // shared by two, for 0.1 s. What is on its way to the peer is not counted, so a fast connection is no slower for it.
+        STREAM_UNSENT_MAX = 64 * 1024,
 };
 
 typedef struct StreamPeer {
@@ -79,7 +82,7 @@ typedef struct StreamOps {
         // A whole frame has come, and the message that it is takes so many bytes of memory (frame_cost()). Same; `message` follows,
         // or `closed`. SIZE_MAX: one begins that is too long, and the stream is about to be closed.
         int (*unpacks)(Stream *s, size_t bytes, void *userdata);
-        // The write queue has become empty after stream_queued() was over STREAM_LOW_WATER.
+        // The write queue has become empty after stream_queued() was over STREAM_LOW_WATER, or after stream_ask_drained().
         void (*drained)(Stream *s, void *userdata);
         // A peer that ends the connection in order, too, is an error: -ECONNRESET.
         void (*closed)(Stream *s, int error, void *userdata);
@@ -136,6 +139,8 @@ int stream_send(Stream *s, const ProtobufCMessage *message);
 int stream_send_frame(Stream *s, Buf *frame);
 int stream_write(Stream *s, const void *data, size_t len);
 size_t stream_queued(const Stream *s);
+// `drained` follows when the write queue has become empty, however little is in it now. Only while something is.
+void stream_ask_drained(Stream *s);
 // Stops and restarts the delivery of frames and bytes, and the reading (back-pressure). While paused the end
 // of the connection is not noticed, unless writing fails.
 void stream_pause(Stream *s, bool pause);

@@ -233,6 +233,10 @@ static void queued_more(Stream *s) {
         drain_mark(&s->drain);
 }
 
+void stream_ask_drained(Stream *s) {
+        s->was_high = true;
+}
+
 // `to` has grown from that.
 static void note_appended(Stream *s, const Buf *to, size_t before) {
         if (to != &s->queue)

@@ -420,7 +420,7 @@ static void on_drain(void *userdata) {
 static void set_tcp_options(int fd) {
         const int on = 1, idle = KEEPALIVE_IDLE_S, interval = KEEPALIVE_INTERVAL_S,
                   probes = KEEPALIVE_PROBES;
-        const unsigned timeout_ms = STREAM_USER_TIMEOUT_MS;
+        const unsigned timeout_ms = STREAM_USER_TIMEOUT_MS, unsent = STREAM_UNSENT_MAX;
 
         // None of them can fail on a TCP socket, and a connection without them would still be one.
         (void) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -429,6 +429,7 @@ static void set_tcp_options(int fd) {
         (void) setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
         (void) setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
         (void) setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
+        (void) setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 }
 
 static int learn_peer(Stream *s) {

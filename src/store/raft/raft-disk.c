@@ -9,7 +9,7 @@
 //   append, truncate           the same; they wait at the gate before (raft-gate.c)
 //   start                      entries that are repeated, and configurations among others (guards 9, 10); what each tick
 //                              sends (guard 12); promotions (guard 19)
-//   send                       the term of who refuses a pre-vote (guard 14); what a slow member has not taken
+//   send                       the term of who refuses a pre-vote (guard 14); what a slow member has not taken (raft-window.c)
 //   tracer                     "retry failed write" is followed by a crash (wrong timer armed): fatal
 //                              (guard 4); whether a worker truncates the log (guard 15), or libraft closes
 //                              segments (guard 16)
@@ -33,8 +33,6 @@
 
 enum {
         SEGMENT_ROOM_BYTES = 16 * 1024 * 1024, // with less than this free, waiting is the disk's fullness
-        SEND_WINDOW_BYTES =
-                8 * 1024 * 1024, // that one member has not taken; beyond it no more entries are sent
 };
 
 // One install is under way at a time, so its callback can stand aside in here.
@@ -270,6 +268,7 @@ void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
         }
         if (is_answer) {
                 find_answer(s, from)->result = message->append_entries_result;
+                raft_window_on_answer(s, from, &message->append_entries_result);
                 receive_answer(s, message);
         } else
                 s->receive(io, message); // the message and what it holds are libraft's now
@@ -346,86 +345,22 @@ static const struct raft_message *tell_term(RaftStore *s, const struct raft_mess
         return ret_changed;
 }
 
-// ---- a slow member: what it has not taken is bounded
-//
-// A member that says nothing for one heartbeat, since it is busy with what we sent, is sent the same again,
-// entries and whole snapshots alike: without a bound, a big state over a slow link fills the leader's
-// memory. Losing a message is within Raft's rules; the leader tries again.
-
-typedef struct Send {
-        struct raft_io_send ours;
-        struct raft_io_send *req;
-        raft_io_send_cb done;
-        SendWindow *window;
-        size_t bytes;
-} Send;
-
-static SendWindow *find_window(RaftStore *s, uint32_t raft_id) {
-        SendWindow *free_one = NULL;
-
-        for (size_t i = 0; i < STORE_MEMBERS_MAX; i++) {
-                if (s->windows[i].raft_id == raft_id)
-                        return &s->windows[i];
-                if (s->windows[i].bytes == 0)
-                        free_one = &s->windows[i];
-        }
-        if (free_one)
-                free_one->raft_id = raft_id;
-        return free_one;
-}
-
-static void on_sent(struct raft_io_send *ours, int status) {
-        Send *send = ours->data;
-
-        send->window->bytes -= send->bytes;
-        send->done(send->req, status);
-        free(send);
-}
-
-static size_t payload_of(const struct raft_message *message) {
-        size_t bytes = 0;
-
-        if (message->type == RAFT_INSTALL_SNAPSHOT)
-                bytes = message->install_snapshot.data.len;
-        else if (message->type == RAFT_APPEND_ENTRIES)
-                for (unsigned i = 0; i < message->append_entries.n_entries; i++)
-                        bytes += message->append_entries.entries[i].buf.len;
-        return bytes;
-}
-
-static bool has_room_for(const SendWindow *w, const struct raft_message *message) {
-        return w->bytes == 0 || (message->type == RAFT_APPEND_ENTRIES && w->bytes <= SEND_WINDOW_BYTES);
-}
+// ---- sending
 
 static int on_send(struct raft_io *io, struct raft_io_send *req, const struct raft_message *message,
                    raft_io_send_cb done) {
         RaftStore *s = owner_of(io);
-        size_t bytes = payload_of(message);
-        SendWindow *window = bytes > 0 ? find_window(s, message->server_id) : NULL;
         struct raft_message changed, told;
-        Send *send;
-        int r;
 
         if (s->raft_closing) { // guard 18
                 done(req, RAFT_CANCELED);
                 return 0;
         }
         message = raft_snapshot_send(s, message, &changed);
-        if (!window) // heartbeats and votes always go
-                return s->uv_io.send(io, req, tell_term(s, raft_authority_send(s, message, &changed), &told), done);
-        send = has_room_for(window, message) ? malloc(sizeof(*send)) : NULL;
-        if (!send) {
-                done(req, RAFT_NOCONNECTION); // lost on the way
-                return 0;
-        }
-        *send = (Send){.ours.data = send, .req = req, .done = done, .window = window, .bytes = bytes};
-        window->bytes += bytes;
-        r = s->uv_io.send(io, &send->ours, message, on_sent);
-        if (r != 0) {
-                window->bytes -= bytes;
-                free(send);
-        }
-        return r;
+        message = raft_window_skip(s, message, &changed); // guard 23
+        if (raft_window_bytes(message) > 0)
+                return raft_window_send(s, req, message, done);
+        return s->uv_io.send(io, req, tell_term(s, raft_authority_send(s, message, &changed), &told), done); // heartbeats and votes always go
 }
 
 void raft_disk_init(RaftStore *s) {

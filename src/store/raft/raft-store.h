@@ -11,6 +11,7 @@
 //   raft-gate.c           what makes libraft write waits until the file system can be written to
 //   raft-disk.c           what stands between libraft and its own disk code: guards 3, 4, 8, 9, 10, 12, 14, 15
 //                         and the write watchdog
+//   raft-window.c         what a member was sent and has not taken: guard 23
 //   raft-offline.c        offline tools
 //   segments.c            the files of the log, by their names: guard 20
 //   transport.c, bridge.c the way to the peers
@@ -41,6 +42,7 @@
 //   20 an interrupted truncation is no damage                segments.c, raft-store.c      store/cluster
 //   21 no room for a moment is no full disk                  raft-submit.c                 store/room
 //   22 a part of a long message is a sign of life            raft-authority.c, raft-disk.c integration/slow-links
+//   23 what is on its way is not sent again                  raft-window.c                 store/slow-link
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -74,6 +76,8 @@ typedef struct LastAnswer { // of a member, to entries
 typedef struct SendWindow {
         uint32_t raft_id;
         size_t bytes; // of entries and snapshots handed to the connection and not taken by it
+        uint64_t term, through; // the last entry of those, or of earlier ones, in this term; 0: the next message begins where libraft likes
+        uint64_t connection;    // that took them, once it has taken all (transport_connection())
 } SendWindow;
 
 typedef struct RaftStore {
@@ -245,6 +249,15 @@ void raft_disk_refresh(RaftStore *s, uint64_t now_ms);
 int raft_disk_must_work(RaftStore *s, int r, const char *what);
 
 // raft-gate.c
+// Of entries and snapshots in it; 0: it is a message of another kind, or a heartbeat.
+size_t raft_window_bytes(const struct raft_message *message);
+// The message, or *ret_changed, which lacks the entries that are on their way.
+const struct raft_message *raft_window_skip(RaftStore *s, const struct raft_message *message, struct raft_message *ret_changed);
+// As raft_io.send(), of a message with entries or a snapshot. One for which there is no room is lost.
+int raft_window_send(RaftStore *s, struct raft_io_send *req, const struct raft_message *message, raft_io_send_cb done);
+// A member has answered what it was sent of entries.
+void raft_window_on_answer(RaftStore *s, uint32_t raft_id, const struct raft_append_entries_result *answer);
+
 // After raft_disk_init(). Negative errno.
 int raft_gate_init(RaftStore *s);
 void raft_gate_done(RaftStore *s);

@@ -150,9 +150,10 @@ static void on_pipe_read(uv_stream_t *pipe, ssize_t n, const uv_buf_t *buf) {
                 bridge_close(b);
                 return;
         }
-        if (stream_queued(b->stream) > BRIDGE_HIGH_WATER) {
+        if (stream_queued(b->stream) > BRIDGE_UNSENT_MAX) {
                 b->pipe_paused = true;
                 uv_read_stop(pipe);
+                stream_ask_drained(b->stream);
         }
 }
 

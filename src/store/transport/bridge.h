@@ -20,8 +20,11 @@
 #include "stream.h"
 
 enum {
-        BRIDGE_HIGH_WATER = 1024 * 1024, // bytes waiting on one side; beyond it the other side is not read
+        BRIDGE_HIGH_WATER = 1024 * 1024, // bytes waiting for libraft; beyond it the peer is not read
         BRIDGE_LOW_WATER = 256 * 1024,
+        // Bytes waiting for the peer; beyond it libraft is not read. They have their marks already, and a leader is sure of itself by
+        // the age of marks alone: what waits is to wait before it gets them.
+        BRIDGE_UNSENT_MAX = 64 * 1024,
         BRIDGE_READ_SIZE = 16 * 1024, // of one frame: over a slow link the peer hears often that we go on
         BRIDGE_LONG_SIZE = 8 * 1024,  // with less than that a frame is no part of a long message
         BRIDGE_ROOM_SIZE = FRAME_HEADER_SIZE + MARKS_SIZE, // before what is read from libraft
@@ -44,6 +47,7 @@ struct Bridge {
         ListNode node;     // for the owner
         uint32_t raft_id;  // for the owner
         bool accepted;     // for the owner
+        uint64_t number;   // for the owner
         uint64_t mark_us;  // for the owner: the last that the peer sent, 0: none
         uint64_t received_ms; // loop time when the peer last sent something
         uint64_t sent_ms;     // and when it was last sent something

@@ -41,11 +41,11 @@ static void maybe_closed(Transport *t) {
 
 // ---- marks
 
-static Bridge *find_accepted(const Transport *t, uint32_t raft_id) {
+static Bridge *find_bridge(const Transport *t, uint32_t raft_id, bool accepted) {
         list_foreach (n, &t->bridges) {
                 Bridge *b = CONTAINER_OF(n, Bridge, node);
 
-                if (b->accepted && b->raft_id == raft_id && !b->closing)
+                if (b->accepted == accepted && b->raft_id == raft_id && !b->closing)
                         return b;
         }
         return NULL;
@@ -78,18 +78,14 @@ void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answ
 
 // It has a connection to us only if it has dialled us, and so have we.
 void transport_say_marks(Transport *t, uint32_t raft_id) {
-        list_foreach (n, &t->bridges) {
-                Bridge *b = CONTAINER_OF(n, Bridge, node);
+        Bridge *b = find_bridge(t, raft_id, false);
 
-                if (!b->accepted && b->raft_id == raft_id && !b->closing) {
-                        bridge_say_marks(b, MARKS_PACE_MS);
-                        return;
-                }
-        }
+        if (b)
+                bridge_say_marks(b, MARKS_PACE_MS);
 }
 
 void transport_note_obeyed(Transport *t, uint32_t raft_id, uint64_t term) {
-        const Bridge *b = find_accepted(t, raft_id);
+        const Bridge *b = find_bridge(t, raft_id, true);
         SeenMark *seen;
 
         if (!b || b->mark_us == 0)
@@ -155,6 +151,7 @@ static int bridge_add(Transport *t, Stream *stream, uint32_t raft_id, bool accep
                 return r;
         b->raft_id = raft_id;
         b->accepted = accepted;
+        b->number = ++t->n_connections;
         list_append(&t->bridges, &b->node);
         t->n_bridges++;
         return 0;
@@ -284,9 +281,15 @@ void transport_recheck(Transport *t) {
 }
 
 uint64_t transport_received_ms(const Transport *t, uint32_t raft_id) {
-        const Bridge *b = find_accepted(t, raft_id);
+        const Bridge *b = find_bridge(t, raft_id, true);
 
         return b ? b->received_ms : 0;
+}
+
+uint64_t transport_connection(const Transport *t, uint32_t raft_id) {
+        const Bridge *b = find_bridge(t, raft_id, false);
+
+        return b ? b->number : 0;
 }
 
 // ---- life

@@ -52,6 +52,7 @@ typedef struct Transport {
         Store *store; // for resolve
         ListNode connects, bridges;
         size_t n_bridges;
+        uint64_t n_connections; // that were ever made
         raft_uv_accept_cb accept;
         raft_uv_transport_close_cb closed;
         bool closing;
@@ -82,5 +83,7 @@ void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answ
 void transport_say_marks(Transport *t, uint32_t raft_id);
 // libraft has just obeyed a message of this leader.
 void transport_note_obeyed(Transport *t, uint32_t raft_id, uint64_t term);
+// The connection on which this peer gets what we send: each has a number of its own; 0: there is none.
+uint64_t transport_connection(const Transport *t, uint32_t raft_id);
 // Loop time in ms when this peer last sent us something; 0: never, or its connection is gone.
 uint64_t transport_received_ms(const Transport *t, uint32_t raft_id);

@@ -42,7 +42,7 @@
 //   20 an interrupted truncation is no damage                segments.c, raft-store.c      store/cluster
 //   21 no room for a moment is no full disk                  raft-submit.c                 store/room
 //   22 a part of a long message is a sign of life            raft-authority.c, raft-disk.c integration/slow-links
-//   23 what is on its way is not sent again                  raft-window.c                 store/slow-link
+//   23 what is on its way is not sent again                  raft-window.c                 store/repeat, slow-link
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -77,7 +77,7 @@ typedef struct SendWindow {
         uint32_t raft_id;
         size_t bytes; // of entries and snapshots handed to the connection and not taken by it
         uint64_t term, through; // the last entry of those, or of earlier ones, in this term; 0: the next message begins where libraft likes
-        uint64_t connection;    // that took them, once it has taken all (transport_connection())
+        uint64_t connection;    // that took them, once it has taken all (transport_connection()); 0: it was gone
 } SendWindow;
 
 typedef struct RaftStore {

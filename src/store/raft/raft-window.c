@@ -12,7 +12,7 @@
 // left of it, it is a heartbeat that names this entry. A member that lacks it, whatever became of it, says so by
 // refusing, and then gets all. A connection that ends takes with it what was on its way.
 //
-// Test: store/slow-link.
+// Tests: store/repeat (the rule), store/slow-link, integration/slow-links.
 
 #include <stdlib.h>
 
@@ -53,8 +53,9 @@ static SendWindow *make_window(RaftStore *s, uint32_t raft_id) {
 // ---- what is on its way
 
 static bool is_on_its_way(const RaftStore *s, const SendWindow *w, uint64_t term) {
-        return w->through > 0 && w->term == term &&
-               (w->bytes > 0 || w->connection == transport_connection(&s->transport, w->raft_id));
+        if (w->through == 0 || w->term != term)
+                return false;
+        return w->bytes > 0 || (w->connection > 0 && w->connection == transport_connection(&s->transport, w->raft_id));
 }
 
 const struct raft_message *raft_window_skip(RaftStore *s, const struct raft_message *message, struct raft_message *ret_changed) {

@@ -74,11 +74,13 @@ enum { MESSAGES = 100 };
 
 static struct raft_io_send *swallowed[2 * MESSAGES];
 static unsigned n_passed, n_lost, n_sent;
+static struct raft_append_entries passed; // of the last one
 
 static int swallow(struct raft_io *io, struct raft_io_send *req, const struct raft_message *message,
                    raft_io_send_cb done) {
         req->cb = done; // and says nothing for a while
         swallowed[n_passed++] = req;
+        passed = message->append_entries;
         return 0;
 }
 
@@ -131,8 +133,10 @@ static void what_a_slow_member_has_not_taken_is_bounded(void **state) {
         Pile p;
 
         pile_begin(&p);
-        for (size_t i = 0; i < MESSAGES; i++)
+        for (size_t i = 0; i < MESSAGES; i++) {
+                m.append_entries.prev_log_index = i;
                 pile_send(&p, &m);
+        }
         assert_in_range(n_passed, 8, 10);
         assert_int_equal(n_passed + n_lost, MESSAGES);
 
@@ -148,6 +152,59 @@ static void what_a_slow_member_has_not_taken_is_bounded(void **state) {
         pile_taken(); // there is room again
         pile_send(&p, &m);
         assert_int_equal(n_passed, before + 3);
+        pile_end(&p);
+}
+
+// The entries of what was passed on last, and what stands before them.
+static void assert_passed(unsigned n_entries, raft_index prev_index, raft_term prev_term) {
+        assert_int_equal(passed.n_entries, n_entries);
+        assert_int_equal(passed.prev_log_index, prev_index);
+        assert_int_equal(passed.prev_log_term, prev_term);
+}
+
+static void guard_23_a_repeat_begins_behind_what_is_on_its_way(void **state) {
+        struct raft_entry entries[5] = {};
+        struct raft_message m = {
+                .type = RAFT_APPEND_ENTRIES,
+                .server_id = 2,
+                .append_entries = {.term = 7, .prev_log_index = 10, .prev_log_term = 4, .entries = entries, .n_entries = 3},
+        };
+        Pile p;
+
+        for (size_t i = 0; i < ELEMENTSOF(entries); i++)
+                entries[i] = (struct raft_entry){.type = RAFT_COMMAND, .term = 5 + i / 2, .buf.len = 100 * 1000};
+        pile_begin(&p);
+        pile_send(&p, &m);
+        assert_passed(3, 10, 4);
+        pile_send(&p, &m);
+        assert_passed(0, 13, 6);
+        m.append_entries.n_entries = 5;
+        pile_send(&p, &m);
+        assert_passed(2, 13, 6);
+        assert_ptr_equal(passed.entries, &entries[3]);
+        pile_send(&p, &m);
+        assert_passed(0, 15, 7);
+
+        m.server_id = 3; // nothing is on its way to this one
+        pile_send(&p, &m);
+        assert_passed(5, 10, 4);
+        m.server_id = 2;
+        m.append_entries.term = 8; // the entries of another term may be others
+        pile_send(&p, &m);
+        assert_passed(5, 10, 4);
+        raft_window_on_answer(p.store, 2, &(struct raft_append_entries_result){.last_log_index = 10});
+        pile_send(&p, &m);
+        assert_passed(0, 15, 7);
+        raft_window_on_answer(p.store, 2, &(struct raft_append_entries_result){.rejected = 15, .last_log_index = 10}); // it lacks them
+        pile_send(&p, &m);
+        assert_passed(5, 10, 4);
+        pile_taken(); // by no connection
+        pile_send(&p, &m);
+        assert_passed(5, 10, 4);
+        for (size_t i = 0; i < ELEMENTSOF(entries); i++)
+                entries[i].buf.len = 100;
+        pile_send(&p, &m);
+        assert_passed(5, 10, 4); // so few bytes may come twice
         pile_end(&p);
 }
 
@@ -175,6 +232,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(guard_9_the_first_entries_are_not_taken_twice),
                 cmocka_unit_test(what_a_slow_member_has_not_taken_is_bounded),
+                cmocka_unit_test(guard_23_a_repeat_begins_behind_what_is_on_its_way),
                 cmocka_unit_test(a_slow_member_is_sent_one_snapshot_at_a_time),
         };
 

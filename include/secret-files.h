@@ -5,8 +5,8 @@
 // in argosy's drop-in), so a start by systemd itself needs neither argosyd nor a leader.
 //
 //      DIR/values/VERSION-NAME   0600, the value; as long as a unit here is to have that version
-//      DIR/units/UNIT/ID         a hard link to it: what the unit's next start gets. It is changed right before a start or restart that
-//                                argosy asks for, and at no other time
+//      DIR/units/UNIT/ID         a hard link to it: what the unit's next start gets, and what it runs with. It is changed right before a start
+//                                or restart that argosy asks for, or else while the unit is down
 //
 // Everything is done with small writes into memory, at once, by the loop. Nothing is written if DIR is no ramfs.
 
@@ -34,6 +34,8 @@ int secret_files_want(SecretFiles *f, const char *unit, Argosy__OrderSecret *con
 // linked. `why` is a clause then.
 enum { SECRET_FILES_WHY_SIZE = 256 };
 int secret_files_place(SecretFiles *f, const char *unit, char why[SECRET_FILES_WHY_SIZE]);
+// Whether the links are as was said, as they are for what runs after place(). Also if nothing was said.
+bool secret_files_is_placed(const SecretFiles *f, const char *unit);
 // It is gone, or has a file that names none: so do its links. Costs nothing for a unit that has none.
 void secret_files_drop(SecretFiles *f, const char *unit);
 // When all that is wanted here was said: values that no unit is to have any more go, and the first time links of units that are not here.

@@ -139,6 +139,32 @@ def test_they_outlive_the_leader(c: Cluster):
     eventually(lambda: read(c) == "after")
 
 
+def test_a_unit_whose_stop_its_host_has_missed_starts_with_what_the_cluster_says(c: Cluster):
+    forget(c)
+    set_secret(c, "db", "one")
+    node = c.followers()[0]
+    c.start("r@1", READER + f"Host={node.name}\nNodeLost=keep\n")
+    run = c.invocation("r@1.service")
+    node.partition()
+    eventually(lambda: c.row("r@1.service")["active"] != "active")
+    c.ctl("stop --no-block r@1")
+    set_secret(c, "db", "two")
+    c.ctl("start --no-block r@1")
+    assert {use["unit"]: use["version"] for use in secrets(c)["db"]["uses"]}["r@1.service"] == 2
+    node.heal()
+    eventually(lambda: node.run("cat /root/read-1") == "two")
+    assert c.invocation("r@1.service") != run
+    run = c.invocation("r@1.service")
+    node.partition()
+    eventually(lambda: c.row("r@1.service")["active"] != "active")
+    c.ctl("stop --no-block r@1")
+    c.ctl("start --no-block r@1")
+    node.heal()
+    c.wait_online()
+    c.ctl("start r@1")
+    assert c.invocation("r@1.service") == run, "what runs with what it is to have is not restarted"
+
+
 def test_a_unit_that_moves_brings_its_secret(c: Cluster):
     forget(c)
     set_secret(c, "db", "one")

@@ -15,6 +15,7 @@
 #include "log.h"
 #include "secret-files.h"
 #include "str.h"
+#include "unit-state.h"
 
 static int open_files(Agent *a) {
         int r = a->secrets ? 0 : a->secrets_dir ? secret_files_new(a->secrets_dir, a->secrets_any_fs, &a->secrets) : -ENOENT;
@@ -82,14 +83,22 @@ int agent_secrets_place(const AgentUnit *u, char why[AGENT_ERROR_MAX]) {
         return secret_files_place(a->secrets, u->name, why);
 }
 
-// For whatever starts it; a start of ours says what is missing. What is left of a content of before goes also when that was of an earlier run of
+bool agent_secrets_differ(const AgentUnit *u) {
+        const AgentSpec *content = agent_unit_content(u);
+        const Agent *a = u->node->agent;
+
+        return u->node == a->system && u->has_wanted && content && content->secrets && a->secrets && !secret_files_is_placed(a->secrets, u->name);
+}
+
+// For whatever starts it, unless it runs with what is in place; a start of ours says what is missing. What is left of a content of before goes also when that was of an earlier run of
 // argosyd, which has ended in the middle of replacing it.
 void agent_secrets_placed(const AgentUnit *u) {
         const AgentSpec *content = agent_unit_content(u);
+        const UnitRuntime *rt = agent_unit_runtime(u);
 
         if (content && !content->secrets)
                 agent_secrets_gone(u);
-        else
+        else if (!rt || active_state_is_down(rt->active))
                 (void) agent_secrets_place(u, (char[AGENT_ERROR_MAX]){});
 }
 

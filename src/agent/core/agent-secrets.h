@@ -13,6 +13,8 @@ void agent_secrets_take(Agent *a, Argosy__SecretValue *const *values, size_t n);
 void agent_secrets_ordered(AgentNode *node, const char *unit, const Argosy__UnitOrder *order);
 // Right before it starts. 0; -ENOENT and others, and a clause in `why`.
 int agent_secrets_place(const AgentUnit *u, char why[AGENT_ERROR_MAX]);
+// What it runs with is not what the last order said: it started before that.
+bool agent_secrets_differ(const AgentUnit *u);
 // Its file is there, or it is not held any more, and it may have had secrets before.
 void agent_secrets_placed(const AgentUnit *u);
 void agent_secrets_gone(const AgentUnit *u);

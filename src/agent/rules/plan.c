@@ -211,6 +211,11 @@ static bool must_restart(const PlanInput *in) {
         return in->wanted->restart_rev > in->held->restart_rev || (in->held->pending && is_old_run(in));
 }
 
+// It was started with other secrets than the start that is asked for is to have.
+static bool runs_with_others(const PlanInput *in) {
+        return in->secrets_differ && !in->held->pending && (!was_launched(in) || in->wanted->start_rev > in->held->start_rev);
+}
+
 // Not for what systemd would refuse: nothing else than that content is to come up, and what runs is not out of date then.
 static bool may_stop_for_content(const PlanInput *in, PlanResult *res) {
         if (in->verdict == PLAN_VERDICT_NONE)
@@ -253,7 +258,8 @@ static void plan_replacement(const PlanInput *in, Phase phase, PlanResult *res) 
 static bool plan_in_place(const PlanInput *in, Phase phase, PlanResult *res) {
         bool reloads = in->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD;
 
-        if (in->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART || phase != PHASE_UP || in->stale || is_unread(in))
+        if (in->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART || phase != PHASE_UP || in->stale || is_unread(in) ||
+            (runs_with_others(in) && !must_restart(in)))
                 return false;
         if (reloads && is_activating(in) && !must_restart(in)) // when it is up it can be reloaded
                 return true;
@@ -409,7 +415,9 @@ static void plan_launched(const PlanInput *in, Phase phase, PlanResult *res) {
         case PHASE_UP:
                 break;
         }
-        if (must_restart(in)) {
+        if (runs_with_others(in) && in->oneshot)
+                return;
+        if (must_restart(in) || runs_with_others(in)) {
                 if (in->links_stale)
                         res->step = PLAN_RELOAD;
                 else
@@ -454,7 +462,7 @@ static void plan_while_busy(const PlanInput *in, PlanResult *res) {
         if ((starting || asking || in->busy == PLAN_BRING_BACK || in->busy == PLAN_RELOAD_UNIT) && (w->remove || must_stop(in)))
                 res->step = PLAN_STOP;
         else if (starting && w->start_rev > in->held->start_rev && w->restart_rev <= in->held->restart_rev &&
-                 hash_equal(&w->spec, &in->held->spec))
+                 hash_equal(&w->spec, &in->held->spec) && !in->secrets_differ)
                 res->joined = true;
         else
                 res->leaves_off = has_more_to_do(in);

@@ -26,6 +26,8 @@
 //                file only if it really dropped the unit in between. What stays in its memory (pinned by a
 //                timer, a target) needs a reload. A one-shot that is running is left to finish first, unless
 //                a restart is asked for. A unit that was stopped by hand stays stopped.
+//   secrets      what runs has them in the versions in which they were when it started. A start of what runs does nothing, unless the order names
+//                others: the cluster took it for stopped, so it is restarted. One that is about to be up is when it is, a one-shot ends first.
 //   dependents   what systemd stops with a unit that is stopped for new content is to come back: those that are up are
 //                asked for and recorded right before the stop (PLAN_SURVEY), so that a crash forgets none, and started
 //                once the unit is up again (PLAN_BRING_BACK). Only then is the order carried out; the next one does not wait for them. Should the unit not
@@ -141,6 +143,7 @@ typedef struct PlanInput {
         PlanVerdict verdict;
         bool lacks_files;              // those that come with the wanted content were not looked at yet (PLAN_FETCH)
         bool places_unseen;            // what those in place are bound over was not looked at for the next start (PLAN_PLACES)
+        bool secrets_differ;           // what is in place, and what runs has, is not what the order names
         Argosy__FileChange file_change; // what its wanted content asks for if what it has in place differs in its files alone; else RESTART
         bool stopping;                 // the manager is shutting down
         bool cut_off;                  // systemd has stopped it by CutOff=stop, or would at once

@@ -419,6 +419,7 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .verdict = agent_verdict(u),
                 .lacks_files = agent_carried_is_due(u),
                 .places_unseen = agent_carried_has_unseen_places(u),
+                .secrets_differ = agent_secrets_differ(u),
                 .file_change = agent_carried_change(u),
                 .stopping = u->node->stopping,
                 .busy = work->busy,

@@ -335,6 +335,22 @@ static int place_one(SecretFiles *f, int folder, const Item *item) {
         return 0;
 }
 
+bool secret_files_is_placed(const SecretFiles *f, const char *unit) {
+        const User *u = map_find_str(&f->users, unit);
+        int folder = u ? openat(f->units, unit, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+        bool placed = !u || folder >= 0;
+
+        for (size_t i = 0; placed && u && i < u->n; i++) {
+                char value[VALUE_NAME_SIZE];
+
+                value_name(u->items[i].name, u->items[i].version, value);
+                placed = is_linked(f->values, value, folder, u->items[i].id);
+        }
+        if (folder >= 0)
+                close(folder);
+        return placed;
+}
+
 static int explain(int r, const Item *item, char why[SECRET_FILES_WHY_SIZE]) {
         if (item->version == 0)
                 str_fit(why, SECRET_FILES_WHY_SIZE, "there is no secret %s", item->name);

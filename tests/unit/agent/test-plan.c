@@ -32,7 +32,7 @@ typedef struct Row {
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         bool pinned, pin_failed, rerun, was_reset;
-        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, unseen, stops_unneeded, conflicts, may_take, left_behind, taking, unfound, not_asked, would_refuse, lacks_files, unseen_places, may_reload, may_go_on;
+        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, unseen, stops_unneeded, conflicts, may_take, left_behind, taking, unfound, not_asked, would_refuse, lacks_files, unseen_places, other_secrets, may_reload, may_go_on;
         bool not_surveyed, brings_back, brings_back_anyway, comes_back, held_back;
         PlanStep busy;
         // what must come out
@@ -132,6 +132,7 @@ static PlanResult outcome_of(const Row *row) {
                 .left_behind = row->left_behind,
                 .lacks_files = row->lacks_files,
                 .places_unseen = row->unseen_places,
+                .secrets_differ = row->other_secrets,
                 .file_change = row->may_reload ? ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD
                                : row->may_go_on ? ARGOSY__FILE_CHANGE__FILE_CHANGE_NONE
                                                 : ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART,
@@ -588,6 +589,25 @@ static void what_systemd_would_refuse_stops_nothing(void **state) {
         CHECK_ROWS(rows);
 }
 
+static void a_start_of_what_runs_with_other_secrets_is_a_restart(void **state) {
+        static const Row rows[] = {
+                {"the cluster took it for stopped", .other_secrets = true, .start = 8, .stop = 4, .is = ACTIVE, .step = PLAN_RESTART},
+                {"somebody else started it while it was loaded", .other_secrets = true, .was_loaded_only = true, .is = ACTIVE, .step = PLAN_RESTART},
+                {"it was loaded, and runs with them", .was_loaded_only = true, .is = ACTIVE, .settled = true, .answered = true},
+                {"they are for its next start", .other_secrets = true, .is = ACTIVE, .settled = true, .answered = true},
+                {"it is not started for them", .other_secrets = true, .loaded_only = true, .was_loaded_only = true, .is = ACTIVE, .settled = true, .answered = true},
+                {"down", .other_secrets = true, .start = 8, .is = GONE, .step = PLAN_START},
+                {"somebody else's start is under way", .other_secrets = true, .start = 8, .is = STARTING, .step = PLAN_RESTART},
+                {"ours is not joined", .other_secrets = true, .start = 8, .pending = true, .is = STARTING, .busy = PLAN_START},
+                {"ours was carried out", .other_secrets = true, .pending = true, .other_run = true, .is = ACTIVE, .fulfilled = true, .settled = true, .answered = true},
+                {"a one-shot that runs ends first", .other_secrets = true, .oneshot = true, .start = 8, .is = STARTING},
+                {"files alone change, and it would run on", .other_secrets = true, .new_content = true, .may_go_on = true, .start = 8, .is = ACTIVE, .step = PLAN_STOP,
+                 .owe_run = true, .file_stale = true},
+        };
+
+        CHECK_ROWS(rows);
+}
+
 static void a_start_comes_behind_a_look_at_what_files_are_bound_over(void **state) {
         static const Row rows[] = {
                 {"a start", .unseen_places = true, .start = 8, .is = GONE, .step = PLAN_PLACES},
@@ -829,6 +849,7 @@ int main(void) {
                 cmocka_unit_test(after_a_crash_systemd_knows_whether_a_one_shot_ran),
                 cmocka_unit_test(new_content_needs_a_unit_that_left_memory),
                 cmocka_unit_test(what_systemd_would_refuse_stops_nothing),
+                cmocka_unit_test(a_start_of_what_runs_with_other_secrets_is_a_restart),
                 cmocka_unit_test(a_start_comes_behind_a_look_at_what_files_are_bound_over),
                 cmocka_unit_test(nothing_is_stopped_before_the_files_of_the_new_content_are_here),
                 cmocka_unit_test(what_gets_nothing_new_but_files_goes_on),

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The agent and secrets: a unit that runs after an order has those that the order names, whatever this host has missed.
+#include "agent-world.h"
+
+#include <sys/stat.h>
+
+#include "agent-private.h"
+
+static const char reads[] = "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nSecret=db\n";
+
+// An order for one unit with its secret in a version.
+typedef struct Given {
+        Argosy__OrderSecret secret, *secrets[1];
+        Argosy__SecretValue value, *values[1];
+        Order order;
+} Given;
+
+static void give(Given *g, uint64_t version, Order order) {
+        argosy__order_secret__init(&g->secret);
+        g->secret.id = g->secret.name = (char *) "db";
+        g->secret.version = version;
+        g->secrets[0] = &g->secret;
+        argosy__secret_value__init(&g->value);
+        g->value.name = (char *) "db";
+        g->value.version = version;
+        g->value.value = (ProtobufCBinaryData){1, (uint8_t *) "0123456789" + version};
+        g->values[0] = &g->value;
+        w.secret_values = g->values;
+        w.n_secret_values = 1;
+        g->order = order;
+        g->order.name = "web.service";
+        g->order.content = order.content ?: reads;
+        g->order.secrets = g->secrets;
+        g->order.n_secrets = 1;
+}
+
+static void order(uint64_t version, Order order) {
+        Given g;
+
+        give(&g, version, order);
+        send_order(g.order);
+        w.n_secret_values = 0;
+}
+
+static void meet(uint64_t version, Order order) {
+        Given g;
+
+        w.term++;
+        give(&g, version, order);
+        meet_leader(&g.order, 1);
+        w.n_secret_values = 0;
+}
+
+// Of the link from which systemd takes it.
+static unsigned version_in_place(void) {
+        _cleanup_free_ char *path = str_printf("%s/units/web.service/db", w.secrets_dir);
+        _cleanup_buf_ Buf text = {};
+
+        assert_int_equal(file_read(AT_FDCWD, path, 100, &text), 0);
+        return text.data[0] - '0';
+}
+
+static AgentUnit *find(void) {
+        return agent_unit_find(CONTAINER_OF(w.agent->nodes.next, AgentNode, in_agent), "web.service");
+}
+
+static void start_with_the_first(void) {
+        meet_leader(NULL, 0);
+        order(1, (Order){.revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        assert_int_equal(version_in_place(), 1);
+        assert_int_equal(pid1_runs(pid1, "web.service"), 1);
+}
+
+static void assert_runs_with(unsigned version, unsigned runs) {
+        assert_true(pid1_is_active(pid1, "web.service"));
+        assert_int_equal(version_in_place(), version);
+        assert_int_equal(pid1_runs(pid1, "web.service"), runs);
+        assert_string_equal(report_of("web.service")->error, "");
+}
+
+// The cluster has taken it for stopped, and started it with what it has now.
+static void a_unit_whose_stop_was_missed_starts_with_the_newer_one(void **state) {
+        start_with_the_first();
+        order(2, (Order){.revision = 7, .start = 7, .stop = 6});
+        loop_until(answered("web.service", 7));
+        assert_runs_with(2, 2);
+        forget_reports();
+        order(2, (Order){.revision = 8, .start = 8, .stop = 6}); // it runs with that
+        loop_until(answered("web.service", 8));
+        assert_runs_with(2, 2);
+}
+
+static void nor_did_an_argosyd_that_was_down_hear_of_it(void **state) {
+        start_with_the_first();
+        agent_down();
+        agent_up();
+        meet(2, (Order){.revision = 7, .start = 7, .stop = 6});
+        loop_until(answered("web.service", 7));
+        assert_runs_with(2, 2);
+}
+
+static void one_that_has_it_runs_on(void **state) {
+        start_with_the_first();
+        order(1, (Order){.revision = 7, .start = 7, .stop = 6});
+        loop_until(answered("web.service", 7));
+        assert_runs_with(1, 1);
+        order(2, (Order){.revision = 8, .start = 7, .stop = 6}); // a version for its next start, which nobody asks for
+        loop_until(answered("web.service", 8));
+        assert_runs_with(1, 1);
+}
+
+// What a program has read is what was in place when its start began.
+static void a_start_that_is_under_way_is_not_joined_by_one_with_a_newer_one(void **state) {
+        meet_leader(NULL, 0);
+        pid1_hold_jobs(pid1, true);
+        order(1, (Order){.revision = 5, .start = 5});
+        loop_until(pid1_n_jobs(pid1) == 1);
+        order(2, (Order){.revision = 6, .start = 6});
+        order(2, (Order){.revision = 7, .start = 7});
+        loop_until(find()->work->wanted.revision == 7 && list_is_empty(&find()->dirty));
+        assert_int_equal(pid1_n_jobs(pid1), 1);
+        pid1_hold_jobs(pid1, false);
+        loop_until(answered("web.service", 7));
+        assert_runs_with(2, 2);
+}
+
+static int up(void **state) {
+        int r = world_up(state);
+
+        agent_down();
+        w.secrets_dir = str_printf("%s/secrets", w.dir);
+        assert_int_equal(mkdir(w.secrets_dir, 0700), 0);
+        agent_up();
+        return r;
+}
+
+static int down(void **state) {
+        free((char *) w.secrets_dir);
+        return world_down(state);
+}
+
+int main(void) {
+#define SECRETS_TEST(f) cmocka_unit_test_setup_teardown(f, up, down)
+        const struct CMUnitTest tests[] = {
+                SECRETS_TEST(a_unit_whose_stop_was_missed_starts_with_the_newer_one),
+                SECRETS_TEST(nor_did_an_argosyd_that_was_down_hear_of_it),
+                SECRETS_TEST(one_that_has_it_runs_on),
+                SECRETS_TEST(a_start_that_is_under_way_is_not_joined_by_one_with_a_newer_one),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,7 +7,7 @@
 //
 // One that stays is changed in three steps, each over all folders that stay in it: what is new is made in "..1" or "..2", whichever is not in use;
 // "..data" leads there; then links of files that are new come, and what is left of those before goes. A failure in the first step changes nothing
-// that anybody sees, one later leaves links too many or too few, which the next try mends.
+// that anybody sees, one later leaves links too many or too few, which the next try mends, or the next start.
 
 #include "carried-store.h"
 
@@ -527,7 +527,8 @@ typedef struct Sweep {
         void *userdata;
 } Sweep;
 
-static void each_entry(int fd, void (*each)(int fd, const char *name, const Sweep *s), const Sweep *s) {
+// Closes fd.
+static void each_entry(int fd, void (*each)(int fd, const char *name, const void *userdata), const void *userdata) {
         DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
         const struct dirent *e;
 
@@ -537,16 +538,65 @@ static void each_entry(int fd, void (*each)(int fd, const char *name, const Swee
         }
         while ((e = readdir(d)))
                 if (!streq(e->d_name, ".") && !streq(e->d_name, ".."))
-                        each(dirfd(d), e->d_name, s);
+                        each(dirfd(d), e->d_name, userdata);
         closedir(d);
 }
 
-static void sweep_unit(int fd, const char *name, const Sweep *s) {
-        if (*name == '.' || !s->kept(name, s->userdata))
-                (void) remove_tree(fd, name, 0);
+// `userdata`: the folder that is to lead there.
+static void mend_link(int data, const char *name, const void *userdata) {
+        char to[CARRIED_NAME_MAX + sizeof(DATA_LINK) + 2];
+        int fd = *(const int *) userdata;
+
+        str_fit(to, sizeof(to), DATA_LINK "/%s", name);
+        if (!leads_to(fd, name, to) && remove_tree(fd, name, 0) == 0)
+                (void) put_link(fd, to, name);
 }
 
-static void sweep_file(int fd, const char *name, const Sweep *s) {
+static void mend(int fd, unsigned depth);
+
+// `userdata`: how deep it lies.
+static void mend_entry(int fd, const char *name, const void *userdata) {
+        unsigned depth = *(const unsigned *) userdata;
+        int below = open_dir_at(fd, name, false);
+
+        if (below >= 0 && depth < DEPTH_MAX)
+                mend(below, depth + 1);
+        else
+                closep(&below);
+        if (below < 0 && faccessat(fd, name, F_OK, 0) < 0 && errno == ENOENT)
+                (void) unlinkat(fd, name, 0);
+}
+
+// A folder that stays, and those in it that do, after a crash in the middle of a change: nobody knows which files it was to have, but what it leads
+// to is whole. Closes fd.
+static void mend(int fd, unsigned depth) {
+        size_t unused = free_data(fd);
+        const char *used = data_names[!unused];
+
+        if (!leads_to(fd, DATA_LINK, used)) {
+                close(fd);
+                return;
+        }
+        (void) remove_tree(fd, data_names[unused], 0);
+        (void) remove_tree(fd, DATA_LINK_FRESH, 0);
+        each_entry(open_dir_at(fd, used, false), mend_link, &fd);
+        each_entry(fd, mend_entry, &depth);
+}
+
+static void sweep_unit(int fd, const char *name, const void *userdata) {
+        const Sweep *s = userdata;
+        int folder;
+
+        if (*name == '.' || !s->kept(name, s->userdata)) {
+                (void) remove_tree(fd, name, 0);
+                return;
+        }
+        folder = open_dir_at(fd, name, false);
+        if (folder >= 0)
+                mend(folder, 0);
+}
+
+static void sweep_file(int fd, const char *name, const void *userdata) {
         drop(fd, name);
 }
 

@@ -45,5 +45,5 @@ bool carried_folder_has(const char *dir, const char *unit, const CarriedFiles *f
 int carried_folder_remove(const char *dir, const char *unit) _warn_unused_;
 // Appends the contents that no folder has, with nothing said of their sizes. What cannot be read is left out.
 void carried_store_list_unused(const char *dir, CarriedFiles *ret);
-// Removes what folders there are of units that are not `kept`, and contents of nobody.
+// Removes what folders there are of units that are not `kept`, and contents of nobody. In those that are, no link leads nowhere.
 void carried_store_sweep(const char *dir, bool (*kept)(const char *unit, void *userdata), void *userdata);

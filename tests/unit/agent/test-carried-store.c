@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "carried-store.h"
@@ -308,6 +309,68 @@ static void what_nobody_has_is_swept(void **state) {
         assert_false(carried_store_has(f->dir, &c.list[0].hash, false));
 }
 
+static unsigned dies_after; // so many folders lead to what is new; 0: never
+
+int __real_renameat(int from, const char *old, int to, const char *new);
+int __wrap_renameat(int from, const char *old, int to, const char *new);
+int __wrap_renameat(int from, const char *old, int to, const char *new) {
+        int r = __real_renameat(from, old, to, new);
+
+        if (streq(new, "..data") && dies_after > 0 && --dies_after == 0)
+                _exit(0);
+        return r;
+}
+
+static void die_in_the_middle(const Fixture *f, const CarriedFiles *list, FileSource *conf, unsigned after) {
+        int status;
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                dies_after = after;
+                _exit(1 + (put_staying(f, list, conf, 1) < 0));
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+}
+
+static bool is_there(const Fixture *f, const char *path) {
+        _cleanup_free_ char *full = str_printf("%s/units/web.service/%s", f->dir, path);
+        struct stat st;
+
+        if (stat(full, &st) == 0)
+                return true;
+        if (lstat(full, &st) == 0)
+                fail_msg("%s leads nowhere", path);
+        return false;
+}
+
+// Each folder is what it was to be or what it was, whenever argosyd ended, before anybody has said what is to be there.
+static void no_link_leads_nowhere_after_a_crash(void **state) {
+        static const char *const all[] = {"a", "b", "conf/c", "conf/sub/d", "e", "conf/f", "sub/g"};
+        Fixture *f = *state;
+        FileSource conf = {.source = (char *) "conf", .destination = (char *) "/etc/conf"};
+        _cleanup_carried_files_ CarriedFiles before = FILES(f, "a", "b", "conf/c", "conf/sub/d"), after = FILES(f, "b", "conf/f", "conf/sub/d", "e", "sub/g");
+
+        for (unsigned switched = 1; switched <= 2; switched++) {
+                assert_int_equal(put_staying(f, &before, &conf, 1), 0);
+                die_in_the_middle(f, &after, &conf, switched);
+                carried_store_sweep(f->dir, only_web, NULL);
+                for (size_t i = 0; i < ELEMENTSOF(all); i++) {
+                        bool is_new = str_has_prefix(all[i], "conf/") ? switched == 2 : true;
+
+                        if (is_there(f, all[i]) != !!carried_files_find(is_new ? &after : &before, all[i]))
+                                fail_msg("%s, after %u", all[i], switched);
+                }
+                assert_true(is_there(f, "..1") != is_there(f, "..2"));
+                assert_true(is_there(f, "conf/..1") != is_there(f, "conf/..2"));
+                for (size_t i = 0; i < ELEMENTSOF(all); i++) // some were only in what had been begun
+                        put(f, all[i], false);
+                assert_int_equal(put_staying(f, &after, &conf, 1), 0);
+                assert_true(carried_folder_has(f->dir, "web.service", &after) && !is_there(f, "a"));
+        }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -324,6 +387,7 @@ int main(void) {
                 TEST(what_no_folder_has_is_listed),
                 TEST(what_is_not_of_its_hash_is_not_taken),
                 TEST(what_nobody_has_is_swept),
+                TEST(no_link_leads_nowhere_after_a_crash),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,8 +70,8 @@ bool carried_files_same_settings(const void *a, size_t a_len, const void *b, siz
 // files alone; else RESTART.
 Argosy__FileChange carried_files_change(const void *content, size_t len, Argosy__FileChange asked, const void *next, size_t next_len);
 // Whether a content that comes in has the manifest that it is to have, and what File= demands can be. 0; -EINVAL and *ret_why = "PATH:LINE:
-// reason", as unit_file_parse() has it, for the content from which `file` was parsed; -ENOMEM.
-int carried_files_check(const char *path, const void *content, size_t len, const UnitFile *file, char **ret_why) _warn_unused_;
+// reason", as unit_file_parse() has it, for the content of the unit or template `name` from which `file` was parsed; -ENOMEM.
+int carried_files_check(const char *path, const char *name, const void *content, size_t len, const UnitFile *file, char **ret_why) _warn_unused_;
 // The same of what depends on the name: only services have files. `ret_why` is a clause.
 int carried_files_check_name(const UnitFile *file, const char *name, char **ret_why) _warn_unused_;
 

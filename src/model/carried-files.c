@@ -12,7 +12,9 @@
 #include "array.h"
 #include "carried-files.h"
 #include "ini-reader.h"
+#include "specifier.h"
 #include "str.h"
+#include "unit-name.h"
 #include "unit-options-private.h"
 #include "unit-parts.h"
 
@@ -225,10 +227,18 @@ int carried_files_compose(const char *name, const UnitFile *file, CarriedFiles *
 
 typedef struct Check {
         const char *path;
+        const char *unit; // whose specifiers are filled in
         const UnitFile *file;
         const CarriedFiles *files;
         char **ret_why;
 } Check;
+
+// A unit of that name; of a template one that stands for all of its instances, whose instance is what is written for it.
+static char *specimen(const char *name) {
+        const char *at = strchr(name, '@');
+
+        return unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE ? str_printf("%.*s%%i%s", (int) (at + 1 - name), name, at + 1) : strdup(name);
+}
 
 static int check_covered(const Check *c) {
         const UnitFile *f = c->file;
@@ -338,6 +348,44 @@ static const char *path_of_setting(const IniLine *line) {
         return NULL;
 }
 
+// Of the system's manager, under which alone units have files.
+static const char *folder_of_specifier(char c) {
+        switch (c) {
+        case 'C':
+                return "/var/cache";
+        case 'E':
+                return "/etc";
+        case 'L':
+                return "/var/log";
+        case 'S':
+                return "/var/lib";
+        case 'T':
+                return "/tmp";
+        case 't':
+                return "/run";
+        case 'V':
+                return "/var/tmp";
+        default:
+                return NULL;
+        }
+}
+
+// A new string with the specifiers filled in, as far as they do not depend on the node; NULL: out of memory.
+static char *expand_setting(const char *value, const char *unit) {
+        _cleanup_buf_ Buf out = {};
+
+        while (*value) {
+                size_t len = strcspn(value, "%"), taken = value[len] ? 1 + (value[len + 1] != 0) : 0;
+                const char two[] = {'%', value[len] ? value[len + 1] : 0, 0}, *folder = taken == 2 ? folder_of_specifier(two[1]) : NULL;
+                _cleanup_free_ char *text = taken ? specifier_expand(folder ?: two, unit) : strdup("");
+
+                if (!text || buf_append(&out, value, len) < 0 || buf_append(&out, text, strlen(text)) < 0)
+                        return NULL;
+                value += len + taken;
+        }
+        return buf_take_string(&out);
+}
+
 // As systemd reads it: without a second slash, "." and what ends it.
 static void normalise(const char *path, char ret[CARRIED_SETTING_MAX]) {
         size_t len = 0;
@@ -377,20 +425,26 @@ static int check_root(const Check *c, const IniLine *line) {
 
 static int check_setting(const Check *c, const IniLine *line) {
         const char *value = line->kind == INI_ASSIGNMENT ? path_of_setting(line) : NULL;
+        _cleanup_free_ char *expanded = value ? expand_setting(value, c->unit) : NULL;
         char path[CARRIED_SETTING_MAX];
 
         if (line->kind == INI_ASSIGNMENT && check_root(c, line) < 0)
                 return -EINVAL;
-        if (!value || *value != '/')
+        if (value && !expanded)
+                return -ENOMEM;
+        if (!value || *expanded != '/')
                 return 0;
-        normalise(value, path);
+        normalise(expanded, path);
         for (size_t i = 0; i < c->file->n_file_sources; i++) {
                 const FileSource *s = &c->file->file_sources[i];
+                _cleanup_free_ char *destination = s->destination ? file_source_destination(s, c->unit) : NULL;
                 size_t bound = bound_len(s), at;
 
-                if (!s->destination || !is_beneath(path, s->destination))
+                if (s->destination && !destination)
+                        return -ENOMEM;
+                if (!destination || !is_beneath(path, destination))
                         continue;
-                at = strlen(s->destination);
+                at = strlen(destination);
                 return option_refuse(c->ret_why, c->path, line->line,
                                      "systemd reads %s=%s before the unit's files are in their place: say " CARRIED_FILES_UNITS "/%%n%s%.*s%s", line->key,
                                      path, bound > 0 ? "/" : "", (int) bound, s->source, path + at);
@@ -449,10 +503,11 @@ static int check(const Check *c, const void *content, size_t len) {
         return r < 0 || !has_manifest ? r : check_manifest(c, &manifest);
 }
 
-int carried_files_check(const char *path, const void *content, size_t len, const UnitFile *file, char **ret_why) {
+int carried_files_check(const char *path, const char *name, const void *content, size_t len, const UnitFile *file, char **ret_why) {
         _cleanup_carried_files_ CarriedFiles files = {};
-        Check c = {.path = path, .file = file, .files = &files, .ret_why = ret_why};
-        int r = carried_files_read(content, len, &files);
+        _cleanup_free_ char *unit = specimen(name);
+        Check c = {.path = path, .unit = unit, .file = file, .files = &files, .ret_why = ret_why};
+        int r = unit ? carried_files_read(content, len, &files) : -ENOMEM;
 
         if (r == -EBADMSG)
                 r = option_refuse(ret_why, path, 1, CARRIED_FILES_DROP_IN " is argosy's own: the list in it cannot be read");

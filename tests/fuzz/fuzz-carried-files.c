@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 abort();
         if (unit_file_parse("web.service", data, size, &file, NULL) < 0)
                 return 0;
-        r = carried_files_check("web.service", data, size, file, &why);
+        r = carried_files_check("web.service", "web@.service", data, size, file, &why);
         if ((r == -EINVAL) != (why != NULL) || (r != 0 && r != -EINVAL))
                 abort();
         if (r == 0 && c.n > 0)

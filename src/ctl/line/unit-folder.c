@@ -99,7 +99,7 @@ static int parse_file(UnitFolderFile *f, Buf *why) {
         if (r >= 0)
                 r = unit_file_check_sections(f->path, f->content.data, f->content.len, &reason);
         if (r >= 0)
-                r = carried_files_check(f->path, f->content.data, f->content.len, f->parsed, &reason);
+                r = carried_files_check(f->path, f->name, f->content.data, f->content.len, f->parsed, &reason);
         if (r >= 0)
                 r = check_name(f, &reason);
         if (r == -EINVAL)

@@ -255,7 +255,7 @@ static int judge_options(const VerifyFile *f, const Buf *content, char **ret_ign
         if (r == 0)
                 r = unit_file_check_sections(f->path, content->data, content->len, ret_why);
         if (r == 0)
-                r = carried_files_check(f->path, content->data, content->len, file, ret_why);
+                r = carried_files_check(f->path, f->name, content->data, content->len, file, ret_why);
         if (r == 0)
                 r = unit_file_expand(file, f->path, f->name, &options, ret_why);
         if (r < 0)

@@ -281,7 +281,7 @@ static int find_content(Ticket *t, Plan *p, UnitFile **ret_parsed) {
                 r = unit_file_check_sections(*f->path ? f->path : f->name, f->content.data, f->content.len,
                                              &why);
         if (r >= 0)
-                r = carried_files_check(*f->path ? f->path : f->name, f->content.data, f->content.len, *ret_parsed, &why);
+                r = carried_files_check(*f->path ? f->path : f->name, f->name, f->content.data, f->content.len, *ret_parsed, &why);
         if (r == -EINVAL) {
                 refuse(t, EINVAL, "%s", why ?: "the file is not valid");
                 return CHECK_REFUSED;

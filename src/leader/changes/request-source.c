@@ -40,7 +40,7 @@ static int parse_sent(Planner *p, int i, const UnitFile **ret, char **ret_why) {
                 if (r >= 0)
                         r = unit_file_check_sections(path, f->content.data, f->content.len, ret_why);
                 if (r >= 0)
-                        r = carried_files_check(path, f->content.data, f->content.len, file, ret_why);
+                        r = carried_files_check(path, f->name, f->content.data, f->content.len, file, ret_why);
                 if (r < 0)
                         return r;
                 p->parsed[i] = TAKE_PTR(file);

@@ -151,21 +151,25 @@ static char *compose(const char *text, const char *const *names) {
 }
 #define COMPOSE(text, ...) compose(text, (const char *const[]){__VA_ARGS__, NULL})
 
-static char *check(const char *content) {
+static char *check_as(const char *name, const char *content) {
         UnitFile *file = parse(content);
         char *why = NULL;
-        int r = carried_files_check("web.service", content, strlen(content), file, &why);
+        int r = carried_files_check("web.service", name, content, strlen(content), file, &why);
 
         assert_int_equal(r, why ? -EINVAL : 0);
         unit_file_free(file);
         return why;
 }
 
-static void assert_checked(const char *content, const char *expected) {
-        _cleanup_free_ char *why = check(content);
+static void assert_checked_as(const char *name, const char *content, const char *expected) {
+        _cleanup_free_ char *why = check_as(name, content);
 
         if (!expected != !why || (why && !strstr(why, expected)))
                 fail_msg("\"%s\", not \"%s\", is said of\n%s", why ?: "nothing", expected ?: "nothing", content);
+}
+
+static void assert_checked(const char *content, const char *expected) {
+        assert_checked_as("web.service", content, expected);
 }
 
 static char *replaced(const char *text, const char *from, const char *to) {
@@ -256,6 +260,35 @@ static void what_systemd_itself_reads_is_named_where_it_sees_it(void **state) {
                              "with BindReadOnlyPaths=/run/argosy/units/%n/conf:/etc/web");
         assert_checked(image, NULL);
         assert_checked(beside, NULL);
+}
+
+// As for the unit at hand, or for all instances of the template.
+static void what_systemd_itself_reads_may_have_specifiers(void **state) {
+        static const struct {
+                const char *name, *setting, *destination, *said; // said: NULL: it is beneath none
+        } rows[] = {
+                {"web.service", "EnvironmentFile=-/etc/%p/env", "/etc/web", "EnvironmentFile=/etc/web/env before the unit's files are in their place: say /run/argosy/units/%n/conf/env"},
+                {"web.service", "EnvironmentFile=/etc/%N/env", "/etc/web", "/run/argosy/units/%n/conf/env"},
+                {"web.service", "LoadCredential=x:/etc/%n/key", "/etc/web.service", "/run/argosy/units/%n/conf/key"},
+                {"a-web.service", "EnvironmentFile=/etc/%j/env", "/etc/web", "/run/argosy/units/%n/conf/env"},
+                {"web.service", "EnvironmentFile=%E/web/env", "/etc/web", "/run/argosy/units/%n/conf/env"},
+                {"web.service", "EnvironmentFile=-%S/web/env", "/var/lib/web", "/run/argosy/units/%n/conf/env"},
+                {"web.service", "EnvironmentFile=/etc/%%p/env", "/etc/web", NULL},
+                {"web.service", "EnvironmentFile=/etc/%p", "/etc/web/a", NULL},
+                {"web.service", "EnvironmentFile=/etc/%m/env", "/etc/web", NULL}, // of the node
+                {"web.service", "EnvironmentFile=/etc/web%", "/etc/web", NULL},
+                {"web@7.service", "EnvironmentFile=/etc/web-%i/env", "/etc/web-%i", "EnvironmentFile=/etc/web-7/env before the unit's files are in their place: say /run/argosy/units/%n/conf/env"},
+                {"web@7.service", "EnvironmentFile=/etc/web-7/env", "/etc/web-%i", "/run/argosy/units/%n/conf/env"},
+                {"web@.service", "EnvironmentFile=/etc/web-%i/env", "/etc/web-%i", "EnvironmentFile=/etc/web-%i/env before"},
+                {"web@.service", "EnvironmentFile=/etc/%p-%i/%i.env", "/etc/web-%i", "/run/argosy/units/%n/conf/%i.env"},
+                {"web@.service", "EnvironmentFile=/etc/web-7/env", "/etc/web-%i", NULL}, // of one of them
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_free_ char *text = str_printf("[Service]\n%s\n[X-Argosy]\nFile=conf:%s\n", rows[i].setting, rows[i].destination), *content = COMPOSE(text, "conf/env");
+
+                assert_checked_as(rows[i].name, content, rows[i].said);
+        }
 }
 
 #define RELOADS(more) "[Service]\nExecStart=/bin/web\nExecReload=/bin/kill $MAINPID\n[X-Argosy]\nFile=conf:/etc/web\nFileChange=reload\n" more
@@ -594,6 +627,7 @@ int main(void) {
                 TEST(each_file_is_named_and_each_name_has_its_file),
                 TEST(no_two_are_bound_at_one_place),
                 TEST(what_systemd_itself_reads_is_named_where_it_sees_it),
+                TEST(what_systemd_itself_reads_may_have_specifiers),
                 TEST(what_runs_goes_on_when_nothing_but_its_files_has_changed),
                 TEST(a_reload_needs_to_be_one_and_a_folder),
                 TEST(what_is_bound_stays_and_so_do_the_folders_above_it),

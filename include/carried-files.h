@@ -10,6 +10,8 @@
 //      [Service]
 //      Environment=ARGOSY_FILES=/run/argosy/units/%n
 //      BindReadOnlyPaths=/run/argosy/units/%n/web.conf:/etc/web/web.conf
+//      [Unit]
+//      AssertPathExists=/etc/web/web.conf
 //
 //      # mode, bytes, SHA-256 and name of each file
 //      # 0444 1234 (64 hex digits) web.conf

@@ -179,6 +179,14 @@ int carried_folders_that_stay(const FileSource *sources, size_t n, const Carried
         return r < 0 ? r : 0;
 }
 
+// Whoever starts the unit, systemd does not if the place is gone: it would make it on the host. It is systemd's first process that looks, so this
+// is said only of what lies in a folder that it reads itself at any time, and that no server can take with it.
+static int append_assertion(const FileSource *s, const CarriedFiles *c, Buf *ret) {
+        if (!s->destination || !str_has_prefix(s->destination, "/etc/"))
+                return 0;
+        return buf_printf(ret, "[Unit]\n%s=%s\n", carried_files_find(c, s->source) ? "AssertPathExists" : "AssertPathIsDirectory", s->destination);
+}
+
 static int append_manifest(const UnitFile *file, const CarriedFiles *c, Buf *ret) {
         int r = buf_printf(ret, "[Service]\nEnvironment=ARGOSY_FILES=" CARRIED_FILES_UNITS "/%%n\n");
 
@@ -190,6 +198,8 @@ static int append_manifest(const UnitFile *file, const CarriedFiles *c, Buf *ret
                         r = buf_printf(ret, "BindReadOnlyPaths=" CARRIED_FILES_UNITS "/%%n%s%.*s:%s\n", len > 0 ? "/" : "", (int) len, s->source,
                                        s->destination);
         }
+        for (size_t i = 0; r == 0 && i < file->n_file_sources; i++)
+                r = append_assertion(&file->file_sources[i], c, ret);
         if (r == 0)
                 r = buf_printf(ret, "\n" LIST_HEAD);
         for (size_t i = 0; r == 0 && i < c->n; i++) {
@@ -455,7 +465,7 @@ static int check_setting(const Check *c, const IniLine *line) {
 static int check_settings(const Check *c, const void *content, size_t len) {
         _cleanup_(ini_reader_done) IniReader reader = {};
         IniLine line = {};
-        int r = ini_reader_init(&reader, content, len);
+        int r = ini_reader_init(&reader, content, carried_files_text_len(content, len));
 
         if (r < 0)
                 return r;

@@ -130,6 +130,23 @@ def test_a_node_without_the_place_is_none_for_the_unit(c: Cluster):
         assert not node.run("ls -d /etc/web 2>/dev/null || true")
 
 
+def test_nor_does_a_start_of_systemds_own_make_the_place(c: Cluster):
+    n1 = c.node("n1")
+    prepare(c)
+    put(n1, "/root/shop", shop() | {"web.service": SHOWS.replace("ExecStart=", "Restart=always\nRestartSec=100ms\nExecStart=")})
+    c.ctl("start /root/shop/web.service")
+    node = host_of(c, "web.service")
+    node.run("rm -r /etc/web && systemctl kill --signal=KILL web")
+    eventually(lambda: node.run("systemctl is-active web || true") == "inactive\n")
+    assert not node.run("ls -d /etc/web 2>/dev/null || true")
+    assert "assert" in node.run("systemctl start web 2>&1 || true").lower()
+    assert not node.run("ls -d /etc/web 2>/dev/null || true")
+    eventually(lambda: c.row("web.service")["active"] == "inactive")
+    c.ctl_fails("start web", saying="/etc/web, where File=conf is to be, does not exist on this node")
+    node.run("mkdir /etc/web && rm /run/seen-web.service && systemctl start web")
+    assert seen(node) == "a 1\nb 1\n"
+
+
 def mount_dead(node):
     """On /srv/dead: a file system whose server never answers. Whoever looks at a path in it waits for as long as it is mounted."""
     node.run("mkdir -p /srv/dead && { [ -e /dev/fuse ] || mknod /dev/fuse c 10 229; }")

@@ -104,16 +104,6 @@ static void warn_of_voters(Daemon *d) {
                             (unsigned) d->config.voters, wanted);
 }
 
-// Before anybody leads, the log that was opened is known up to its last snapshot at most, which may be older than the peers file.
-static bool is_up_to_date(Daemon *d) {
-        StoreStats stats = {};
-
-        if (d->store)
-                store_stats(d->store, &stats);
-        d->log_was_led |= d->store_role == STORE_LEADER || (stats.leader_raft_id > 0 && stats.leader_raft_id != d->peers->raft_id);
-        return d->log_was_led;
-}
-
 // Voters as the replicated state names them: to the mesh (whom to dial, whom to tell others of) and to the
 // peers file.
 static void publish_voters(Daemon *d) {
@@ -151,8 +141,8 @@ static void publish_voters(Daemon *d) {
                 return; // before the first batch
         warn_of_voters(d);
         daemon_ca_update(d);
-        if (!is_up_to_date(d)) {
-                d->hosts_revision = 0; // told when somebody leads: until then the voters of the peers file are those who elect a leader
+        if (!d->log_is_complete) {
+                d->hosts_revision = 0; // told when it is: until then the voters of the peers file, which may be newer, are those who elect a leader
                 return;
         }
         daemon_secrets_drop_old(d);
@@ -295,12 +285,18 @@ static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
         else
                 stop_leading(d, leader.term,
                              role == STORE_FOLLOWER ? host_of_raft_id(d, leader.raft_id) : 0);
-        drain_mark(&d->hosts_drain); // there may be a leader now
         daemon_status(d);
 }
 
 static bool on_retired(uint32_t raft_id, void *userdata) {
         return cluster_state_raft_id_is_retired(((Daemon *) userdata)->state, raft_id);
+}
+
+static void on_complete(void *userdata) {
+        Daemon *d = userdata;
+
+        d->log_is_complete = true;
+        drain_mark(&d->hosts_drain);
 }
 
 static void on_authority(void *userdata) {
@@ -349,6 +345,7 @@ static const StoreOps store_ops = {
         .snapshot_written = daemon_log_snapshot_written,
         .restore = on_restore,
         .role = on_role,
+        .complete = on_complete,
         .authority = on_authority,
         .fatal = on_fatal,
         .resolve = on_resolve,
@@ -628,7 +625,7 @@ int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why) {
         int r;
 
         d->hosts_revision = 0;
-        d->log_was_led = false;
+        d->log_is_complete = false;
         d->compacted = 0;
         d->state = leader.state = cluster_state_new();
         if (!d->state)

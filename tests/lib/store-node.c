@@ -128,6 +128,15 @@ static bool on_resolve(uint32_t raft_id, char *ret_address, size_t size, uint16_
         return n->resolve && n->resolve(raft_id, ret_address, size, ret_port, ret_pin, n->cluster);
 }
 
+static void on_complete(void *userdata) {
+        StoreNode *n = userdata;
+
+        assert_false(n->complete);
+        assert_int_not_equal(n->role, STORE_LEADER);
+        n->complete = true;
+        n->n_applied_when_complete = n->n_applied;
+}
+
 static void on_authority(void *userdata) {
         ((StoreNode *) userdata)->n_authorities++;
 }
@@ -148,6 +157,7 @@ static const StoreOps ops = {
         .snapshot_written = on_snapshot_written,
         .restore = on_restore,
         .role = on_role,
+        .complete = on_complete,
         .authority = on_authority,
         .fatal = on_fatal,
         .resolve = on_resolve,
@@ -179,6 +189,7 @@ void store_node_open(StoreNode *n, bool bootstrap, int *ret_error, char **ret_wh
         n->chain = (Hash){};
         n->role = STORE_FOLLOWER;
         n->leader = (StoreLeader){};
+        n->complete = false;
         n->n_roles = n->n_restores = n->n_snapshots = 0;
         r = store_open(&config, &ops, n, &n->store, &why);
         if (ret_error) {

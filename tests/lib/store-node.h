@@ -32,6 +32,8 @@ struct StoreNode {
         StoreRole role;
         StoreLeader leader;
         unsigned n_roles; // calls of role()
+        bool complete; // it was said
+        uint64_t n_applied_when_complete;
         unsigned n_authorities; // of authority()
         bool calling;     // inside store_submit(), from which nothing may be called back
         size_t filler;    // bytes added to each snapshot

@@ -104,7 +104,7 @@ struct Daemon {
         Config config;
         Identity identity;
         VoterSecrets secrets; // of a voter, as they are on its disk
-        bool log_was_led; // since it was opened somebody led whom this host has heard
+        bool log_is_complete; // what lay in it when it was opened has been applied
         uint32_t snapshot_key, compacted; // that alone seals secrets in the log's snapshot: released last, on the disk; 0: several do
         Argosy__PeersFile *peers;
         StateWriter writer; // of all three

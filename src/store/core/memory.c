@@ -38,7 +38,7 @@ typedef struct MemoryStore {
         ListNode ops;
         size_t n_pending; // batches and barriers
         bool changing, closing;
-        bool leading, role_notified;
+        bool leading, role_notified, complete_notified;
         int fail;
         uint64_t authority_us; // 0: always
         bool authority_notified;
@@ -101,6 +101,9 @@ static void finish_all(MemoryStore *m) {
 static void on_drain(void *userdata) {
         MemoryStore *m = userdata;
 
+        if (!m->complete_notified && m->store.ops->complete)
+                m->store.ops->complete(m->store.userdata);
+        m->complete_notified = true;
         if (!m->role_notified) {
                 m->role_notified = true;
                 m->store.ops->role(m->leading ? STORE_LEADER : STORE_FOLLOWER,

@@ -191,6 +191,22 @@ static void judge_room(RaftStore *s, StoreRole role) {
         raft_set_capacity_threshold(&s->raft, role == STORE_LEADER ? s->room_kib : 0);
 }
 
+// A follower hears of a leader before it hears how much of its log is committed. What the leader does not have is cut off, and what
+// is then in the log is what counts.
+static void judge_complete(RaftStore *s) {
+        const char *address;
+        raft_id leader;
+
+        if (s->complete)
+                return;
+        raft_leader(&s->raft, &leader, &address);
+        if (leader == 0 || raft_last_applied(&s->raft) < MIN_OF(s->opened_index, raft_last_index(&s->raft)))
+                return;
+        s->complete = true;
+        if (s->store.ops->complete)
+                s->store.ops->complete(s->store.userdata);
+}
+
 static void announce(RaftStore *s) {
         RoleView view = role_view(s);
         StoreRole role = plan_role(&view);
@@ -221,6 +237,7 @@ static void on_refresh(uv_prepare_t *refresh) {
         raft_store_refresh_requests(s, now);
         if (s->closing)
                 return;
+        judge_complete(s);
         announce(s);
         raft_authority_refresh(s, now);
 }
@@ -489,6 +506,7 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
                 return r;
         }
         s->opening = false;
+        s->opened_index = raft_last_index(&s->raft);
         uv_prepare_start(&s->refresh, on_refresh);
         uv_unref((uv_handle_t *) &s->refresh);
         uv_check_start(&s->listened, on_listened);

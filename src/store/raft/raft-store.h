@@ -111,6 +111,10 @@ typedef struct RaftStore {
         StoreRole role;
         StoreLeader leader;
         uint64_t lead_term, lead_index;
+
+        // What lay in the log when it was opened
+        raft_index opened_index;
+        bool complete; // was told
         unsigned short room_kib; // that most voters must have for a leader to take anything
 
         // Requests

@@ -49,7 +49,6 @@ static struct World {
         Argosy__LogBatch *batch; // that is on its way
         StoreDone done;
         uint64_t index, commit_index;
-        bool leaderless; // nobody has been heard that leads
         // The others.
         void (*leader_closed)(void *userdata);
         LeaderOps leader_ops;
@@ -184,7 +183,7 @@ void store_recheck(Store *s) {
 
 void store_stats(const Store *s, StoreStats *ret) {
         *ret = (StoreStats){
-                .applied_index = w.index, .commit_index = MAX_OF(w.commit_index, w.index), .leader_raft_id = w.leaderless ? 0 : 77};
+                .applied_index = w.index, .commit_index = MAX_OF(w.commit_index, w.index), .leader_raft_id = 77};
 }
 
 uint64_t store_authority_until(Store *s) {
@@ -445,11 +444,17 @@ static inline int end(void **state) {
         return uv_loop_close(&w.loop);
 }
 
-static inline void open_log(bool bootstrap) {
+// As long as it is not complete it says what was before.
+static inline void open_log_of_before(bool bootstrap) {
         _cleanup_free_ char *why = NULL;
 
         assert_int_equal(daemon_log_open(&w.d, bootstrap, &why), 0);
         buf_done(&w.recorded);
+}
+
+static inline void open_log(bool bootstrap) {
+        open_log_of_before(bootstrap);
+        w.ops.complete(&w.d);
 }
 
 static inline int apply(const Argosy__LogBatch *batch) {

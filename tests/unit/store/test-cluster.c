@@ -56,6 +56,44 @@ static void when_the_leader_goes_another_leads_with_everything(void **state) {
         store_cluster_free(c);
 }
 
+static bool has_given_up(void *userdata) {
+        return ((StoreNode *) userdata)->role == STORE_FOLLOWER ||
+               ((StoreNode *) userdata)->role == STORE_CANDIDATE;
+}
+
+static bool are_complete(void *userdata) {
+        StoreCluster *c = userdata;
+
+        return c->servers[0].node.complete && c->servers[1].node.complete && c->servers[2].node.complete;
+}
+
+// A leader is heard before it says what is committed. Of what a voter has alone nobody has heard, and it is not waited for.
+static void what_lay_in_the_log_is_applied_before_it_is_complete(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *alone;
+        StoreAnswer a = {};
+
+        store_cluster_write(c, 20, 100);
+        store_cluster_agree(c);
+        alone = store_cluster_leader(c);
+        for (size_t i = 0; i < 3; i++)
+                if (&c->servers[i].node != alone)
+                        store_node_close(&c->servers[i].node);
+        assert_int_equal(store_submit(alone->store, "x", 1, store_on_done, &a), 0);
+        store_run_until(&c->loop, has_given_up, alone, STORE_PATIENCE_MS, "stepping down");
+        store_node_close(alone);
+        for (size_t i = 0; i < 3; i++)
+                if (&c->servers[i].node != alone)
+                        store_node_open(&c->servers[i].node, false, NULL, NULL);
+        store_cluster_write(c, 3, 100);
+        store_node_open(alone, false, NULL, NULL);
+        store_run_until(&c->loop, are_complete, c, STORE_PATIENCE_MS, "logs that are complete");
+        for (size_t i = 0; i < 3; i++)
+                assert_in_range(c->servers[i].node.n_applied_when_complete, 20, 23);
+        store_cluster_agree(c);
+        store_cluster_free(c);
+}
+
 // Members that entries are on their way to.
 static size_t n_being_sent(const StoreNode *leader) {
         const RaftStore *s = raft_store(leader->store);
@@ -166,11 +204,6 @@ static void a_leader_that_stood_still_calls_nobody_silent(void **state) {
                 assert_true(stats.members[i].raft_id == leader->raft_id ||
                             stats.members[i].silent_ms >= 2 * election_ms);
         store_cluster_free(c);
-}
-
-static bool has_given_up(void *userdata) {
-        return ((StoreNode *) userdata)->role == STORE_FOLLOWER ||
-               ((StoreNode *) userdata)->role == STORE_CANDIDATE;
 }
 
 static void without_a_majority_the_outcome_is_unknown(void **state) {
@@ -559,6 +592,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(three_members_have_one_history),
                 cmocka_unit_test(when_the_leader_goes_another_leads_with_everything),
+                cmocka_unit_test(what_lay_in_the_log_is_applied_before_it_is_complete),
                 cmocka_unit_test(an_entry_after_a_pause_goes_to_all_at_once),
                 cmocka_unit_test(a_member_that_was_away_gets_a_snapshot),
                 cmocka_unit_test(a_big_state_goes_to_new_members),

@@ -197,6 +197,10 @@ static bool votes(const Argosy__HostRecord *host) {
         return host && host->role == ARGOSY__HOST_ROLE__ROLE_VOTER;
 }
 
+static bool gets_log(const Argosy__HostRecord *host) {
+        return votes(host) || (host && host->raft_id > 0);
+}
+
 static void note_vote(ClusterState *s, bool changed) {
         if (changed)
                 s->voters_revision = s->revision;
@@ -216,6 +220,7 @@ static int put_host(ClusterState *s, const Argosy__HostRecord *host) {
         s->last_raft_id = MAX_OF(s->last_raft_id, record->raft_id);
         hosts_changed(s);
         note_vote(s, votes(before) != votes(record));
+        record->log_until = gets_log(record) ? 0 : gets_log(before) ? s->revision : before ? before->log_until : 0;
         if (before) {
                 r = drop_tombstones_of(s, before, record);
                 if (r < 0)

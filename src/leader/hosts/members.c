@@ -624,8 +624,7 @@ static int tell_dropped_tokens(Leader *l, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-// What is worth nothing any more, and what only other values make so. Of a host that stopped being a voter for this, or before, it is known
-// that it had all of them.
+// What is worth nothing any more, and what only other values make so.
 static int fill_removal(Leader *l, Ticket *t, const Argosy__HostRecord *record) {
         _cleanup_free_ char *tokens = NULL, *secrets = secret_readers_words(t->readable, record->name);
 
@@ -659,7 +658,7 @@ int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
                 return -EBUSY;
         t->removing = record->host;
         if (!t->readable)
-                t->readable = secret_readers_of(l, record->host, is_voter(l, record) || record->no_promote);
+                t->readable = secret_readers_of(l, record);
         if (!t->readable)
                 return -ENOMEM;
         if (is_voter(l, record)) {

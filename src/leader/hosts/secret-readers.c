@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A voter has the key and the log, and so all secrets. Another host has those of the units that are on it or may be, as this leader knows
-// of them; what units had that left it earlier nobody remembers, and the manual says so.
+// A voter has the key and the log, and so all secrets. A host that was one had all that were set until then (HostRecord.log_until): those
+// that have a version from before are named. Another host has those of the units that are on it or may be, as this leader knows of them;
+// what units had that left it earlier nobody remembers, and that is said.
 //
 // Cost: a look-up for each unit of the host.
 
@@ -45,12 +46,14 @@ static int by_name(const void *a, const void *b) {
         return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-static int add_all(const Leader *l, Readable *r) {
+// Those of which a version that is kept came up to that revision.
+static int add_of_log(const Leader *l, uint64_t until, Readable *r) {
         size_t n;
         Argosy__SecretRecord *const *secrets = cluster_state_secrets(l->state, &n);
 
         for (size_t i = 0; i < n && r->error == 0; i++)
-                (void) add(secrets[i]->name, 0, r);
+                if (secrets[i]->versions[0]->revision <= until)
+                        (void) add(secrets[i]->name, 0, r);
         return r->error;
 }
 
@@ -68,15 +71,20 @@ static int add_of_units(const Leader *l, uint32_t host, Readable *r) {
         return r->error;
 }
 
-Argosy__Response__Removal *secret_readers_of(const Leader *l, uint32_t host, bool votes) {
+Argosy__Response__Removal *secret_readers_of(const Leader *l, const Argosy__HostRecord *host) {
         Readable r = {.removal = calloc(1, sizeof(*r.removal))};
+        size_t n_secrets;
 
         if (!r.removal)
                 return NULL;
         argosy__response__removal__init(r.removal);
-        r.removal->all = votes;
-        r.error = votes ? add_all(l, &r) : add_of_units(l, host, &r);
+        r.removal->all = host->role == ARGOSY__HOST_ROLE__ROLE_VOTER || host->raft_id > 0;
+        r.error = add_of_log(l, r.removal->all ? UINT64_MAX : host->log_until, &r);
+        if (r.error == 0 && !r.removal->all)
+                r.error = add_of_units(l, host->host, &r);
         map_done(&r.seen);
+        (void) cluster_state_secrets(l->state, &n_secrets);
+        r.removal->others = r.removal->n_secrets < n_secrets;
         if (r.removal->n_secrets > 0)
                 qsort(r.removal->secrets, r.removal->n_secrets, sizeof(*r.removal->secrets), by_name);
         if (r.error == 0)
@@ -85,18 +93,29 @@ Argosy__Response__Removal *secret_readers_of(const Leader *l, uint32_t host, boo
         return NULL;
 }
 
-char *secret_readers_words(const Argosy__Response__Removal *m, const char *host) {
-        _cleanup_buf_ Buf text = {};
+static int add_names(const Argosy__Response__Removal *m, Buf *text) {
         int r = 0;
 
-        if (m->n_secrets == 0)
-                return strdup("");
-        r = buf_printf(&text, "%s could read %s secret%s ", host, m->all ? "every" : "the", m->all || m->n_secrets == 1 ? "" : "s");
         for (size_t i = 0; r == 0 && i < MIN_OF(m->n_secrets, (size_t) NAMED_MAX); i++)
-                r = buf_printf(&text, "%s%s", i == 0 ? m->all ? "(" : "" : ", ", m->secrets[i]);
-        if (r == 0 && m->n_secrets > NAMED_MAX)
-                r = buf_printf(&text, " and %zu more", m->n_secrets - NAMED_MAX);
+                r = buf_printf(text, "%s%s", i == 0 ? "" : ", ", m->secrets[i]);
+        return r == 0 && m->n_secrets > NAMED_MAX ? buf_printf(text, " and %zu more", m->n_secrets - NAMED_MAX) : r;
+}
+
+char *secret_readers_words(const Argosy__Response__Removal *m, const char *host) {
+        _cleanup_buf_ Buf text = {};
+        int r;
+
+        if (m->n_secrets == 0 && !m->others)
+                return strdup("");
+        r = buf_printf(&text, "%s %s", host,
+                       m->n_secrets == 0   ? "may have read secrets of units that it had earlier"
+                       : m->all            ? "could read every secret ("
+                       : m->n_secrets == 1 ? "could read the secret "
+                                           : "could read the secrets ");
         if (r == 0)
-                r = buf_printf(&text, "%s: only new values help (argosyctl secret set)", m->all ? ")" : "");
+                r = add_names(m, &text);
+        if (r == 0)
+                r = buf_printf(&text, "%s%s: only new values help (argosyctl secret set)", m->all ? ")" : "",
+                               m->others && m->n_secrets > 0 ? ", and may have read others of units that it had earlier" : "");
         return r == 0 ? buf_take_string(&text) : NULL;
 }

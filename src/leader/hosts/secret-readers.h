@@ -5,7 +5,7 @@
 
 #include "leader-core.h"
 
-// To be asked before anything moves away from the host. NULL: out of memory. `votes`: it is a voter, or was one a moment ago.
-Argosy__Response__Removal *secret_readers_of(const Leader *l, uint32_t host, bool votes);
+// To be asked before anything moves away from the host, and before it stops being a voter for this. NULL: out of memory.
+Argosy__Response__Removal *secret_readers_of(const Leader *l, const Argosy__HostRecord *host);
 // In words, for people; "": none. To be freed; NULL: out of memory.
 char *secret_readers_words(const Argosy__Response__Removal *removal, const char *host);

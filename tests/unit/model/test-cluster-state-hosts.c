@@ -56,6 +56,29 @@ static void a_raft_id_is_never_used_twice(void **state) {
         assert_int_equal(cluster_state_find_host(s, 1)->raft_id, 3);
 }
 
+// Who keeps the log is the applier's to say, and until when somebody did.
+static void until_when_a_host_was_sent_the_log_stands_in_its_record(void **state) {
+        ClusterState *s = *state;
+        Batch b = {0};
+        uint64_t until;
+
+        batch_host(&b, 0, "one", 1)->log_until = 77;
+        batch_host(&b, 0, "two", 1)->raft_id = 2;
+        apply(s, &b);
+        assert_int_equal(cluster_state_find_host(s, 1)->log_until, 0); // it never was
+        assert_int_equal(cluster_state_find_host(s, 2)->log_until, 0); // it is
+        batch_host(&b, 2, "two", 0);
+        apply(s, &b);
+        until = cluster_state_find_host(s, 2)->log_until;
+        assert_int_equal(until, cluster_state_revision(s));
+        batch_host(&b, 2, "other", 0);
+        apply(s, &b);
+        assert_int_equal(cluster_state_find_host(s, 2)->log_until, until);
+        batch_host(&b, 2, "other", 0)->role = ARGOSY__HOST_ROLE__ROLE_VOTER;
+        apply(s, &b);
+        assert_int_equal(cluster_state_find_host(s, 2)->log_until, 0);
+}
+
 // Also on a follower that is behind: an id that it has not heard of may be a new voter's.
 static void an_id_is_retired_when_its_record_gave_it_up(void **state) {
         ClusterState *s = *state;
@@ -387,6 +410,7 @@ int main(void) {
                 TEST(numbers_are_given_once),
                 TEST(a_raft_id_is_never_used_twice),
                 TEST(an_id_is_retired_when_its_record_gave_it_up),
+                TEST(until_when_a_host_was_sent_the_log_stands_in_its_record),
                 TEST(a_host_keeps_its_nodes_and_cannot_take_others),
                 TEST(a_key_pin_is_one_hosts),
                 TEST(removing_a_host_leaves_its_units_where_they_are),

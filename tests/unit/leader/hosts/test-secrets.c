@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include "access.h"
+#include "batch.h"
 #include "buf.h"
 #include "carried-files.h"
 #include "leader-asks.h"
@@ -449,14 +450,60 @@ static void a_removal_names_what_the_host_could_read(void **state) {
         assert_int_equal(cluster_state_find_host(g.state, 4)->raft_id, 0);
         r = remove_host("n4");
         assert_int_equal(r->status, 0);
-        assert_string_equal(r->message, "n4 could read the secret db: only new values help (argosyctl secret set)");
+        assert_string_equal(r->message, "n4 could read the secret db, and may have read others of units that it had earlier: only new values help "
+                                        "(argosyctl secret set)");
         assert_int_equal(r->removal->n_secrets, 1);
         assert_string_equal(r->removal->secrets[0], "db");
         assert_false(r->removal->all);
+        assert_true(r->removal->others);
         r = remove_host("n2");
         assert_int_equal(r->status, 0);
         assert_string_equal(r->message, "n2 could read every secret (db, other): only new values help (argosyctl secret set)");
         assert_true(r->removal->all);
+        assert_false(r->removal->others);
+}
+
+static void put_raft_id(uint32_t host, uint32_t raft_id) {
+        _cleanup_(batch_done) Batch b = {};
+        Argosy__HostRecord *record = batch_host(&b, host, "n4", 1);
+
+        *record = *cluster_state_find_host(g.state, host);
+        record->raft_id = raft_id;
+        rig_propose(&g, &b);
+        rig_settle(&g);
+}
+
+// What it had the log has, whoever leads. Of units that it had earlier nobody knows.
+static void a_removal_names_what_a_host_could_read_that_voted_once(void **state) {
+        const Argosy__Response *r;
+
+        set("db", "one");
+        set("new", "two");
+        put_raft_id(4, 77); // it is to become a voter
+        put_raft_id(4, 0);
+        set("db", "three");
+        do_well(START, "a.service", APP "Host=n1\n");
+        set("later", "four");
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        r = remove_host("n4");
+        assert_int_equal(r->status, 0);
+        assert_string_equal(r->message, "n4 could read the secret new, and may have read others of units that it had earlier: only new values help "
+                                        "(argosyctl secret set)");
+}
+
+static void of_a_host_without_units_a_removal_says_that_it_may_have_had_some(void **state) {
+        const Argosy__Response *r;
+
+        set("db", "one");
+        r = remove_host("n4");
+        assert_string_equal(r->message, "n4 may have read secrets of units that it had earlier: only new values help (argosyctl secret set)");
+        assert_int_equal(r->removal->n_secrets, 0);
+}
+
+static void without_secrets_a_removal_says_nothing_of_them(void **state) {
+        assert_string_equal(remove_host("n4")->message, "");
 }
 
 #define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -477,6 +524,9 @@ int main(void) {
                 RIG_TEST(an_update_wants_all_that_its_file_names),
                 RIG_TEST(a_node_that_starts_with_new_files_gets_the_version_of_the_others),
                 cmocka_unit_test_setup_teardown(a_removal_names_what_the_host_could_read, setup_with_spare, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_names_what_a_host_could_read_that_voted_once, setup_with_spare, teardown),
+                cmocka_unit_test_setup_teardown(of_a_host_without_units_a_removal_says_that_it_may_have_had_some, setup_with_spare, teardown),
+                cmocka_unit_test_setup_teardown(without_secrets_a_removal_says_nothing_of_them, setup_with_spare, teardown),
                 RIG_TEST(it_outlives_its_leader),
                 RIG_TEST(without_its_key_nothing_is_sealed_or_sent),
         };

@@ -4,8 +4,10 @@
 //
 //   the cluster's record, what voters report, a look at all versions while some are sealed anew -> SecretsKeyView -> step -> the entry
 //
-// Versions are sealed anew some at a time: an entry gets RESEAL_BYTES of them or one, which takes the leader less than a millisecond, beside what
-// requests bring. A version that cannot be opened is left as it is, is named in `cluster status`, and keeps the former keys.
+// Versions are sealed anew some at a time, in passes over all of them: a turn opens RESEAL_BYTES of them or one, which takes the leader less than a
+// millisecond, and what can be opened goes into the entry beside what requests bring. A version that cannot be opened is left as it is, and
+// keeps the former keys. When a whole pass has met nothing else, those are named in the journal and in `cluster status`, and nothing is tried
+// again until some secret is another one.
 //
 // A rotation begins only while every voter is there. One that goes away afterwards is waited for; before its disk is needed no more than
 // for that, the rotation can be ended (--abort), and the former key goes on.
@@ -24,6 +26,7 @@
 #include "registry.h"
 #include "response.h"
 #include "secret-box.h"
+#include "secret-name.h"
 #include "secrets-key-policy.h"
 #include "str.h"
 #include "tables.h"
@@ -33,14 +36,32 @@
 #include "voters-view.h"
 
 enum {
-        RESEAL_BYTES = 128 * 1024, // of sealed versions, in one entry
+        RESEAL_BYTES = 128 * 1024, // of sealed versions, in one turn
         RESEAL_VERSIONS = 64,      // and so many
+        NAMED_MAX = 8,             // that no key opens
 };
 
+typedef struct Unreadable { // versions that no key opens
+        size_t n;
+        uint64_t version;  // if it is one
+        char names[640]; // of one the secret's; of several the first ones, with their numbers
+} Unreadable;
+
+// Over all versions in the order of names; what it stands at is the last that it has looked at.
+typedef struct Pass {
+        bool under_way, has_sealed;
+        uint64_t revision; // of the secrets, when it began
+        char name[SECRET_NAME_MAX + 1];
+        uint64_t version;
+        Unreadable unreadable;
+} Pass;
+
 struct SecretsKeyController {
-        uint32_t made;      // the next key, until the log names it; 0: none
-        char unreadable[128]; // a version that no key opens, for people; empty: none was met
-        bool told;            // the journal has it
+        uint32_t made; // the next key, until the log names it; 0: none
+        Pass pass;
+        Unreadable stuck; // n > 0: nothing else is left, as of that revision of the secrets
+        uint64_t stuck_revision;
+        bool told; // the journal has it
 };
 
 SecretsKeyController *secrets_key_controller_new(void) {
@@ -112,6 +133,14 @@ static size_t count_differing(const Leader *l, uint32_t key) {
         return count;
 }
 
+// No version has come or gone since a whole pass has met nothing but what no key opens.
+static bool is_stuck(const Leader *l) {
+        const SecretsKeyController *c = l->secrets_key;
+
+        return c->stuck.n > 0 && c->stuck_revision == cluster_state_secrets_revision(l->state) &&
+               c->stuck.n == count_differing(l, secrets_key_in_use(l));
+}
+
 static bool is_there(const Host *h) {
         return h && h->recorded && h->attached && !host_is_lost(h);
 }
@@ -160,7 +189,8 @@ static SecretsKeyView look(const Leader *l) {
 typedef struct Resealed {
         Argosy__SecretVersion versions[RESEAL_VERSIONS], *pointers[RESEAL_VERSIONS];
         Buf sealed[RESEAL_VERSIONS];
-        size_t n, first, bytes; // first: of the secret that is looked at
+        size_t n, first; // first: of the secret that is looked at
+        size_t n_looked, bytes;
 } Resealed;
 
 static void resealed_done(Resealed *done) {
@@ -168,86 +198,149 @@ static void resealed_done(Resealed *done) {
                 buf_done(&done->sealed[i]);
 }
 
-// -EBADMSG, -ENOKEY: it cannot be opened; -EAGAIN: this leader lacks the next key, and hands over.
-static int seal_anew(const Leader *l, const char *name, const Argosy__SecretVersion *v, uint32_t number, Buf *ret) {
-        const VoterSecrets *own = l->ops.secrets(l->userdata);
-        const SecretBytes *from = voter_secrets_find(own, VOTER_SECRET_SECRETS, v->key),
-                  *to = voter_secrets_find(own, VOTER_SECRET_SECRETS, number);
+static const SecretBytes *key_of(const Leader *l, uint32_t number) {
+        const SecretBytes *key = voter_secrets_find(l->ops.secrets(l->userdata), VOTER_SECRET_SECRETS, number);
+
+        return key && key->len == SECRET_KEY_SIZE ? key : NULL;
+}
+
+// -EBADMSG, -ENOKEY: it cannot be opened.
+static int seal_anew(const Leader *l, const char *name, const Argosy__SecretVersion *v, uint32_t number, const SecretBytes *to, Buf *ret) {
+        const SecretBytes *from = key_of(l, v->key);
         const SecretLabel before = {.name = name, .version = v->version, .key = v->key},
                           after = {.name = name, .version = v->version, .key = number};
         _cleanup_(secret_bytes_done) SecretBytes value = {};
         int r;
 
-        if (!to || to->len != SECRET_KEY_SIZE)
-                return -EAGAIN;
-        if (!from || from->len != SECRET_KEY_SIZE)
+        if (!from)
                 return -ENOKEY;
         r = secret_box_open(from->data, &before, v->sealed.data, v->sealed.len, &value);
         return r < 0 ? r : secret_box_seal(to->data, &after, value.data, value.len, ret);
 }
 
-static void note_unreadable(Leader *l, const char *name, const Argosy__SecretVersion *v) {
-        SecretsKeyController *c = l->secrets_key;
+static void note_unreadable(Unreadable *u, const char *name, uint64_t version) {
+        size_t len = strlen(u->names);
 
-        str_fit(c->unreadable, sizeof(c->unreadable), "version %" PRIu64 " of the secret %.64s cannot be opened", v->version, name);
-        if (c->told)
-                return;
-        c->told = true;
-        log_error("The secrets' former keys stay: %s.", c->unreadable);
+        if (u->n++ < NAMED_MAX)
+                str_fit(u->names + len, sizeof(u->names) - len, "%s%.64s %" PRIu64, len > 0 ? ", " : "", name, version);
+        u->version = version;
 }
 
-static int reseal_version(Leader *l, Resealed *done, const char *name, const Argosy__SecretVersion *v, uint32_t number) {
+static void unreadable_words(const Unreadable *u, char *ret, size_t size) {
+        if (u->n == 1) {
+                int len = (int) (strrchr(u->names, ' ') - u->names);
+
+                str_fit(ret, size, "version %" PRIu64 " of the secret %.*s cannot be opened", u->version, len, u->names);
+        } else if (u->n > NAMED_MAX)
+                str_fit(ret, size, "%zu versions of secrets cannot be opened (%s and %zu more)", u->n, u->names, u->n - NAMED_MAX);
+        else
+                str_fit(ret, size, "%zu versions of secrets cannot be opened (%s)", u->n, u->names);
+}
+
+static int reseal_version(Leader *l, Resealed *done, const char *name, const Argosy__SecretVersion *v, uint32_t number, const SecretBytes *to) {
         Argosy__SecretVersion *next = &done->versions[done->n];
         Buf *sealed = &done->sealed[done->n];
-        int r = seal_anew(l, name, v, number, sealed);
+        int r = seal_anew(l, name, v, number, to, sealed);
 
+        done->n_looked++;
+        done->bytes += v->sealed.len;
         if (r == -EBADMSG || r == -ENOKEY) {
-                note_unreadable(l, name, v);
+                note_unreadable(&l->secrets_key->pass.unreadable, name, v->version);
                 return 0;
         }
         if (r < 0)
-                return r == -EAGAIN ? 0 : r;
+                return r;
         argosy__secret_version__init(next);
         next->version = v->version;
         next->key = number;
         next->sealed = (ProtobufCBinaryData){sealed->len, sealed->data};
         done->pointers[done->n++] = next;
-        done->bytes += sealed->len;
         return 0;
 }
 
 static bool is_full(const Resealed *done) {
-        return done->n == RESEAL_VERSIONS || done->bytes >= RESEAL_BYTES;
+        return done->n_looked == RESEAL_VERSIONS || done->bytes >= RESEAL_BYTES;
 }
 
-static int reseal_secret(Leader *l, BatchBuilder *b, Resealed *done, const Argosy__SecretRecord *record, uint32_t number) {
+// Whether the pass has looked at it.
+static bool is_passed(const Pass *p, const char *name, uint64_t version) {
+        int order = strcmp(name, p->name);
+
+        return order < 0 || (order == 0 && version <= p->version);
+}
+
+static int reseal_secret(Leader *l, BatchBuilder *b, Resealed *done, const Argosy__SecretRecord *record, uint32_t number, const SecretBytes *to) {
+        Pass *p = &l->secrets_key->pass;
         const Argosy__SecretVersion *v;
         size_t i = 0;
         int r = 0;
 
         done->first = done->n;
-        while (r == 0 && !is_full(done) && (v = find_differing(record, number, &i)))
-                r = reseal_version(l, done, record->name, v, number);
+        while (r == 0 && !is_full(done) && (v = find_differing(record, number, &i))) {
+                if (is_passed(p, record->name, v->version))
+                        continue;
+                r = reseal_version(l, done, record->name, v, number, to);
+                str_fit(p->name, sizeof(p->name), "%s", record->name);
+                p->version = v->version;
+        }
         if (r < 0 || done->n == done->first)
                 return r;
         return batch_builder_reseal_secret(b, record->name, &done->pointers[done->first], done->n - done->first);
 }
 
-static int reseal(Leader *l, BatchBuilder *b) {
+// What could be opened may not have come into the log: another pass sees that.
+static void end_pass(Leader *l) {
+        SecretsKeyController *c = l->secrets_key;
+        char words[768];
+
+        if (!c->pass.has_sealed && c->pass.unreadable.n > 0) {
+                c->stuck = c->pass.unreadable;
+                c->stuck_revision = c->pass.revision;
+                unreadable_words(&c->stuck, words, sizeof(words));
+                if (!c->told)
+                        log_error("The secrets' former keys stay: %s.", words);
+                c->told = true;
+        }
+        c->pass = (Pass){};
+}
+
+static int go_on_with_pass(Leader *l, BatchBuilder *b, const SecretBytes *to, Resealed *done) {
         uint32_t number = secrets_key_in_use(l);
         size_t n;
         Argosy__SecretRecord *const *secrets = cluster_state_secrets(l->state, &n);
-        Resealed *done;
         int r = 0;
 
-        *l->secrets_key->unreadable = '\0';
-        if (!batch_builder_takes_more(b))
+        for (size_t i = 0; r == 0 && i < n && !is_full(done); i++)
+                if (strcmp(secrets[i]->name, l->secrets_key->pass.name) >= 0)
+                        r = reseal_secret(l, b, done, secrets[i], number, to);
+        if (r < 0)
+                return r;
+        l->secrets_key->pass.has_sealed |= done->n > 0;
+        if (done->n == 0 && (is_full(done) || l->secrets_key->pass.has_sealed)) // no entry brings the next turn
+                leader_mark(l);
+        if (!is_full(done))
+                end_pass(l);
+        return 0;
+}
+
+static int reseal(Leader *l, BatchBuilder *b) {
+        SecretsKeyController *c = l->secrets_key;
+        const SecretBytes *to;
+        Resealed *done;
+        int r;
+
+        if (is_stuck(l) || !batch_builder_takes_more(b))
                 return 0;
+        to = key_of(l, secrets_key_in_use(l));
+        if (!to) // this leader hands over
+                return 0;
+        c->stuck = (Unreadable){};
+        if (!c->pass.under_way)
+                c->pass = (Pass){.under_way = true, .revision = cluster_state_secrets_revision(l->state)};
         done = calloc(1, sizeof(*done));
         if (!done)
                 return -ENOMEM;
-        for (size_t i = 0; r == 0 && i < n && !is_full(done); i++)
-                r = reseal_secret(l, b, done, secrets[i], number);
+        r = go_on_with_pass(l, b, to, done);
         resealed_done(done);
         free(done);
         return r;
@@ -321,7 +414,7 @@ static int add_waiting(char **notice, const char *what, const char *names) {
 }
 
 int secrets_key_controller_notice(const Leader *l, char **notice) {
-        char names[512];
+        char names[512], words[768];
         size_t n;
 
         if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED)
@@ -336,8 +429,10 @@ int secrets_key_controller_notice(const Leader *l, char **notice) {
                         name_voters(l, true, names, sizeof(names));
                 return add_waiting(notice, "the next key comes to the voters", names);
         case ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SEAL:
-                if (*l->secrets_key->unreadable)
-                        return field_printf(notice, "the former keys stay: %s", l->secrets_key->unreadable);
+                if (is_stuck(l)) {
+                        unreadable_words(&l->secrets_key->stuck, words, sizeof(words));
+                        return field_printf(notice, "the former keys stay: %s", words);
+                }
                 n = count_differing(l, secrets_key_in_use(l));
                 return field_printf(notice, "%zu version%s still to be sealed with the new key", n, n == 1 ? " is" : "s are");
         default:

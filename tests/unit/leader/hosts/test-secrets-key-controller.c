@@ -339,6 +339,71 @@ static void what_cannot_be_opened_keeps_the_old_key(void **state) {
         assert_rotated(2);
 }
 
+static const VoterSecrets *(*ask_for_keys)(void *userdata);
+static unsigned n_asked, n_asked_in_turn, most_in_turn;
+
+// Each version that is opened asks for the key.
+static const VoterSecrets *count_asked(void *userdata) {
+        n_asked++;
+        most_in_turn = MAX_OF(most_in_turn, ++n_asked_in_turn);
+        return ask_for_keys(userdata);
+}
+
+static void on_turn_count(Rig *rig) {
+        n_asked_in_turn = 0;
+        on_turn(rig);
+}
+
+static unsigned n_asked_by_starts(const char *prefix) {
+        n_asked = 0;
+        for (unsigned i = 0; i < 10; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "%s%u.service", prefix, i);
+                (void) rig_change(&g, ARGOSY__VERB__VERB_START, name, "[Service]\nExecStart=/bin/true\n");
+                rig_settle(&g);
+        }
+        return n_asked;
+}
+
+// Some of them no key opens: they are tried some in a turn, and then not again, whatever else happens.
+static void what_no_key_opens_is_tried_once_and_named(void **state) {
+        enum { SECRETS = 30, DAMAGED = 20 };
+        static uint8_t value[SECRET_VALUE_MAX];
+        unsigned before;
+        char name[16];
+
+        for (unsigned i = 0; i < SECRETS; i++) {
+                snprintf(name, sizeof(name), "s%02u", i);
+                set(name, value, sizeof(value));
+                if (i < DAMAGED)
+                        ((Argosy__SecretVersion *) secret_record_newest(cluster_state_find_secret(g.state, name)))->sealed.data[20] ^= 1;
+        }
+        ask_for_keys = g.leader->ops.secrets;
+        g.leader->ops.secrets = count_asked;
+        g.on_turn = on_turn_count;
+        before = n_asked_by_starts("a");
+        most_in_turn = 0;
+        (void) rotate(false);
+        for (unsigned i = 0; i < 20; i++)
+                pass();
+        assert_string_equal(notice(), "the former keys stay: 20 versions of secrets cannot be opened (s00 1, s01 1, s02 1, s03 1, s04 1, s05 1, "
+                                      "s06 1, s07 1 and 12 more)");
+        for (unsigned i = DAMAGED; i < SECRETS; i++) {
+                snprintf(name, sizeof(name), "s%02u", i);
+                assert_int_equal(secret_record_newest(cluster_state_find_secret(g.state, name))->key, 2);
+        }
+        assert_true(most_in_turn < 20);
+        assert_true(n_asked_by_starts("b") < before + DAMAGED);
+        for (unsigned i = 0; i < DAMAGED; i++) {
+                snprintf(name, sizeof(name), "s%02u", i);
+                set(name, "again", 5);
+        }
+        for (unsigned i = 0; i < 20; i++)
+                pass();
+        assert_rotated(2);
+}
+
 static void before_the_first_secret_there_is_no_key(void **state) {
         Rig other = g;
 
@@ -358,6 +423,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(it_can_be_ended_until_the_new_key_seals, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_next_leader_goes_on_in_each_phase, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_cannot_be_opened_keeps_the_old_key, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_no_key_opens_is_tried_once_and_named, setup, teardown),
                 cmocka_unit_test(before_the_first_secret_there_is_no_key),
         };
 

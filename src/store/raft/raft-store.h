@@ -41,7 +41,7 @@
 //   19 a promotion is not forgotten                          raft-disk.c, raft-member.c    store/cluster
 //   20 an interrupted truncation is no damage                segments.c, raft-store.c      store/cluster
 //   21 no room for a moment is no full disk                  raft-submit.c                 store/room
-//   22 a part of a long message is a sign of life            raft-authority.c, raft-disk.c integration/slow-links
+//   22 a part of a long message is a sign of life            raft-authority.c, raft-disk.c store/long-message
 //   23 what is on its way is not sent again                  raft-window.c                 store/repeat, slow-link
 
 #include <raft.h>

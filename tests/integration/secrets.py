@@ -92,6 +92,18 @@ def test_those_that_run_are_restarted_for_a_new_version(c: Cluster):
     assert secrets(c)["db"]["version"] == 4
 
 
+def test_a_rolling_restart_for_a_secret_leaves_instances_alone_that_have_others(c: Cluster):
+    forget(c)
+    for name in ("own-1", "own-2"):
+        set_secret(c, name, "one")
+    c.start("own@{1..2}", READER.replace("Secret=db", "Secret=own-%i"))
+    runs = c.invocation("own@2")
+    set_secret(c, "own-1", "two", options="--restart=rolling --health=0.1s")
+    assert read(c, "own@1") == "two"
+    assert c.invocation("own@2") == runs
+    assert secrets(c)["own-1"]["stale"] == 0
+
+
 def test_what_is_undone_keeps_its_version(c: Cluster):
     forget(c)
     set_secret(c, "db", "one")

@@ -181,6 +181,7 @@ typedef struct RigRollout {
         unsigned max;               // 0: what the unit says
         bool percent, abort;
         unsigned health_ms;
+        const char *secret; // of a restart: whoever has an older version of it; NULL: all
 } RigRollout;
 
 static inline RigAnswer *rig_rollout(Rig *g, RigRollout w) {
@@ -202,6 +203,8 @@ static inline RigAnswer *rig_rollout(Rig *g, RigRollout w) {
         m.percent = w.percent;
         m.abort = w.abort;
         m.health_us = w.health_ms * UINT64_C(1000);
+        if (w.secret)
+                m.secret = (char *) w.secret;
         request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
         request.rollout = &m;
         return rig_ask_and_settle(g, &request);

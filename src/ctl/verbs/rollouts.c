@@ -24,6 +24,7 @@ enum { HEALTH_DEFAULT_US = 2000000 };
 
 typedef struct Rollout {
         const char *verb, *name;
+        char *secret;                  // only those are restarted that have an older version of it; NULL: all
         uint64_t revision;             // 0: there is nothing to wait for
         uint64_t job;                  // that has begun it; 0: none
         uint32_t most, left;           // units that are still to be changed: the most seen, and now
@@ -84,6 +85,8 @@ static int begin(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitArgsF
         m.percent = ctl->opt.max_unavailable.percent;
         m.health_us = rollouts_health_us(ctl);
         m.abort = ctl->opt.given[OPT_ABORT];
+        if (o->secret)
+                m.secret = o->secret;
         request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
         request.rollout = &m;
         return ctl_ask(ctl, &request, 0, on_begun, o);
@@ -192,7 +195,7 @@ static int roll_one(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitAr
         return code;
 }
 
-int rollouts_run(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n) {
+static int run(Ctl *ctl, Argosy__RolloutKind kind, char *secret, char **args, size_t n) {
         bool update = kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         _cleanup_unit_args_ UnitArgs a = {};
         FileWarnings *warnings;
@@ -213,12 +216,20 @@ int rollouts_run(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n) {
         warnings = file_warnings_begin_args(ctl, &a);
         ctl_catch_interrupt(ctl);
         for (size_t i = 0; i < a.n_names && (code == EXIT_OK || code == CTL_HELD); i++) {
-                Rollout o = {.name = a.names[i], .verb = update ? "update" : "restart"};
+                Rollout o = {.name = a.names[i], .verb = update ? "update" : "restart", .secret = secret};
 
                 code = roll_one(ctl, &o, kind, &a);
         }
         file_warnings_end(ctl, warnings);
         return code;
+}
+
+int rollouts_run(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n) {
+        return run(ctl, kind, NULL, args, n);
+}
+
+int rollouts_restart_for_secret(Ctl *ctl, char *secret, char **args, size_t n) {
+        return run(ctl, ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, secret, args, n);
 }
 
 // What gets another file, the leader says.

@@ -140,7 +140,7 @@ static bool has_before(const Stale *s, size_t n, const char *name) {
         return false;
 }
 
-// Instances become their templates, each once: those are what is restarted a few at a time.
+// Instances become their templates, each once: of those the units that have an older version are restarted a few at a time.
 static int to_templates(Stale *s) {
         size_t n = 0;
 
@@ -161,10 +161,10 @@ static int to_templates(Stale *s) {
         return 0;
 }
 
-static int restart_some(Ctl *ctl, Stale *s) {
+static int restart_some(Ctl *ctl, char *name, Stale *s) {
         if (ctl_jobs_retry(ctl, 0, s->units, s->n) < 0)
                 return ctl_oom(ctl);
-        return ctl->opt.restart_rolling ? rollouts_run(ctl, ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, s->units, s->n)
+        return ctl->opt.restart_rolling ? rollouts_restart_for_secret(ctl, name, s->units, s->n)
                                         : change_again(ctl, ARGOSY__VERB__VERB_RESTART, s->units, s->n);
 }
 
@@ -189,7 +189,7 @@ static int restart_stale(Ctl *ctl, char *name) {
                 free(before);
                 before = s.n > 0 ? strdup(s.units[0]) : NULL;
                 if (code == EXIT_OK && s.n > 0)
-                        code = again ? ctl_fail(ctl, "%s has an older version of %s still", s.units[0], name) : restart_some(ctl, &s);
+                        code = again ? ctl_fail(ctl, "%s has an older version of %s still", s.units[0], name) : restart_some(ctl, name, &s);
                 strv_free(s.units);
                 if (code == EXIT_OK && more && ctl->opt.given[OPT_NO_BLOCK])
                         code = ctl_fail(ctl, "%d units are being restarted, and more have an older version of %s: ask again when these are up",

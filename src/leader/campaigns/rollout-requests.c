@@ -378,6 +378,7 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
         next.percent = m->percent;
         next.health_us = m->health_us;
         next.request = m->id;
+        next.secret = m->secret;
         r = update ? put_update(l, t, b, p, &next) : 0;
         if (r == CHECK_REFUSED) {
                 batch_builder_rollback(b, mark);
@@ -406,6 +407,8 @@ int rollout_controller_plan_as(Leader *l, Ticket *t, BatchBuilder *b, const Argo
 
         if (!is_sensible(m) || kind == UNIT_NAME_INVALID)
                 return refuse(t, EINVAL, "%s is no name, or a number is out of range", m->name);
+        if (*m->secret && (m->kind != ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART || !cluster_state_find_secret(l->state, m->secret)))
+                return refuse(t, EINVAL, "%s: units are restarted for a secret that there is, and there is no '%.64s'", m->name, m->secret);
         if (batch_builder_has_rollout(b, m->name) || batch_builder_has_unit(b, m->name))
                 return -EBUSY;
         p.entry = cluster_state_find_unit(l->state, m->name);

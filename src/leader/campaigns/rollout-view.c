@@ -44,6 +44,32 @@ static void view_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEn
         item->failure = unit_on_node_failure(l, s, e); // also of one that is up, if its node has kept the old content there
 }
 
+typedef struct Looked {
+        const char *secret;
+        uint64_t newest;
+        bool older;
+} Looked;
+
+static bool look_at_secret(const char *secret, uint64_t version, void *userdata) {
+        Looked *k = userdata;
+
+        k->older |= streq(secret, k->secret) && version > 0 && version < k->newest;
+        return !k->older;
+}
+
+static bool has_older_secret(const Leader *l, const char *unit, const char *secret) {
+        const Argosy__SecretRecord *record = cluster_state_find_secret(l->state, secret);
+        Looked k = {.secret = secret, .newest = record ? secret_record_newest(record)->version : 0};
+
+        secret_users_each_of_unit(&l->secret_users, unit, look_at_secret, &k);
+        return k.older;
+}
+
+// What a restart is about. Who had its turn has no older version any more, and is one of them all the same.
+static bool is_restarted(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e) {
+        return !*r->secret || is_changed(r, e->record) || has_older_secret(l, e->record->name, r->secret);
+}
+
 RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const Unit *u, bool busy) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         const Argosy__Outcome *o = e ? record_final_outcome(e->record, e->record->node) : NULL;
@@ -54,7 +80,7 @@ RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const 
         item.wanted_up = e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
                          !(o && o->kind == ARGOSY__OUTCOME__KIND__DONE);
         item.mine =
-                rollout_is_update(r) ? e->record->from_template || streq(u->name, r->name) : item.wanted_up;
+                rollout_is_update(r) ? e->record->from_template || streq(u->name, r->name) : item.wanted_up && is_restarted(l, r, e);
         item.changed = is_changed(r, e->record);
         view_unit_on_node(l, u->node ? unit_on_node_find(u, u->node) : NULL, e, &item);
         if (o && o->kind != ARGOSY__OUTCOME__KIND__DONE)
@@ -68,7 +94,7 @@ void rollout_node_item(const Leader *l, const Argosy__RolloutRecord *r, const Un
         const Argosy__Outcome *o = record_final_outcome(e->record, n->number);
 
         *item = (RolloutItem){
-                .mine = true,
+                .mine = r->n_nodes > 0 || is_restarted(l, r, e),
                 .changed = turn && !turn->back,
                 .wanted_up = e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED && !o,
         };

@@ -441,6 +441,70 @@ static void a_node_that_starts_with_new_files_gets_the_version_of_the_others(voi
                 assert_int_equal(sent[i].latest, 1);
 }
 
+static unsigned restarts(const char *unit) {
+        return rig_unit_on(&g, rig_host_of(&g, unit), unit)->restarts;
+}
+
+#define EACH "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nSecret=db-%i:password\n"
+
+// Of a template whose instances have secrets of their own, those go on that have the newest version, whatever else they have that is older.
+static void a_restart_for_a_secret_is_of_units_that_have_an_older_version_of_it(void **state) {
+        RigRollout w = {.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "r@.service", .secret = "db-1"};
+
+        set("db-1", "one");
+        set("db-2", "one");
+        set("db-3", "one");
+        do_well(SUBMIT, "r@.service", EACH);
+        for (unsigned i = 1; i <= 3; i++) {
+                char name[16];
+
+                snprintf(name, sizeof(name), "r@%u.service", i);
+                do_well(START, name, NULL);
+        }
+        set("db-1", "two");
+        set("db-3", "two");
+        assert_int_equal(rig_last(rig_rollout(&g, w))->status, 0);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(cluster_state_find_rollout(g.state, "r@.service")->phase, ARGOSY__ROLLOUT_PHASE__ROLLOUT_DONE);
+        assert_int_equal(restarts("r@1.service"), 1);
+        assert_int_equal(restarts("r@2.service"), 0);
+        assert_int_equal(restarts("r@3.service"), 0);
+        assert_int_equal(row("db-1")->stale, 0);
+        assert_int_equal(row("db-3")->stale, 1);
+        w.secret = NULL;
+        assert_int_equal(rig_last(rig_rollout(&g, w))->status, 0);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(restarts("r@1.service"), 2);
+        assert_int_equal(restarts("r@2.service"), 1);
+}
+
+static void a_global_unit_is_restarted_for_a_secret_if_it_has_an_older_version(void **state) {
+        RigRollout w = {.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "all.service", .secret = "db"};
+
+        set("db", "one");
+        do_well(START, "all.service", APP "Global=yes\n");
+        for (unsigned expected = 0; expected < 2; expected++) {
+                assert_int_equal(rig_last(rig_rollout(&g, w))->status, 0);
+                rig_pass_ms(&g, 60000);
+                for (uint32_t i = 1; i <= 3; i++)
+                        assert_int_equal(rig_unit_on(&g, i, "all.service")->restarts, expected);
+                set("db", "two");
+        }
+}
+
+static void a_restart_is_for_a_secret_that_there_is_and_an_update_for_none(void **state) {
+        RigRollout w = {.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "a.service", .secret = "none"};
+
+        set("db", "one");
+        do_well(START, "a.service", APP);
+        assert_int_equal(rig_last(rig_rollout(&g, w))->status, EINVAL);
+        w.secret = "db";
+        w.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        w.content = OTHER;
+        assert_int_equal(rig_last(rig_rollout(&g, w))->status, EINVAL);
+        assert_int_equal(restarts("a.service"), 0);
+}
+
 static void a_removal_names_what_the_host_could_read(void **state) {
         const Argosy__Response *r;
 
@@ -510,6 +574,9 @@ static void without_secrets_a_removal_says_nothing_of_them(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                RIG_TEST(a_restart_for_a_secret_is_of_units_that_have_an_older_version_of_it),
+                RIG_TEST(a_global_unit_is_restarted_for_a_secret_if_it_has_an_older_version),
+                RIG_TEST(a_restart_is_for_a_secret_that_there_is_and_an_update_for_none),
                 RIG_TEST(it_comes_with_the_order_that_names_it),
                 RIG_TEST(the_log_has_it_sealed_only),
                 RIG_TEST(a_unit_gets_another_version_when_it_is_started_or_restarted),

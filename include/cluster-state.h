@@ -260,6 +260,8 @@ uint64_t cluster_state_spec_revision(const ClusterState *s, const SpecEntry *spe
 static inline bool spec_entry_is_former(const SpecEntry *spec) {
         return spec->users == 0;
 }
+// Whether it is a content that units have or had, and its manifest names the file.
+bool spec_entry_names(const SpecEntry *spec, const SpecEntry *file);
 // Whether all files that its manifest names are there.
 bool cluster_state_has_files_of(const ClusterState *s, const SpecEntry *spec);
 // Bytes of all files that contents name which are in use, and how many more it would be if this one were, too.

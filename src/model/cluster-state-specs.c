@@ -191,6 +191,13 @@ static void unlink_files(ClusterState *s, SpecEntry *spec) {
         spec->is_linked = false;
 }
 
+bool spec_entry_names(const SpecEntry *spec, const SpecEntry *file) {
+        for (size_t i = 0; spec->files && i < spec->files->n; i++)
+                if (spec->files->list[i] == file)
+                        return true;
+        return false;
+}
+
 bool cluster_state_has_files_of(const ClusterState *s, const SpecEntry *spec) {
         _cleanup_carried_files_ CarriedFiles named = {};
         bool all = spec->is_linked || carried_files_read(spec->content, spec->len, &named) == 0;

@@ -52,6 +52,7 @@ typedef struct World {
         uint64_t lived_ms;           // of the last reports that have it
         Hash file_asked;         // of the newest FileAsk
         uint64_t file_asked_from;
+        char file_asked_for[256]; // unit
         unsigned n_file_asks;
         Argosy__ToVoter *call_reply;
         unsigned n_call_replies, n_call_errors;
@@ -145,6 +146,7 @@ static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
         case ARGOSY__TO_VOTER__MSG_FILE_ASK:
                 assert_true(hash_from_bytes(m->file_ask->hash.data, m->file_ask->hash.len, &w.file_asked));
                 w.file_asked_from = m->file_ask->from;
+                str_fit(w.file_asked_for, sizeof(w.file_asked_for), "%s", m->file_ask->unit);
                 w.n_file_asks++;
                 break;
         case ARGOSY__TO_VOTER__MSG_CALL_REPLY:

@@ -64,8 +64,14 @@ void virtual_host_fetch(VirtualHost *h, const VirtualContent *c) {
         virtual_host_ask_for_files(h);
 }
 
+static void drop(VirtualHost *h, VirtualFile *f) {
+        (void) map_take(&h->files, f->hash.bytes, HASH_SIZE);
+        file_free(f);
+}
+
 void virtual_host_ask_for_files(VirtualHost *h) {
         Argosy__ToVoter__FileAsk m = ARGOSY__TO_VOTER__FILE_ASK__INIT;
+        const char *unit = NULL;
         VirtualFile *f;
 
         if (list_is_empty(&h->fetches) || !h->welcomed)
@@ -73,14 +79,21 @@ void virtual_host_ask_for_files(VirtualHost *h) {
         f = CONTAINER_OF(h->fetches.next, VirtualFile, fetch);
         if (f->asked == h->seq)
                 return;
+        unit = virtual_host_awaits(h, &f->hash);
+        if (!unit) { // what waited for it has gone
+                drop(h, f);
+                virtual_host_ask_for_files(h);
+                return;
+        }
         m.hash = (ProtobufCBinaryData){HASH_SIZE, f->hash.bytes};
         m.from = f->bytes.len;
+        m.unit = (char *) unit;
         if (virtual_host_send(h, ARGOSY__TO_VOTER__MSG_FILE_ASK, &m) >= 0)
                 f->asked = h->seq;
 }
 
 static bool fits(const VirtualFile *f, const Argosy__ToHost__FilePiece *piece) {
-        return piece->there && piece->from == f->bytes.len && piece->size == f->size && piece->piece.len <= f->size - f->bytes.len &&
+        return piece->from == f->bytes.len && piece->size == f->size && piece->piece.len <= f->size - f->bytes.len &&
                (piece->piece.len > 0 || f->bytes.len == f->size);
 }
 
@@ -104,6 +117,11 @@ void virtual_host_on_piece(VirtualHost *h, const Argosy__ToHost__FilePiece *piec
         f = hash_from_bytes(piece->hash.data, piece->hash.len, &hash) ? find(h, &hash) : NULL;
         if (!f || !list_is_linked(&f->fetch) || f->asked != h->seq)
                 return;
+        if (!piece->there) { // the unit is to have another content, of which an order is on its way
+                drop(h, f);
+                virtual_host_ask_for_files(h);
+                return;
+        }
         if (!fits(f, piece)) {
                 h->ops->violation("a piece of a file is not what was asked for", h->userdata);
                 return;

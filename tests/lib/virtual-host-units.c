@@ -286,6 +286,18 @@ static void carry_out(VirtualHost *h, VirtualUnit *u) {
         mark(h, u);
 }
 
+const char *virtual_host_awaits(VirtualHost *h, const Hash *file) {
+        list_foreach (n, &h->awaiting) {
+                const VirtualUnit *u = CONTAINER_OF(n, VirtualUnit, awaits);
+                const VirtualContent *c = map_find(&h->contents, u->order.spec.bytes, HASH_SIZE);
+
+                for (size_t i = 0; c && i < c->files.n; i++)
+                        if (hash_equal(&c->files.list[i].hash, file))
+                                return u->name;
+        }
+        return NULL;
+}
+
 void virtual_host_on_file(VirtualHost *h) {
         list_foreach_safe (n, &h->awaiting) {
                 VirtualUnit *u = CONTAINER_OF(n, VirtualUnit, awaits);

@@ -301,12 +301,24 @@ static void write_it(CarriedFetch *f) {
 
 // ------------------------------------------------------------------------------------------------ the leader
 
-static void ask(Agent *a, CarriedFetch *f) {
+// A unit that waits for it; NULL: none does any more.
+static const char *unit_of(const Agent *a, const CarriedFetch *f) {
+        list_foreach (i, &a->carried_waiting) {
+                const AgentUnitWork *work = CONTAINER_OF(i, AgentUnitWork, files_wanted);
+
+                if (file_of(work, f))
+                        return work->unit->name;
+        }
+        return NULL;
+}
+
+static void ask(Agent *a, CarriedFetch *f, const char *unit) {
         Argosy__ToVoter__FileAsk q = ARGOSY__TO_VOTER__FILE_ASK__INIT;
         Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
 
         q.hash = (ProtobufCBinaryData){HASH_SIZE, f->hash.bytes};
         q.from = f->bytes.len;
+        q.unit = (char *) unit;
         m.msg_case = ARGOSY__TO_VOTER__MSG_FILE_ASK;
         m.file_ask = &q;
         if (a->ops.send(&m, a->userdata) >= 0)
@@ -316,14 +328,19 @@ static void ask(Agent *a, CarriedFetch *f) {
 void agent_carried_turn(Agent *a) {
         if (!a->attached || a->welcomed_seq != a->attach_seq)
                 return;
-        list_foreach (i, &a->carried_fetches) {
+        list_foreach_safe (i, &a->carried_fetches) {
                 CarriedFetch *f = CONTAINER_OF(i, CarriedFetch, link);
+                const char *unit = f->writing ? NULL : unit_of(a, f);
 
                 if (f->writing)
                         continue;
-                if (f->asked != a->attach_seq)
-                        ask(a, f);
-                return; // one at a time
+                if (f->asked == a->attach_seq)
+                        return; // one at a time
+                if (unit) {
+                        ask(a, f, unit);
+                        return;
+                }
+                fetch_free(f);
         }
 }
 
@@ -339,7 +356,7 @@ void agent_carried_on_piece(Agent *a, const Argosy__ToHost__FilePiece *piece) {
                         continue;
                 f->asked = 0;
                 if (!piece->there)
-                        end_fetch(f, "the cluster does not have it any more", false);
+                        end_fetch(f, "the unit does not have it any more", false);
                 else if (piece->size != f->size || piece->piece.len > f->size - f->bytes.len || (piece->piece.len == 0 && f->bytes.len < f->size))
                         end_fetch(f, "what came is not what it is to be", false);
                 else if (buf_append(&f->bytes, piece->piece.data, piece->piece.len) < 0)

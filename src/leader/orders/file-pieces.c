@@ -7,18 +7,23 @@
 //
 // All hosts may ask in the same turn, and what they get is packed and encrypted in it: hence some. A session that ends takes its question along.
 //
-// Only what a content names as a file is given out, and what is not there any more is said to be not there.
+// A host gets only files of units that it was told to have: it says which unit a file is for, and all that it asks for beside that is said to
+// be not there, as is what is not there any more. Cost: a look-up, and one comparison for each file of that unit.
 
 #include "file-pieces.h"
 
 #include "cluster-state.h"
 #include "host-link.h"
+#include "registry.h"
+#include "rollout-content.h"
 #include "tables.h"
+#include "str.h"
 #include "turn.h"
+#include "unit-on-node.h"
 
 static void send_piece(Leader *l, Host *h) {
         const FileQuestion *q = &h->file_question;
-        const SpecEntry *file = q->is_hash ? cluster_state_find_spec(l->state, &q->hash) : NULL;
+        const SpecEntry *file = q->may_have ? cluster_state_find_spec(l->state, &q->hash) : NULL;
         Argosy__ToHost__FilePiece piece = ARGOSY__TO_HOST__FILE_PIECE__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
@@ -35,11 +40,35 @@ static void send_piece(Leader *l, Host *h) {
         (void) leader_to_host(l, h, &m);
 }
 
+// Under the host's system manager: no other has units with files. An order that is held back has not brought another content yet.
+static bool is_told_to_have(const Host *h, const Unit *u, uint32_t *ret_node) {
+        list_foreach (i, &h->nodes) {
+                const Node *n = CONTAINER_OF(i, Node, of_host);
+                const UnitOnNode *s = streq(n->manager, "system") ? unit_on_node_find(u, n) : NULL;
+
+                if (!s)
+                        continue;
+                *ret_node = n->number;
+                return unit_on_node_is_to_have(s);
+        }
+        return false;
+}
+
+static bool may_have(const Leader *l, const Host *h, const char *unit, const Hash *hash) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, unit);
+        const SpecEntry *file = cluster_state_find_spec(l->state, hash);
+        const Unit *u = unit_find(l, unit);
+        uint32_t node;
+
+        if (!e || !file || !u || !is_told_to_have(h, u, &node))
+                return false;
+        return spec_entry_names(e->spec, file) || spec_entry_names(rollout_content(l, e, node).spec, file);
+}
+
 void file_pieces_on_ask(Leader *l, Host *h, const Argosy__ToVoter__FileAsk *ask) {
         FileQuestion *q = &h->file_question;
 
-        q->hash = (Hash){};
-        q->is_hash = hash_from_bytes(ask->hash.data, ask->hash.len, &q->hash);
+        q->may_have = hash_from_bytes(ask->hash.data, ask->hash.len, &q->hash) && may_have(l, h, ask->unit, &q->hash);
         q->from = ask->from;
         if (!list_is_linked(&q->due))
                 list_append(&l->file_questions, &q->due);

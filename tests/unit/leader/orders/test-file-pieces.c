@@ -127,6 +127,7 @@ static void what_is_no_file_is_not_given_out(void **state) {
         rig_settle(&g);
         m.msg_case = ARGOSY__TO_VOTER__MSG_FILE_ASK;
         m.file_ask = &ask;
+        ask.unit = (char *) "all.service";
         before = n_pieces;
         for (unsigned i = 0; i < ELEMENTSOF(asked); i++) {
                 ask.hash = (ProtobufCBinaryData){asked[i].len, (uint8_t *) asked[i].hash->bytes};
@@ -139,6 +140,41 @@ static void what_is_no_file_is_not_given_out(void **state) {
         assert_int_equal(n_pieces, before + ELEMENTSOF(asked)); // once each
 }
 
+static void ask_for(uint32_t host, const char *unit, unsigned n, unsigned absent) {
+        Argosy__ToVoter__FileAsk ask = ARGOSY__TO_VOTER__FILE_ASK__INIT;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Hash file = hash_of(bytes, BYTES);
+
+        m.msg_case = ARGOSY__TO_VOTER__MSG_FILE_ASK;
+        m.file_ask = &ask;
+        ask.hash = (ProtobufCBinaryData){HASH_SIZE, file.bytes};
+        ask.unit = (char *) unit;
+        leader_on_message(g.leader, host, &m);
+        rig_settle(&g);
+        assert_int_equal(n_pieces, n);
+        assert_int_equal(n_absent, absent);
+}
+
+// Whoever knows the hash, or guesses the content.
+static void a_host_gets_files_of_its_own_units_alone(void **state) {
+        char *at = strstr((char *) content.data, "Global=yes\n");
+        unsigned n = 4;
+
+        memcpy(at, "Host=n7   \n", strlen("Host=n7   \n"));
+        start();
+        (void) rig_change(&g, ARGOSY__VERB__VERB_START, "plain.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nHost=n3\n");
+        rig_settle(&g);
+        assert_int_equal(n_pieces, n);
+        ask_for(7, "all.service", ++n, 0); // twice is no matter
+        ask_for(3, "all.service", ++n, 1);
+        ask_for(3, "plain.service", ++n, 2);
+        ask_for(3, "none.service", ++n, 3);
+        ask_for(3, "", ++n, 4);
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "all.service", NULL);
+        rig_settle(&g);
+        ask_for(7, "all.service", ++n, 5);
+}
+
 #define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -147,6 +183,7 @@ int main(void) {
                 RIG_TEST(who_goes_meanwhile_goes_on_when_it_is_back),
                 RIG_TEST(another_leader_goes_on_with_what_one_began),
                 RIG_TEST(what_is_no_file_is_not_given_out),
+                RIG_TEST(a_host_gets_files_of_its_own_units_alone),
         };
 
         log_set_level(LOG_CRIT);

@@ -59,6 +59,11 @@ const CarriedFile *carried_files_find(const CarriedFiles *c, const char *name); 
 // Bytes of all of them.
 size_t carried_files_bytes(const CarriedFiles *c);
 
+// Calls `each` for every file that came (`before` NULL), went (`after` NULL), or has other bytes or another mode, by names; both are sorted. What
+// that returns below 0 ends it and is returned.
+int carried_files_difference(const CarriedFiles *before, const CarriedFiles *after,
+                             int (*each)(const CarriedFile *before, const CarriedFile *after, void *userdata), void *userdata);
+
 // The list in a content; none: an empty one. *ret is to be zeroed, and to be ended also after an error. 0, -EBADMSG or -ENOMEM.
 int carried_files_read(const void *content, size_t len, CarriedFiles *ret) _warn_unused_;
 // The bytes of the content without the manifest: all of them, if it has none.

@@ -17,6 +17,7 @@ void grant_json(const void *row, Json *j);      // nothing, if it has no grant
 void token_json(const void *row, Json *j);      // nothing, if it has no token
 void secret_json(const void *row, Json *j);
 void member_json(const void *row, Json *j);     // a ...ClusterStatus__Member
+void parts_json(const Argosy__Response__Parts *parts, Json *j);
 void why_json(const void *row, Json *j);        // a ...Status, of an answer to Why
 void job_unit_json(const void *row, Json *j);
 // What a unit uses on that node, called as by `argosyctl top`; in microseconds and bytes. A counter that the node has no number of is null.

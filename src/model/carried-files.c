@@ -59,6 +59,24 @@ size_t carried_files_bytes(const CarriedFiles *c) {
         return bytes;
 }
 
+static bool is_same_file(const CarriedFile *a, const CarriedFile *b) {
+        return a->executable == b->executable && hash_equal(&a->hash, &b->hash);
+}
+
+int carried_files_difference(const CarriedFiles *before, const CarriedFiles *after,
+                             int (*each)(const CarriedFile *before, const CarriedFile *after, void *userdata), void *userdata) {
+        int r = 0;
+
+        for (size_t i = 0, k = 0; r >= 0 && (i < before->n || k < after->n);) {
+                int order = i == before->n ? 1 : k == after->n ? -1 : strcmp(before->list[i].name, after->list[k].name);
+                const CarriedFile *a = order <= 0 ? &before->list[i++] : NULL, *b = order >= 0 ? &after->list[k++] : NULL;
+
+                if (!a || !b || !is_same_file(a, b))
+                        r = each(a, b, userdata);
+        }
+        return r;
+}
+
 // ------------------------------------------------------------------------------------------------ read
 
 static bool is_manifest(const UnitPart *part) {

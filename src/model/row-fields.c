@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "macro.h"
+#include "row-json.h"
 
 #define AT(type, member) offsetof(Argosy__Response__##type, member)
 
@@ -185,6 +186,10 @@ static void json_changes(const Argosy__Response__JobRow *job, Json *j) {
                 json_string(j, u->unit);
                 json_side(j, "before", u->rev, u->desired);
                 json_side(j, "after", u->rev_after, u->desired_after);
+                if (u->parts) {
+                        json_key(j, "parts");
+                        parts_json(u->parts, j);
+                }
                 if (u->at_us > 0) // the cluster moved it by itself
                         json_strings(j, (const char *const[][2]){{"from", u->from}, {"node", u->node}, {"message", u->message}}, 3);
                 json_end(j, '}');

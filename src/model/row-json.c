@@ -245,6 +245,25 @@ void job_unit_json(const void *row, Json *j) {
 
 // ---- why
 
+void parts_json(const Argosy__Response__Parts *p, Json *j) {
+        json_begin(j, '{');
+        json_key(j, "added");
+        json_u64(j, p->added);
+        json_key(j, "changed");
+        json_u64(j, p->changed);
+        json_key(j, "removed");
+        json_u64(j, p->removed);
+        json_key(j, "first");
+        json_begin(j, '[');
+        for (size_t i = 0; i < p->n_rows; i++) {
+                json_begin(j, '{');
+                json_strings(j, (const char *const[][2]){{"part", p->rows[i]->part}, {"change", p->rows[i]->change}}, 2);
+                json_end(j, '}');
+        }
+        json_end(j, ']');
+        json_end(j, '}');
+}
+
 void why_json(const void *row, Json *j) {
         const Argosy__Response__Status *s = row;
         const char *const pairs[][2] = {

@@ -18,6 +18,7 @@
 #include "apply-plan.h"
 #include "carried-diff.h"
 #include "carried-files.h"
+#include "content-difference.h"
 #include "ctl.h"
 #include "diff.h"
 #include "file-warnings.h"
@@ -25,6 +26,7 @@
 #include "message.h"
 #include "mixed-change.h"
 #include "rollouts.h"
+#include "row-json.h"
 #include "str.h"
 #include "terminal.h"
 #include "unit-folder.h"
@@ -213,9 +215,7 @@ static int describe_row(const Argosy__Response__ApplyRow *row, Argosy__FileChang
 }
 
 // What the unit file that is handed in asks for, where nothing changes but its files.
-static Argosy__FileChange file_change_of(const Buf *before, const UnitFolderUnit *unit) {
-        const UnitFolderFile *next = unit ? unit->file : NULL;
-
+static Argosy__FileChange file_change_of(const Buf *before, const UnitFolderFile *next) {
         if (!next || !next->parsed || !carried_files_same_settings(before->data, before->len, next->content.data, next->content.len))
                 return ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
         return next->parsed->file_change;
@@ -244,7 +244,7 @@ static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
                         return code;
                 from = (DiffSide){now, before.data, before.len};
         }
-        if (describe_row(row, file_change_of(&before, unit), &text) < 0)
+        if (describe_row(row, file_change_of(&before, unit ? unit->file : NULL), &text) < 0)
                 return ctl_oom(a->ctl);
         if (differs && unit)
                 to = (DiffSide){unit->file->path, unit->file->content.data, unit->file->content.len};
@@ -263,20 +263,29 @@ static const char *change_word(const Argosy__Response__ApplyRow *row) {
         return row->made ? "make" : row->removed ? "destroy" : "change";
 }
 
-// "reload" or "none" of a unit for which that comes in place of a restart; else "". Only of such a unit the cluster is asked for what it has.
-static const char *file_change_word(Apply *a, const Argosy__Response__ApplyRow *row) {
+// What the unit has, if it is to have another content, which is the folder's.
+static const UnitFolderFile *fetch_other(Apply *a, const Argosy__Response__ApplyRow *row, Buf *before) {
         const UnitFolderUnit *unit = find_unit(a, row->unit);
-        Argosy__FileChange change = ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
-        _cleanup_buf_ Buf before = {};
 
-        if (unit && unit->file && unit->file->parsed && unit->file->parsed->file_change != change && *row->rev && !streq(row->rev, row->rev_after) &&
-            fetch(a->ctl, row, &before) == EXIT_OK)
-                change = file_change_of(&before, unit);
-        return change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART ? "" : file_change_to_string(change);
+        return unit && unit->file && *row->rev && !streq(row->rev, row->rev_after) && fetch(a->ctl, row, before) == EXIT_OK ? unit->file : NULL;
 }
 
-// For programs: what differs and by which hashes, not how. `revision` is what --if-revision takes.
+static void print_json_parts(Json *j, const Buf *before, const UnitFolderFile *next) {
+        Argosy__Response__Parts *parts;
+
+        if (!next || content_difference_parts(before->data, before->len, next->content.data, next->content.len, &parts) < 0 || !parts)
+                return;
+        json_key(j, "parts");
+        parts_json(parts, j);
+        message_free(parts);
+}
+
+// For programs: what differs, by hashes and parts, not how. `file_change`: "reload" or "none" of a unit for which that comes in place of a
+// restart. `revision` is what --if-revision takes.
 static void print_json_row(Apply *a, Json *j, const Argosy__Response__ApplyRow *row) {
+        _cleanup_buf_ Buf before = {};
+        const UnitFolderFile *next = fetch_other(a, row, &before);
+        Argosy__FileChange change = next ? file_change_of(&before, next) : ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
         const char *const words[][2] = {{"unit", row->unit},
                                         {"change", change_word(row)},
                                         {"rev", row->rev},
@@ -287,7 +296,7 @@ static void print_json_row(Apply *a, Json *j, const Argosy__Response__ApplyRow *
                                         {"state", row->state},
                                         {"why", row->why},
                                         {"node", row->node},
-                                        {"file_change", file_change_word(a, row)}};
+                                        {"file_change", change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART ? "" : file_change_to_string(change)}};
 
         json_begin(j, '{');
         json_strings(j, words, ELEMENTSOF(words));
@@ -297,6 +306,7 @@ static void print_json_row(Apply *a, Json *j, const Argosy__Response__ApplyRow *
         json_bool(j, row->wrong);
         json_key(j, "revision");
         json_u64(j, a->plan->revision);
+        print_json_parts(j, &before, next);
         json_end(j, '}');
 }
 

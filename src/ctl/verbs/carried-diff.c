@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Both lists are sorted by names, so one walk over both finds what came, went and changed. A file is asked for by its hash, as a content of the unit
+// A file that came, went or changed (carried_files_difference()) is asked for by its hash, as a content of the unit
 // is; that it is executable now, or no longer, is said beside. A list that cannot be read is none: the text of the content shows it as it is.
 
 #include "carried-diff.h"
@@ -86,40 +86,33 @@ static int append_difference(const CarriedDiff *d, const FileSide *from, const F
         return is_text(from) && is_text(to) ? diff_append(&a, &b, &d->ctl->term.style, d->ctl->term.out_tty, d->out) : append_summary(d, from, to);
 }
 
-static int diff_file(const CarriedDiff *d, const CarriedSide *from, const CarriedFile *a, const CarriedSide *to, const CarriedFile *b) {
-        FileSide x = {.side = from, .file = a}, y = {.side = to, .file = b};
-        int code = read_side(d, &x) ?: read_side(d, &y);
+typedef struct Walk {
+        const CarriedDiff *d;
+        const CarriedSide *from, *to;
+        int code;
+} Walk;
 
-        if (code == EXIT_OK && append_difference(d, &x, &y) < 0)
-                code = ctl_oom(d->ctl);
+static int diff_file(const CarriedFile *before, const CarriedFile *after, void *userdata) {
+        Walk *w = userdata;
+        FileSide x = {.side = w->from, .file = before}, y = {.side = w->to, .file = after};
+
+        w->code = read_side(w->d, &x) ?: read_side(w->d, &y);
+        if (w->code == EXIT_OK && append_difference(w->d, &x, &y) < 0)
+                w->code = ctl_oom(w->d->ctl);
         buf_done(&x.content.bytes);
         buf_done(&y.content.bytes);
-        return code;
-}
-
-static bool is_same(const CarriedFile *a, const CarriedFile *b) {
-        return a->executable == b->executable && hash_equal(&a->hash, &b->hash);
-}
-
-static int walk(const CarriedDiff *d, const CarriedSide *from, const CarriedFiles *a, const CarriedSide *to, const CarriedFiles *b) {
-        int code = EXIT_OK;
-
-        for (size_t i = 0, k = 0; code == EXIT_OK && (i < a->n || k < b->n);) {
-                int order = i == a->n ? 1 : k == b->n ? -1 : strcmp(a->list[i].name, b->list[k].name);
-                const CarriedFile *x = order <= 0 ? &a->list[i++] : NULL, *y = order >= 0 ? &b->list[k++] : NULL;
-
-                if (!x || !y || !is_same(x, y))
-                        code = diff_file(d, from, x, to, y);
-        }
-        return code;
+        return w->code == EXIT_OK ? 0 : -ECANCELED;
 }
 
 int carried_diff_append(Ctl *ctl, char *unit, const CarriedSide *from, const CarriedSide *to, Buf *out) {
         _cleanup_carried_files_ CarriedFiles a = {}, b = {};
         const CarriedDiff d = {ctl, unit, out};
+        Walk w = {.d = &d, .from = from, .to = to, .code = EXIT_OK};
         int r = carried_files_read(from->content->data, from->content->len, &a), k = carried_files_read(to->content->data, to->content->len, &b);
 
         if (r == -ENOMEM || k == -ENOMEM)
                 return ctl_oom(ctl);
-        return r < 0 || k < 0 ? EXIT_OK : walk(&d, from, &a, to, &b);
+        if (r == 0 && k == 0)
+                (void) carried_files_difference(&a, &b, diff_file, &w);
+        return w.code;
 }

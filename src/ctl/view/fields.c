@@ -210,6 +210,19 @@ int job_state_append(const Argosy__Response__JobRow *job, Buf *out) {
         return r < 0 || !*job->message ? r : buf_printf(out, ": %s", job->message);
 }
 
+enum { PARTS_SHOWN = 2 }; // names that a line has room for
+
+static int append_parts(const Argosy__Response__Parts *p, Buf *out) {
+        size_t all = (size_t) p->added + p->changed + p->removed;
+        int r = buf_printf(out, " (");
+
+        for (size_t i = 0; r == 0 && i < p->n_rows && i < PARTS_SHOWN; i++)
+                r = buf_printf(out, "%s%s %s", i > 0 ? ", " : "", p->rows[i]->part, p->rows[i]->change);
+        if (r == 0 && all > PARTS_SHOWN)
+                r = buf_printf(out, " and %zu more", all - PARTS_SHOWN);
+        return r < 0 ? r : buf_printf(out, ")");
+}
+
 int job_change_append(const Argosy__Response__JobUnitRow *u, Buf *out) {
         bool file = !streq(u->rev, u->rev_after), target = !streq(u->desired, u->desired_after);
 
@@ -221,10 +234,11 @@ int job_change_append(const Argosy__Response__JobUnitRow *u, Buf *out) {
                 return buf_printf(out, "removed");
         if (!file && !target)
                 return buf_printf(out, "-");
-        if (file && buf_printf(out, "file %.*s -> %.*s%s", HASH_SHOWN, u->rev, HASH_SHOWN, u->rev_after,
-                               target ? ", " : "") < 0)
+        if (file && buf_printf(out, "file %.*s -> %.*s", HASH_SHOWN, u->rev, HASH_SHOWN, u->rev_after) < 0)
                 return -ENOMEM;
-        return target ? buf_printf(out, "%s -> %s", u->desired, u->desired_after) : 0;
+        if (file && u->parts && append_parts(u->parts, out) < 0)
+                return -ENOMEM;
+        return target ? buf_printf(out, "%s%s -> %s", file ? ", " : "", u->desired, u->desired_after) : 0;
 }
 
 static int append_change(const Argosy__Response__JobRow *job, Buf *out) {

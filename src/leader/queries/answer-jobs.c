@@ -9,6 +9,7 @@
 // Who may not see everything sees the jobs that have changed units, and none but such that he may see now, with the names
 // of these instead of what was typed. So a job about nodes is not for him, nor is one whose units are gone. A job that has
 // been held back and has changed nothing yet is for who has asked for it.
+#include "answer-job-parts.h"
 #include "answer-job-units.h"
 #include "answer-jobs.h"
 
@@ -35,6 +36,7 @@
 
 enum {
         TARGETS_INSTEAD = 16,     // names of units
+        BYTES_IN_A_LOOK = 4096,   // of contents that are compared
         GLOBS_IN_A_LOOK = 4,      // patterns that a unit is compared with in the time in which it is looked at
         AUTHOR_PATTERN_MAX = 512, // bytes
         WAITING_SHOWN = 100,      // jobs that wait for one
@@ -369,14 +371,19 @@ static int give_reason_of_unit(Argosy__Response__JobRow *row, const Argosy__JobR
         return moved && row->n_units > 0 ? field_set(&row->reason, row->units[0]->message) : 0;
 }
 
-static int add_changes(Argosy__Response__JobRow *row, const Argosy__JobRecord *job, const NamePatterns *names) {
+static int add_changes(JobParts *parts, Argosy__Response__JobRow *row, const Argosy__JobRecord *job, const NamePatterns *names) {
         for (size_t g = 0; g < job->n_units; g++)
                 for (size_t i = 0; i < job->units[g]->n_names; i++) {
+                        Argosy__Response__JobUnitRow *unit;
+
                         if (!name_patterns_match(names, job->units[g]->names[i]))
                                 continue;
-                        if (row->n_units >= JOB_UNITS_LISTED)
+                        if (row->n_units >= JOB_UNITS_LISTED) {
                                 row->more_units++;
-                        else if (!job_add_change(row, job->units[g], i))
+                                continue;
+                        }
+                        unit = job_add_change(row, job->units[g], i);
+                        if (!unit || job_parts_fill(parts, job->units[g], unit) < 0)
                                 return -ENOMEM;
                 }
         return 0;
@@ -409,7 +416,11 @@ static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__Lis
                 if (r == 0 && job->state == ARGOSY__JOB_STATE__JOB_HELD)
                         r = add_waiting(l, row);
                 if (r == 0 && m->changes && is_whole(job)) {
-                        r = add_changes(row, job, &v->names) ?: add_moves(row, job, &v->names, 0);
+                        JobParts parts = {.leader = l};
+
+                        r = add_changes(&parts, row, job, &v->names) ?: add_moves(row, job, &v->names, 0);
+                        job_parts_done(&parts);
+                        *looked += parts.n_bytes / BYTES_IN_A_LOOK;
                         if (r == 0 && v->names.n == 0)
                                 r = add_settings(v, row, job);
                         else if (r == 0)

@@ -11,6 +11,7 @@
 #include "hash.h"
 
 #define SLEEPER "[Service]\nExecStart=/bin/sleep 9\n"
+#define TWO "2222222222222222222222222222222222222222222222222222222222222222"
 #define ONE "1111111111111111111111111111111111111111111111111111111111111111"
 
 enum { PRINT = 77, REVISION = 42 };
@@ -112,6 +113,39 @@ static void programs_get_the_plan_with_its_revision(void **state) {
                 o.out, "[{\"unit\":\"a.service\",\"change\":\"make\",\"rev\":\"\",\"rev_after\":\"" ONE
                        "\",\"desired\":\"\",\"desired_after\":\"launched\",\"set\":\"\",\"state\":\"\","
                        "\"why\":\"\",\"node\":\"\",\"file_change\":\"\",\"adopt\":false,\"wrong\":false,\"revision\":42}]\n");
+}
+
+#define DROP_IN "\n# a.service.d/x.conf\n[Service]\nNice=1\n"
+
+// The unit has a drop-in, and the folder has none.
+static void plans_another_content(FakeDaemon *d) {
+        Argosy__Response__ApplyRow row = new_row();
+        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        row.made = false;
+        row.rev = (char *) TWO;
+        row.desired = (char *) "launched";
+        fake_accept(d);
+        done(read_apply(d, true));
+        reply_plan(d, &row, 0, "");
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_CAT && streq(q->cat->revs[0], TWO));
+        done(q);
+        cat.content = (ProtobufCBinaryData){strlen(SLEEPER DROP_IN), (uint8_t *) SLEEPER DROP_IN};
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
+        r.cat = &cat;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void programs_get_the_parts_that_differ(void **state) {
+        _cleanup_outcome_ Outcome o = run_here(plans_another_content, "apply --plan --json=short --set=shop", "");
+
+        assert_int_equal(o.code, 5);
+        assert_non_null(strstr(o.out, "\"parts\":{\"added\":0,\"changed\":0,\"removed\":1,\"first\":[{\"part\":\"a.service.d/x.conf\",\"change\":\"removed\"}]}"));
 }
 
 static void is_the_same(FakeDaemon *d) {
@@ -416,6 +450,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 FOLDER_CASE(a_plan_is_the_difference_and_changes_nothing),
                 FOLDER_CASE(programs_get_the_plan_with_its_revision),
+                FOLDER_CASE(programs_get_the_parts_that_differ),
                 FOLDER_CASE(nothing_to_do_is_said_or_an_empty_list),
                 FOLDER_CASE(a_plan_says_by_its_status_what_an_apply_would_do),
                 FOLDER_CASE(units_that_are_wrong_after_it_are_named),

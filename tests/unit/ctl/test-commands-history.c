@@ -20,6 +20,8 @@ static const Change changes[] = {{9, TWO, "loaded", "", ""},
                                  {4, ONE, "launched", ONE, "launched"},
                                  {2, "", "", ONE, "launched"}};
 
+static Argosy__Response__Parts *parts_of_job_5; // NULL: the answer has none
+
 // What the unit's jobs from `first` on (an index) are, and where to go on.
 static void reply_changes(FakeDaemon *d, size_t first, size_t n, uint64_t before) {
         Argosy__Response__JobUnitRow units[ELEMENTSOF(changes)], *unit_pointers[ELEMENTSOF(changes)];
@@ -38,6 +40,7 @@ static void reply_changes(FakeDaemon *d, size_t first, size_t n, uint64_t before
                 units[i].desired_after = (char *) c->desired_after;
                 units[i].gone = !*c->after;
                 units[i].revision = 10 * c->job;
+                units[i].parts = c->job == 5 ? parts_of_job_5 : NULL;
                 unit_pointers[i] = &units[i];
                 rows[i] = (Argosy__Response__JobRow) ARGOSY__RESPONSE__JOB_ROW__INIT;
                 rows[i].job = c->job;
@@ -137,6 +140,40 @@ static void a_history_says_what_each_job_did(void **state) {
                                    "5 start file 1111111 -> 2222222\n"
                                    "4 start -\n"
                                    "2 start new, launched\n");
+}
+
+// Two names are as many as a line has room for.
+static Argosy__Response__Parts *some_parts(void) {
+        static Argosy__Response__PartRow rows[3], *pointers[3];
+        static Argosy__Response__Parts parts;
+        static const char *const names[] = {"a.service.d/x.conf", "web.conf", "web.key"}, *const words[] = {"added", "changed", "removed"};
+
+        argosy__response__parts__init(&parts);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                argosy__response__part_row__init(&rows[i]);
+                rows[i].part = (char *) names[i];
+                rows[i].change = (char *) words[i];
+                pointers[i] = &rows[i];
+        }
+        parts.rows = pointers;
+        parts.n_rows = ELEMENTSOF(rows);
+        parts.added = parts.removed = 1;
+        parts.changed = 3;
+        return &parts;
+}
+
+static void tells_history_with_parts(FakeDaemon *d) {
+        parts_of_job_5 = some_parts();
+        tells_history(d);
+}
+
+static void a_history_names_parts_that_differ(void **state) {
+        _cleanup_outcome_ Outcome o = run(tells_history_with_parts, "history a --fields=job,change --no-legend"),
+                                  programs = run(tells_history_with_parts, "history a --fields=job,change --json=short");
+
+        assert_non_null(strstr(o.out, "\n5 file 1111111 -> 2222222 (a.service.d/x.conf added, web.conf changed and 3 more)\n"));
+        assert_non_null(strstr(programs.out, "\"parts\":{\"added\":1,\"changed\":3,\"removed\":1,\"first\":[{\"part\":\"a.service.d/x.conf\",\"change\":\"added\"},"
+                                             "{\"part\":\"web.conf\",\"change\":\"changed\"},{\"part\":\"web.key\",\"change\":\"removed\"}]}"));
 }
 
 static void programs_get_both_sides(void **state) {
@@ -778,6 +815,7 @@ static void what_is_refused_is_said(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_history_says_what_each_job_did),
+                cmocka_unit_test(a_history_names_parts_that_differ),
                 cmocka_unit_test(programs_get_both_sides),
                 cmocka_unit_test(a_file_is_shown_as_it_was),
                 cmocka_unit_test(a_difference_is_printed),

@@ -6,6 +6,7 @@
 #include "forget-request.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "str.h"
 
 #define ONE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define TWO "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -132,6 +133,45 @@ static void the_history_of_a_unit_can_be_read(void **state) {
         assert_non_null(strstr(r->message, "not kept any more"));
 }
 
+#define A "\n# a.service.d/a.conf\n[Service]\nNice=1\n"
+#define B "\n# a.service.d/b.conf\n[Service]\nNice=2\n"
+
+static const Argosy__Response__JobUnitRow *newest_change(const char *name) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+
+        list.patterns = (char **) &name;
+        list.n_patterns = 1;
+        list.changes = true;
+        return rig_last(rig_list_jobs(&g, &list))->jobs->rows[0]->units[0];
+}
+
+static void a_history_says_which_parts_of_a_content_differ(void **state) {
+        const Argosy__Response__JobUnitRow *unit;
+        char rev[HASH_HEX_SIZE];
+
+        (void) start("a.service", ONE A);
+        assert_null(newest_change("a.service")->parts); // it is new
+        (void) start("a.service", TWO B);
+        unit = newest_change("a.service");
+        str_fit(rev, sizeof(rev), "%s", unit->rev);
+        assert_int_equal(unit->parts->n_rows, 3);
+        assert_int_equal(unit->parts->added, 1);
+        assert_int_equal(unit->parts->changed, 1);
+        assert_int_equal(unit->parts->removed, 1);
+        assert_string_equal(unit->parts->rows[0]->part, "unit file");
+        assert_string_equal(unit->parts->rows[0]->change, "changed");
+        assert_string_equal(unit->parts->rows[1]->part, "a.service.d/a.conf");
+        assert_string_equal(unit->parts->rows[1]->change, "removed");
+        assert_string_equal(unit->parts->rows[2]->part, "a.service.d/b.conf");
+        assert_string_equal(unit->parts->rows[2]->change, "added");
+        assert_int_equal(forget(rev)->status, 0);
+        assert_null(newest_change("a.service")->parts); // nobody knows any more
+        (void) start("a.service", TWO);
+        assert_int_equal(newest_change("a.service")->parts->removed, 1);
+        (void) start("a.service", THREE);
+        assert_null(newest_change("a.service")->parts); // there is nothing but the unit file
+}
+
 enum { MANY_REVS = 2 * FORGET_AT_ONCE + 1000 };
 
 // Of so many contents that there are these two, if they are any.
@@ -202,6 +242,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_file_is_erased_if_no_job_has_had_it_since),
                 TEST(the_history_of_a_unit_can_be_read),
+                TEST(a_history_says_which_parts_of_a_content_differ),
                 TEST(tens_of_thousands_of_contents_are_erased_by_one_job),
         };
 

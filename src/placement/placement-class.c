@@ -297,14 +297,35 @@ static int class_fill(Placement *p, Class *c, const PlacementSpec *spec, Term *t
         return r < 0 ? r : class_add_globs(p, c, spec->replaces, true);
 }
 
-static void text_add_term(Buf *text, char what, const PlacementTerm *t) {
-        oom_check(buf_printf(text, "%c%d%s", what, (int) t->op, t->key));
-        for (const char *const *v = t->values; v && *v; v++)
-                oom_check(buf_printf(text, ",%s", *v));
-        oom_check(buf_printf(text, "\n"));
+static void text_add(Buf *text, const char *words) {
+        oom_check(buf_append(text, words, strlen(words)));
 }
 
-// What the spec says; equal for equal specs.
+static void text_add_digit(Buf *text, char what, int digit) {
+        const char both[] = {what, (char) ('0' + digit)};
+
+        oom_check(buf_append(text, both, sizeof both));
+}
+
+static void text_add_term(Buf *text, char what, const PlacementTerm *t) {
+        text_add_digit(text, what, (int) t->op);
+        text_add(text, t->key);
+        for (const char *const *v = t->values; v && *v; v++) {
+                text_add(text, ",");
+                text_add(text, *v);
+        }
+        text_add(text, "\n");
+}
+
+static void text_add_globs(Buf *text, const char *what, const char *const *globs) {
+        for (; globs && *globs; globs++) {
+                text_add(text, what);
+                text_add(text, *globs);
+                text_add(text, "\n");
+        }
+}
+
+// What the spec says; equal for equal specs. Made for each unit that comes: printf would be a third of what a unit costs to place.
 static char *class_key(const PlacementSpec *s) {
         _cleanup_buf_ Buf text = {0};
 
@@ -314,17 +335,15 @@ static char *class_key(const PlacementSpec *s) {
                 oom_check(buf_printf(&text, "%u", s->weights[i]));
                 text_add_term(&text, 'p', &s->prefers[i]);
         }
-        for (const char *const *g = s->conflicts; g && *g; g++)
-                oom_check(buf_printf(&text, "c%s\n", *g));
-        for (const char *const *g = s->replaces; g && *g; g++)
-                oom_check(buf_printf(&text, "r%s\n", *g));
+        text_add_globs(&text, "c", s->conflicts);
+        text_add_globs(&text, "r", s->replaces);
         for (unsigned i = 0; i < PLACEMENT_RESOURCES_MAX; i++)
                 if (s->demand.of[i])
                         oom_check(buf_printf(&text, "d%u=%d\n", i, s->demand.of[i]));
         if (s->spread)
                 oom_check(buf_printf(&text, "s%s %s %d %u\n", s->spread, s->spread_group ?: "",
                                      s->spread_soft, s->spread_skew));
-        oom_check(buf_printf(&text, "%d", (int) s->policy));
+        text_add_digit(&text, 'y', (int) s->policy);
         return oom_checked(buf_take_string(&text));
 }
 

@@ -218,19 +218,29 @@ static void must(int r) {
                 oom_end();
 }
 
+// NULL: it has none any more, or they cannot be had.
+static UnitOptions *options_of(const UnitEntry *e) {
+        UnitOptions *options = NULL;
+
+        return !e->removed && oom_check(unit_options_of(e, &options)) >= 0 ? options : NULL;
+}
+
 static void follow_unit(Leader *l, Unit *u, UnitEntry *e) {
+        UnitOptions *options = options_of(e); // made once for all: they may be those of this name alone
+
         must(follow_place(l, u, e));
         retry_controller_on_record(l, u, e);
         must(budget_dependents_on_unit(l, e));
         must(disruption_budget_on_unit(l, u, e));
-        must(ordering_on_unit(l, u, e));
+        must(ordering_on_unit(l, u, e, options));
         queue_looks_on_unit(l, e);
         unit_touch(l, u);
-        scheduler_on_unit(l, u, e->removed ? NULL : e);
+        scheduler_on_unit(l, u, e->removed ? NULL : e, options);
         scheduler_drive_out(l, u, e);
         must(activation_affinity_on_unit(l, e));
         must(companion_orders_on_unit(l, e));
         must(secret_orders_on_unit(l, e));
+        unit_options_unref(options);
 }
 
 // Global units may have to go from where it is, or come back to where it was.

@@ -425,23 +425,20 @@ static void mark_peers(Leader *l, const char *name) {
         dependencies_each_on(&l->dependencies, name, mark_peer, l);
 }
 
-int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
-        UnitOptions *options;
-        int r = 0;
+int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions *options) {
+        int r;
 
         if (e->removed) {
                 ordering_mark(l, u);
                 return 0;
         }
-        if (unit_options_of(e, &options) < 0)
-                return 0; // refused when it was submitted
-        if (options->n_dependencies || dependencies_has(&l->dependencies, u->name)) {
-                mark_peers(l, u->name); // whom it does not name any more
-                r = dependencies_set(&l->dependencies, u->name, options->dependencies,
-                                     options->n_dependencies);
-                mark_peers(l, u->name);
-        }
-        unit_options_unref(options);
+        if (!options) // refused when it was submitted
+                return 0;
+        if (!options->n_dependencies && !dependencies_has(&l->dependencies, u->name))
+                return 0;
+        mark_peers(l, u->name); // whom it does not name any more
+        r = dependencies_set(&l->dependencies, u->name, options->dependencies, options->n_dependencies);
+        mark_peers(l, u->name);
         return r;
 }
 

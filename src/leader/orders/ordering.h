@@ -8,7 +8,7 @@
 #include "unit-file.h"
 
 // Follows the record. 0 or -ENOMEM.
-int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e);
+int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions *options);
 void ordering_mark(Leader *l, Unit *u); // something about it has changed
 void ordering_drain(Leader *l);         // marks the orders that may go out now, or are to be taken back
 // What the order for the unit on the node has to wait for now. `wanted`: the unit is to be there at all;

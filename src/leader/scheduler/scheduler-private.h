@@ -15,6 +15,14 @@ typedef struct SchedulerRole {
         char name[];
 } SchedulerRole;
 
+enum { KNOWN_CLASSES = 2 };
+
+// A class, and the options that mean it, whatever the name of the unit. A reference to each; NULL: none.
+typedef struct KnownClass {
+        UnitOptions *options;
+        uint32_t class;
+} KnownClass;
+
 struct SchedulerTables {
         Placement *placement;
         Map roles;               // SchedulerRole by name; always with ROLE_DEFAULT
@@ -28,10 +36,7 @@ struct SchedulerTables {
         Map guests; // Guest by name: units without a record, while a Scheduler lives
         bool is_copy;          // `placement` and `guests` are those of a Scheduler that has a copy (scheduler_enter())
         uint64_t n_renumbered; // units and nodes that were given a number or lost it; and kinds of resources
-        // The class that was asked for last, and the options that mean it, whatever the name of the unit. A reference to each; NULL:
-        // none. Of `placement` as it is while it is no copy.
-        UnitOptions *classed;
-        uint32_t class;
+        KnownClass classes[KNOWN_CLASSES]; // that were asked for last, the last one first. Of `placement` as it is while it is no copy
 };
 
 typedef struct Guest {
@@ -70,7 +75,7 @@ uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest);
 // be with;
 // -ENOSPC, -EINVAL: they demand what cannot be counted any more.
 enum { SCHEDULER_TOO_MANY_TIED = 1 }; // more than PLACEMENT_FOLLOWS_MAX
-void scheduler_forget_class(SchedulerTables *t); // that is remembered
+void scheduler_forget_classes(SchedulerTables *t); // that are remembered
 // Those that it is to be with, beside its own ones. As scheduler_set_options().
 int scheduler_add_affinity(Leader *l, const char *name, uint32_t unit, char **names);
 int scheduler_set_options(Leader *l, const char *name, uint32_t unit, const UnitOptions *options);

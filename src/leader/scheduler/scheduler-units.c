@@ -18,20 +18,42 @@
 #include "unit-work.h"
 #include "walks.h"
 
-void scheduler_forget_class(SchedulerTables *t) {
-        if (!t->classed)
+static void forget_class(SchedulerTables *t, size_t i) {
+        if (!t->classes[i].options)
                 return;
-        placement_class_unref(t->placement, t->class);
-        unit_options_unref(TAKE_PTR(t->classed));
+        placement_class_unref(t->placement, t->classes[i].class);
+        unit_options_unref(TAKE_PTR(t->classes[i].options));
 }
 
-// Hundreds of instances of a template come one after the other.
+void scheduler_forget_classes(SchedulerTables *t) {
+        for (size_t i = 0; i < KNOWN_CLASSES; i++)
+                forget_class(t, i);
+}
+
+static void to_front(SchedulerTables *t, size_t i) {
+        KnownClass found = t->classes[i];
+
+        memmove(&t->classes[1], &t->classes[0], i * sizeof(found));
+        t->classes[0] = found;
+}
+
+// Hundreds of instances of a template come one after the other, each with one that needs it and has options of its own.
 static void remember_class(SchedulerTables *t, const UnitOptions *options, uint32_t class) {
-        if (t->is_copy || options->spread) // the name counts
+        if (options->spread) // the name counts
                 return;
+        forget_class(t, KNOWN_CLASSES - 1);
+        to_front(t, KNOWN_CLASSES - 1);
         placement_class_ref(t->placement, class);
-        t->classed = unit_options_ref(options);
-        t->class = class;
+        t->classes[0] = (KnownClass){unit_options_ref(options), class};
+}
+
+static bool is_remembered(SchedulerTables *t, const UnitOptions *options) {
+        for (size_t i = 0; i < KNOWN_CLASSES; i++)
+                if (t->classes[i].options == options) {
+                        to_front(t, i);
+                        return true;
+                }
+        return false;
 }
 
 static int class_of(Leader *l, const char *name, const UnitOptions *options, uint32_t *ret) {
@@ -39,17 +61,15 @@ static int class_of(Leader *l, const char *name, const UnitOptions *options, uin
         bool new = false;
         int r;
 
-        if (t->classed == options && !t->is_copy) {
-                placement_class_ref(t->placement, t->class);
-                *ret = t->class;
+        if (!t->is_copy && is_remembered(t, options)) {
+                *ret = t->classes[0].class;
+                placement_class_ref(t->placement, *ret);
                 return 0;
         }
-        if (!t->is_copy)
-                scheduler_forget_class(t);
         r = scheduler_class(t->placement, name, options, ret, &new);
         if (new)
                 scheduler_sync_all_offers(l);
-        if (r >= 0)
+        if (r >= 0 && !t->is_copy)
                 remember_class(t, options, *ret);
         return r;
 }
@@ -212,22 +232,18 @@ static void mark_mismatch(Leader *l, const Unit *u) {
 }
 
 // What a unit is whose options cannot be had is not known: it counts, and demands nothing.
-void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
-        UnitOptions *options = NULL;
+void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions *options) {
         uint32_t unit;
 
         if (!e && !u->place)
                 return;
         if (map_find_str(&l->places->guests, u->name))
                 return; // a Scheduler has it; looked at again when that is freed
-        if (e && oom_check(unit_options_of(e, &options)) < 0)
-                options = NULL;
         unit = number_with_options(l, u, options);
         leave_queue(l, u);
         // Also of global ones: who conflicts with them. What cannot be counted any more demands nothing.
         if (options)
                 (void) scheduler_set_options(l, u->name, unit, options);
-        unit_options_unref(options);
         put_unit(l, u, e);
         mark_mismatch(l, u);
         if (!e && !u->followed) {

@@ -102,6 +102,17 @@ static Scheduler *free_with_copy(Scheduler *p) {
         return NULL;
 }
 
+// As its record is again, if it has one.
+static void put_back(Leader *l, Unit *u) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        UnitOptions *options = NULL;
+
+        if (e && oom_check(unit_options_of(e, &options)) < 0)
+                options = NULL;
+        scheduler_on_unit(l, u, e, options);
+        unit_options_unref(options);
+}
+
 Scheduler *scheduler_free(Scheduler *p) {
         Leader *l = p ? p->leader : NULL;
 
@@ -119,7 +130,7 @@ Scheduler *scheduler_free(Scheduler *p) {
 
                 if (u) {
                         retry_bars_set(l, u, RETRY_BAR_NONE);
-                        scheduler_on_unit(l, u, cluster_state_find_unit(l->state, u->name));
+                        put_back(l, u);
                 }
                 free(p->touched[i]);
         }
@@ -381,7 +392,7 @@ SchedulerTables *scheduler_close(Leader *l) {
         map_foreach (slot, &l->hosts)
                 ((Host *) slot->value)->place = 0;
         if (l->places)
-                scheduler_forget_class(l->places); // options are shared with the records, the tables go to the pool
+                scheduler_forget_classes(l->places); // options are shared with the records, the tables go to the pool
         return TAKE_PTR(l->places);
 }
 

@@ -29,7 +29,8 @@ bool scheduler_build_nodes(Leader *l, size_t *left);
 // Follows no more, and gives away what there was. Units and nodes keep their numbers: they are given away as well.
 SchedulerTables *scheduler_close(Leader *l) _warn_unused_;
 SchedulerTables *scheduler_tables_free(SchedulerTables *t); // on any thread; returns NULL
-void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e); // its record; NULL: it has none
+// Its record and its options; NULL: it has none, or they cannot be had.
+void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions *options);
 void scheduler_on_unit_freed(Leader *l, Unit *u);
 void scheduler_on_node_freed(Leader *l, Node *n);
 void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded); // 0: all nodes

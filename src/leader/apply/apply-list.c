@@ -30,7 +30,7 @@ void apply_list_clear(ApplyList *list) {
         map_done(&list->aims.by_name);
         free(list->items);
         list->items = NULL;
-        list->aims.n = 0;
+        list->aims.n = list->from = list->n_listed = 0;
         list->counts = (ApplyCounts){};
         list->n_left = 0;
 }
@@ -61,15 +61,6 @@ static void leave_changed(const ApplyList *list, ApplyItem *item) {
         item->to.aimed = !is_done && !item->changed;
 }
 
-const AimItem *apply_list_at(const AimList *aims, size_t i) {
-        const ApplyList *list = CONTAINER_OF(aims, const ApplyList, aims);
-        ApplyItem *item = &list->items[i];
-
-        if (!item->looked)
-                leave_changed(list, item);
-        return &item->to;
-}
-
 // ------------------------------------------------------------------------------------------------ which units
 
 static int add_item(ApplyList *list, const char *name, const Argosy__Request__Apply__Unit *wanted) {
@@ -79,6 +70,7 @@ static int add_item(ApplyList *list, const char *name, const Argosy__Request__Ap
         *item = (ApplyItem){.to.name = name, .wanted = wanted};
         r = map_add_str(&list->aims.by_name, name, &item->to);
         list->aims.n += r == 0;
+        list->n_listed = list->aims.n;
         return r;
 }
 
@@ -120,6 +112,25 @@ int apply_list_fill_all(ApplyList *list) {
         list->items = calloc(list->m->n_units + (members ? members->count : 0) + 1, sizeof(*list->items));
         r = list->items ? add_named(list) : -ENOMEM;
         return r == 0 && members ? add_members(list, members) : r;
+}
+
+// The first that was not.
+static void list_next(ApplyList *list) {
+        size_t at = list->from + list->n_listed, n_gone = list->m->n_gone;
+        const Argosy__Request__Apply__Unit *wanted = at < n_gone ? NULL : list->m->units[at - n_gone];
+
+        list->items[list->n_listed++] = (ApplyItem){.to.name = wanted ? wanted->name : list->m->gone[at], .wanted = wanted};
+}
+
+int apply_list_fill_rest(ApplyList *list, size_t from) {
+        size_t n = list->m->n_units + list->m->n_gone;
+
+        list->items = malloc((n - from + 1) * sizeof(*list->items));
+        if (!list->items)
+                return -ENOMEM;
+        list->from = from;
+        list->aims.n = n;
+        return 0;
 }
 
 int apply_list_fill_asked(ApplyList *list) {
@@ -250,6 +261,7 @@ static void aim(const ApplyList *list, ApplyItem *item) {
 
 static void judge(ApplyList *list, ApplyItem *item) {
         look(list, item);
+        item->judged = true;
         item->verdict = apply_judge(&item->unit, &list->options);
         list->counts.named += item->unit.named;
         list->counts.of_set += item->unit.now.exists && streq(item->unit.now.set, list->m->set);
@@ -265,20 +277,38 @@ static void judge(ApplyList *list, ApplyItem *item) {
         }
 }
 
+const AimItem *apply_list_at(const AimList *aims, size_t i) {
+        ApplyList *list = (ApplyList *) CONTAINER_OF(aims, const ApplyList, aims);
+        ApplyItem *item = &list->items[i - list->from];
+
+        while (list->n_listed <= i - list->from)
+                list_next(list);
+        if (!item->judged)
+                judge(list, item);
+        if (!item->looked)
+                leave_changed(list, item);
+        return &item->to;
+}
+
 void apply_list_judge(ApplyList *list) {
         for (size_t i = 0; i < list->aims.n; i++)
                 judge(list, &list->items[i]);
 }
 
-static int add_to_print(const ApplyItem *item, Buf *b) {
-        const ApplyUnit *u = &item->unit;
-        uint8_t words[] = {u->named, (uint8_t) u->target, u->now.exists, (uint8_t) u->now.target};
+enum { PRINTED_BYTES = sizeof(uint64_t) }; // of the hash of a content: as much as the fingerprint has itself
 
-        if (buf_append(b, item->to.name, strlen(item->to.name) + 1) < 0 ||
-            buf_append(b, words, sizeof(words)) < 0 || buf_append(b, &u->spec, HASH_SIZE) < 0 ||
-            buf_append(b, &u->now.spec, HASH_SIZE) < 0)
-                return -ENOMEM;
-        return buf_append(b, u->now.set, strlen(u->now.set) + 1);
+static int add_to_print(const ApplyList *list, const ApplyItem *item, Buf *b) {
+        const ApplyUnit *u = &item->unit;
+        bool ours = u->now.exists && streq(u->now.set, list->m->set);
+        uint8_t head[5 + 2 * PRINTED_BYTES] = {u->named, (uint8_t) u->target, u->now.exists, (uint8_t) u->now.target, ours};
+        int r;
+
+        memcpy(head + 5, u->spec.bytes, PRINTED_BYTES);
+        memcpy(head + 5 + PRINTED_BYTES, u->now.spec.bytes, PRINTED_BYTES);
+        r = buf_append(b, head, sizeof(head));
+        if (r == 0)
+                r = buf_append(b, item->to.name, strlen(item->to.name) + 1);
+        return r < 0 || ours ? r : buf_append(b, u->now.set, strlen(u->now.set) + 1);
 }
 
 int apply_list_fingerprint(const ApplyList *list, uint64_t *ret) {
@@ -287,7 +317,7 @@ int apply_list_fingerprint(const ApplyList *list, uint64_t *ret) {
         Hash hash;
 
         for (size_t i = 0; r >= 0 && i < list->aims.n; i++)
-                r = add_to_print(&list->items[i], &b);
+                r = add_to_print(list, &list->items[i], &b);
         if (r < 0)
                 return r;
         hash = hash_of(b.data, b.len);

@@ -4,8 +4,8 @@
 // all. Whoever asks for it (decide-apply.c) says so of each unit, in a list that is the same each time; how a
 // unit gets there is planned like a Change (ChangeAim).
 //
-//      1. AIM_PART_UNITS after AIM_PART_UNITS is planned and committed. Each time all are judged anew by whoever asks for it,
-//         so what is as it is to be stays, also what an earlier leader has done
+//      1. AIM_PART_UNITS after AIM_PART_UNITS is planned and committed. Those of a part are judged by whoever asks for it in the
+//         turn in which they are planned, so what is as it is to be stays, also what an earlier leader has done
 //      2. when the log has the last part (log-parts.c), the answer names all units
 //
 // A unit that cannot be had has its own error in the answer. What does not fit behind the requests of others goes into the
@@ -98,8 +98,8 @@ static int plan(Decision *d, const AimList *list, char **names, size_t n, Argosy
         return 0;
 }
 
-// Names of the part that begins at the ticket's place.
-static size_t take_part(const ClusterState *state, const AimList *list, LogParts *p, char *names[static AIM_PART_UNITS]) {
+// Names of the part that begins at the ticket's place. 0 or -ENOMEM.
+static int take_part(const ClusterState *state, AimList *list, LogParts *p, char *names[static AIM_PART_UNITS], size_t *ret_n) {
         size_t n = 0, work = 0, bytes = 0, most = log_parts_slice(p, AIM_PART_UNITS), of_content = batch_units_of_content(state), i, end;
 
         for (i = p->at; i < list->n && work < most; i++) {
@@ -109,6 +109,8 @@ static size_t take_part(const ClusterState *state, const AimList *list, LogParts
                         continue;
                 if (n > 0 && bytes + item->bytes > AIM_PART_BYTES)
                         break;
+                if (map_add_str(&list->by_name, item->name, (AimItem *) item) == -ENOMEM)
+                        return -ENOMEM;
                 bytes += item->bytes;
                 work += item->bytes > 0 ? 1 + of_content : 1;
                 names[n++] = (char *) item->name;
@@ -117,16 +119,19 @@ static size_t take_part(const ClusterState *state, const AimList *list, LogParts
         while (i < list->n && !list->item(list, i)->aimed)
                 i++;
         log_parts_take(p, i == list->n ? i : end, i == list->n);
-        return n;
+        *ret_n = n;
+        return 0;
 }
 
-static int decide_part(Decision *d, Ticket *t, const AimList *list) {
+static int decide_part(Decision *d, Ticket *t, AimList *list) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         char *names[AIM_PART_UNITS];
         LogParts *p = t->log_parts;
-        size_t n = take_part(d->leader->state, list, p, names);
-        int r;
+        size_t n;
+        int r = take_part(d->leader->state, list, p, names, &n);
 
+        if (r < 0)
+                return r;
         for (size_t i = p->at; i < p->end; i++) {
                 const AimItem *item = list->item(list, i);
 
@@ -164,7 +169,7 @@ int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimIte
         return r;
 }
 
-int decide_aims(Decision *d, Ticket *t, const AimList *list) {
+int decide_aims(Decision *d, Ticket *t, AimList *list) {
         int r = log_parts_begin(t);
 
         return r < 0 ? r : decide_part(d, t, list);

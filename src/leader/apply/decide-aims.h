@@ -18,7 +18,7 @@ enum { AIM_SAID = 1 };
 struct AimList {
         const AimItem *(*item)(const AimList *list, size_t i);
         size_t n;
-        Map by_name; // -> AimItem
+        Map by_name; // -> AimItem; decide_aims() adds those that it plans, if they are not there
         Argosy__NamedFile **files; // that ChangeAim.file is about
         size_t n_files;
         // What is said of one that stays. AIM_SAID; 0: nothing; -ENOMEM.
@@ -26,7 +26,7 @@ struct AimList {
                         Argosy__Response__UnitResult *ret);
 };
 // The next part of it, as decide_change(). Each time the list has the same units in the same order, judged anew.
-int decide_aims(Decision *d, Ticket *t, const AimList *list);
+int decide_aims(Decision *d, Ticket *t, AimList *list);
 // Plans those of the first ones for which `which` says so, for who has more to put into the entry; what becomes of them is not
 // told. 0, -EBUSY, -ENOMEM.
 int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimItem *item));

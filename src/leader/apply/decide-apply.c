@@ -27,6 +27,7 @@
 #include <stdlib.h>
 
 #include "apply-list.h"
+#include "array.h"
 #include "batch-builder.h"
 #include "buf.h"
 #include "changed-since.h"
@@ -35,12 +36,14 @@
 #include "decide-rolling.h"
 #include "disruption-budget.h"
 #include "group-contents.h"
+#include "log-parts.h"
 #include "message.h"
 #include "registry.h"
 #include "response.h"
 #include "set-file.h"
 #include "str.h"
 #include "tables.h"
+#include "turn.h"
 #include "unit-name.h"
 #include "unit-state.h"
 #include "why.h"
@@ -280,7 +283,7 @@ static int fill_row(const ApplyList *list, const ApplyItem *item, Argosy__Respon
         return r;
 }
 
-static int add_row(const ApplyList *list, const ApplyItem *item, Argosy__Response__ApplyPlan *plan) {
+static int add_row(const ApplyList *list, const ApplyItem *item, Argosy__Response__ApplyPlan *plan, size_t *allocated) {
         Argosy__Response__ApplyRow *row;
         int r;
 
@@ -289,12 +292,11 @@ static int add_row(const ApplyList *list, const ApplyItem *item, Argosy__Respons
         plan->same += item->unit.named && (item->verdict == APPLY_SAME || item->verdict == APPLY_START);
         if (item->verdict == APPLY_SAME && item->sight.seen == APPLY_SEEN_WELL)
                 return 0;
-        row = malloc(sizeof(*row));
+        row = ARRAY_GROW(plan->rows, *allocated, plan->n_rows + 1) < 0 ? NULL : malloc(sizeof(*row));
         if (!row)
                 return -ENOMEM;
         argosy__response__apply_row__init(row);
-        if (FIELD_APPEND(plan->rows, plan->n_rows, row) < 0)
-                return -ENOMEM;
+        plan->rows[plan->n_rows++] = row;
         r = fill_row(list, item, row);
         return r == 0 && item->sight.seen != APPLY_SEEN_WELL ? fill_state(list, item, plan->n_rows, row) : r;
 }
@@ -304,9 +306,10 @@ static Argosy__Response *tell_plan(ApplyList *list, const ClusterState *state) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_APPLY_PLAN);
         Argosy__Response__ApplyPlan *plan = response ? response->apply_plan : NULL;
         _cleanup_buf_ Buf refusal = {};
+        size_t allocated = 0;
 
         for (size_t i = 0; plan && i < list->aims.n; i++)
-                if (add_row(list, &list->items[i], plan) < 0)
+                if (add_row(list, &list->items[i], plan, &allocated) < 0)
                         return NULL;
         if (!plan || phrase_refusal(list, &refusal) < 0 || apply_list_fingerprint(list, &plan->plan) < 0 ||
             field_printf(&plan->refusal, "%.*s", (int) refusal.len, (const char *) refusal.data) < 0)
@@ -363,11 +366,23 @@ static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, co
         return AIM_SAID;
 }
 
-static int read_job(ApplyList *list, const ClusterState *state, uint64_t number) {
-        int r = cluster_state_read_job(state, number, &list->job);
+// All that is in the log this ticket has put there, so it is about nothing that is to come: neither an earlier leader has, nor the same
+// request that came again.
+static bool is_of_ticket_alone(const Argosy__JobRecord *job, const Ticket *t) {
+        size_t n = 0;
+
+        for (size_t g = 0; g < job->n_units; g++)
+                n += job->units[g]->n_names;
+        return t->log_parts && !t->log_parts->resumed && n == t->n_kept;
+}
+
+static int read_job(ApplyList *list, const ClusterState *state, const Ticket *t) {
+        int r = cluster_state_read_job(state, t->job, &list->job);
 
         if (r < 0) // it may be forgotten: then nothing is waited for
                 return r == -ENOENT ? 0 : r;
+        if (is_of_ticket_alone(list->job, t))
+                return 0;
         for (size_t g = 0; g < list->job->n_units; g++)
                 for (size_t i = 0; i < list->job->units[g]->n_names; i++) {
                         char *name = list->job->units[g]->names[i];
@@ -460,6 +475,15 @@ static int begin(Decision *d, Ticket *t) {
         return STEP_PASSED;
 }
 
+// To say what is made here takes as long as to make it: the next turn does that, and nothing else is decided in this one.
+static int make_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
+        t->response = tell_plan(list, state);
+        if (!t->response)
+                return -ENOMEM;
+        leader_mark(list->leader);
+        return -EBUSY;
+}
+
 // As it is now. STEP_PASSED: it is still what was asked about, and may be done.
 static int compare(ApplyList *list, const ClusterState *state, Ticket *t) {
         int r;
@@ -469,7 +493,12 @@ static int compare(ApplyList *list, const ClusterState *state, Ticket *t) {
         if (r < 0)
                 return r == -EEXIST ? settle_twice(t) : r;
         apply_list_judge(list);
-        return list->m->dry_run ? settle(t, tell_plan(list, state)) : check_plan(list, state, t);
+        return list->m->dry_run ? make_plan(list, state, t) : check_plan(list, state, t);
+}
+
+// Else it is about what goes into the next entry.
+static bool is_about_all(const Ticket *t) {
+        return t->job == 0 || !t->log_parts || ticket_was_carried_out(t);
 }
 
 // What the request names: the set may have had others when it was compared. If it had not, the list is that one, and is judged.
@@ -480,10 +509,10 @@ static int fill_asked(ApplyList *list, const ClusterState *state, const Ticket *
                 return 0;
         apply_list_clear(list);
         list->options.prune = true; // what is to go is named
-        r = apply_list_fill_asked(list);
+        r = is_about_all(t) ? apply_list_fill_asked(list) : apply_list_fill_rest(list, t->log_parts->at);
         if (r == 0 && t->job > 0)
-                r = read_job(list, state, t->job);
-        if (r == 0)
+                r = read_job(list, state, t);
+        if (r == 0 && is_about_all(t))
                 apply_list_judge(list);
         return r;
 }
@@ -565,7 +594,8 @@ int decide_apply(Decision *d, Ticket *t) {
                                   .leader = d->leader,
                                   .ticket = t,
                                   .aims = {.item = apply_list_at, .describe = on_describe}};
-        int r = begin(d, t);
+        bool is_planned = t->request->apply->dry_run && t->response;
+        int r = is_planned ? settle(t, t->response) : begin(d, t);
 
         list.options = (ApplyOptions){list.m->set, true, list.m->force, list.m->adopt};
         list.aims.files = list.m->files;

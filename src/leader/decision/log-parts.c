@@ -40,7 +40,8 @@ int log_parts_begin(Ticket *t) {
         if (!p->answer)
                 return -ENOMEM;
         t->log_parts = TAKE_PTR(p);
-        if (ticket_has_open_job(t))
+        t->log_parts->resumed = ticket_has_open_job(t);
+        if (t->log_parts->resumed)
                 walk_resume(t->leader, &t->log_parts->walk);
         return 0;
 }

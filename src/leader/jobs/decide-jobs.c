@@ -33,6 +33,7 @@
 #include "store.h"
 #include "tables.h"
 #include "tickets.h"
+#include "turn.h"
 #include "unit-name.h"
 
 static int settle(Ticket *t, Argosy__Response *response) {
@@ -148,6 +149,22 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key, const Handle
         return settle(t, done_before(t));
 }
 
+enum { CONTENT_BYTES = 128 * 1024 }; // of a request, at about 10 ns each to pack and hash them, beside what else a turn does
+
+// Once for each ticket. A longer one takes a turn of its own (-EBUSY).
+static int know_content(Ticket *t) {
+        size_t len;
+        int r = t->has_content ? 0 : job_request_content(t->request, &t->content, &len);
+
+        if (t->has_content || r < 0)
+                return r;
+        t->has_content = true;
+        if (len <= CONTENT_BYTES)
+                return 0;
+        leader_mark(t->leader);
+        return -EBUSY;
+}
+
 static int admit_by_id(Decision *d, Ticket *t, const ProtobufCBinaryData *id, const HandlerLog *log) {
         const ClusterState *state = d->leader->state;
         const Argosy__Request__Job *job = t->request->job;
@@ -156,12 +173,9 @@ static int admit_by_id(Decision *d, Ticket *t, const ProtobufCBinaryData *id, co
 
         if (batch_builder_has_claim(&d->batch, id->data, id->len)) // twice in one entry: the second one waits
                 return -EBUSY;
-        if (!t->has_content) {
-                r = job_request_content(t->request, &t->content);
-                if (r < 0)
-                        return r;
-                t->has_content = true;
-        }
+        r = know_content(t);
+        if (r < 0)
+                return r;
         if (t->held) // the key is its own
                 return STEP_PASSED;
         if (cluster_state_find_key(state, id->data, &key))
@@ -179,12 +193,10 @@ int decide_job_admit(Decision *d, Ticket *t, const HandlerLog *log) {
         const char *error;
         int r = STEP_PASSED;
 
-        if (t->held && !t->has_content) {
-                r = job_request_content(t->request, &t->content);
-                if (r < 0)
-                        return r;
-                t->has_content = true;
-        }
+        if (t->held)
+                r = know_content(t);
+        if (r < 0)
+                return r;
         if (t->job > 0)
                 return admit_going_on(d->leader, t);
         error = job_form_error(t->request);

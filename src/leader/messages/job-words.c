@@ -235,7 +235,7 @@ const ProtobufCBinaryData *job_request_id(const Argosy__Request *request) {
 }
 
 // Fields that a leader does not know are sorted with the others: leaders of several versions come to the same.
-static int hash_request(const Argosy__Request *request, uint64_t *ret) {
+static int hash_request(const Argosy__Request *request, uint64_t *ret, size_t *ret_len) {
         size_t len = argosy__request__get_packed_size(request);
         _cleanup_free_ uint8_t *packed = malloc(len + 1);
         Hash hash;
@@ -251,13 +251,14 @@ static int hash_request(const Argosy__Request *request, uint64_t *ret) {
         *ret = 0;
         for (size_t i = 0; i < sizeof(*ret); i++)
                 *ret |= (uint64_t) hash.bytes[i] << (8 * i);
+        *ret_len = len;
         return 0;
 }
 
 // What a folder says; not what was missing of it when it was compared with the cluster. So a command that is given again,
 // since the first one was lost in the middle, is the same. Files are megabytes: their contents are named by their hashes, and
 // no others are taken.
-static int hash_apply(const Argosy__Request *request, uint64_t *ret) {
+static int hash_apply(const Argosy__Request *request, uint64_t *ret, size_t *ret_len) {
         Argosy__Request__Apply apply = *request->apply;
         _cleanup_free_ Argosy__Request__Apply__Unit *units = calloc(apply.n_units + 1, sizeof(*units));
         _cleanup_free_ Argosy__Request__Apply__Unit **pointers = calloc(apply.n_units + 1, sizeof(*pointers));
@@ -274,11 +275,11 @@ static int hash_apply(const Argosy__Request *request, uint64_t *ret) {
         apply.n_files = apply.n_gone = 0;
         apply.revision = apply.plan = 0;
         only.apply = &apply;
-        return hash_request(&only, ret);
+        return hash_request(&only, ret, ret_len);
 }
 
 // A file is its name and what is in it; by which path somebody found it says nothing of that.
-static int hash_change(const Argosy__Request *request, uint64_t *ret) {
+static int hash_change(const Argosy__Request *request, uint64_t *ret, size_t *ret_len) {
         Argosy__Request__Change change = *request->change;
         _cleanup_free_ Argosy__NamedFile *files = calloc(change.n_files + 1, sizeof(*files));
         _cleanup_free_ Argosy__NamedFile **pointers = calloc(change.n_files + 1, sizeof(*pointers));
@@ -295,10 +296,10 @@ static int hash_change(const Argosy__Request *request, uint64_t *ret) {
         change.id = (ProtobufCBinaryData){};
         change.parts = false;
         only.change = &change;
-        return hash_request(&only, ret);
+        return hash_request(&only, ret, ret_len);
 }
 
-static int hash_rollout(const Argosy__Request *request, uint64_t *ret) {
+static int hash_rollout(const Argosy__Request *request, uint64_t *ret, size_t *ret_len) {
         Argosy__Request__Rollout rollout = *request->rollout;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
         Argosy__Request only = *request;
@@ -310,11 +311,11 @@ static int hash_rollout(const Argosy__Request *request, uint64_t *ret) {
                 rollout.file = &file;
         }
         only.rollout = &rollout;
-        return hash_request(&only, ret);
+        return hash_request(&only, ret, ret_len);
 }
 
 // Without what differs from one time to the next.
-int job_request_content(const Argosy__Request *request, uint64_t *ret) {
+int job_request_content(const Argosy__Request *request, uint64_t *ret, size_t *ret_len) {
         Argosy__Request only = *request;
         Argosy__Request__Rebalance rebalance;
         Argosy__Request__SecretSet secret;
@@ -323,11 +324,11 @@ int job_request_content(const Argosy__Request *request, uint64_t *ret) {
         only.timeout_ms = 0;
         only.job = NULL;
         if (only.what_case == ARGOSY__REQUEST__WHAT_CHANGE)
-                return hash_change(&only, ret);
+                return hash_change(&only, ret, ret_len);
         if (only.what_case == ARGOSY__REQUEST__WHAT_ROLLOUT)
-                return hash_rollout(&only, ret);
+                return hash_rollout(&only, ret, ret_len);
         if (only.what_case == ARGOSY__REQUEST__WHAT_APPLY)
-                return hash_apply(&only, ret);
+                return hash_apply(&only, ret, ret_len);
         if (only.what_case == ARGOSY__REQUEST__WHAT_REBALANCE) {
                 rebalance = *request->rebalance;
                 rebalance.id = (ProtobufCBinaryData){};
@@ -339,5 +340,5 @@ int job_request_content(const Argosy__Request *request, uint64_t *ret) {
                 secret.value = (ProtobufCBinaryData){};
                 only.secret_set = &secret;
         }
-        return hash_request(&only, ret);
+        return hash_request(&only, ret, ret_len);
 }

@@ -42,5 +42,5 @@ const char *job_verb(const Argosy__Request *request);
 const char *job_form_error(const Argosy__Request *request);
 // By which it is known when it comes again. NULL: it is not.
 const ProtobufCBinaryData *job_request_id(const Argosy__Request *request);
-// A hash of all that it asks for: another one under the same id is another request. -ENOMEM.
-int job_request_content(const Argosy__Request *request, uint64_t *ret);
+// A hash of all that it asks for: another one under the same id is another request; and over how many bytes it is. -ENOMEM.
+int job_request_content(const Argosy__Request *request, uint64_t *ret, size_t *ret_len);

@@ -109,6 +109,7 @@ static uint64_t content_of(Argosy__Request__WhatCase what, const char *path, con
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t hash;
+        size_t len;
 
         file.name = (char *) "web.service";
         file.path = (char *) path;
@@ -121,7 +122,7 @@ static uint64_t content_of(Argosy__Request__WhatCase what, const char *path, con
                 request.change = &change;
         else
                 request.rollout = &rollout;
-        assert_int_equal(job_request_content(&request, &hash), 0);
+        assert_int_equal(job_request_content(&request, &hash, &len), 0);
         return hash;
 }
 

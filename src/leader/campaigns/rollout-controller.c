@@ -38,7 +38,7 @@
 #include "walks.h"
 
 enum {
-        CHANGES_PER_BATCH = 1000, // units that one entry changes
+        CHANGES_PER_BATCH = 256, // units that one entry changes, at up to 20 us each: to plan it, and as much again when it is applied
 };
 
 // ------------------------------------------------------------------------------------------------ tables

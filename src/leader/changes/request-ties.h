@@ -29,7 +29,7 @@ typedef struct RequestTies {
 
 enum {
         REQUEST_TIES_MORE = 1,
-        REQUEST_TIED_MAX = 640, // at about 10 us each, with those that a restart or a plan takes along
+        REQUEST_TIED_MAX = 512, // at about 15 us each, with those that a restart or a plan takes along
 };
 
 // Looks at `most` more names, or at fewer and some files. `only_names`: whether they are tied is known. 0: at all of them, or they are tied;

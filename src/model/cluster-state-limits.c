@@ -49,17 +49,21 @@ static bool is_name(const char *name) {
         return len > 0 && len <= UNIT_NAME_MANAGED_MAX;
 }
 
-// What an entry brings has its files before it, in that entry or in the state.
-static bool has_content(const ClusterState *s, const ClusterHeld *held, const ProtobufCBinaryData *field) {
-        const SpecEntry *spec;
+// What an entry brings has its files before it, in that entry or in the state. *ret: as it is in the state; NULL: it is not.
+static bool find_content(const ClusterState *s, const ClusterHeld *held, const ProtobufCBinaryData *field, const SpecEntry **ret) {
         Hash hash;
 
+        *ret = NULL;
         if (!hash_from_bytes(field->data, field->len, &hash))
                 return false;
-        if (held->has_spec && held->has_spec(&hash, held->userdata))
-                return true;
-        spec = cluster_state_find_spec(s, &hash);
-        return spec && cluster_state_has_files_of(s, spec);
+        *ret = cluster_state_find_spec(s, &hash);
+        return (*ret && cluster_state_has_files_of(s, *ret)) || (held->has_spec && held->has_spec(&hash, held->userdata));
+}
+
+static bool has_content(const ClusterState *s, const ClusterHeld *held, const ProtobufCBinaryData *field) {
+        const SpecEntry *spec;
+
+        return find_content(s, held, field, &spec);
 }
 
 static size_t file_bytes(const ClusterState *s, const Argosy__LogOp *op) {
@@ -80,15 +84,6 @@ static void count_spec(const ClusterState *s, const Argosy__LogOp *op, int64_t m
         more[REFUSAL_FILES_BYTES] += (int64_t) file_bytes(s, op);
 }
 
-// Of a content of before, which is to be a unit's again.
-static size_t former_file_bytes(const ClusterState *s, const ProtobufCBinaryData *field) {
-        const SpecEntry *spec;
-        Hash hash;
-
-        spec = hash_from_bytes(field->data, field->len, &hash) ? cluster_state_find_spec(s, &hash) : NULL;
-        return spec ? cluster_state_files_bytes_to_come(s, spec) : 0;
-}
-
 // What is about one that was there is skipped without it.
 static bool is_new_unit(const ClusterState *s, const Argosy__LogOp *op) {
         return op->unit->if_revision == 0 && !cluster_state_find_unit(s, op->unit->unit->name);
@@ -96,6 +91,7 @@ static bool is_new_unit(const ClusterState *s, const Argosy__LogOp *op) {
 
 static ClusterRefusal judge_unit(const ClusterState *s, const ClusterHeld *held, const Argosy__LogOp *op) {
         const Argosy__UnitRecord *record = op->unit->unit;
+        const SpecEntry *spec;
         ClusterRefusal full;
         size_t bytes;
 
@@ -103,9 +99,9 @@ static ClusterRefusal judge_unit(const ClusterState *s, const ClusterHeld *held,
                 return REFUSAL_EMPTY;
         if (!is_name(record->name) || strlen(record->set) > CLUSTER_SET_NAME_MAX)
                 return REFUSAL_LENGTH;
-        if (!has_content(s, held, &record->spec))
+        if (!find_content(s, held, &record->spec, &spec))
                 return REFUSAL_CONTENT;
-        bytes = former_file_bytes(s, &record->spec);
+        bytes = spec ? cluster_state_files_bytes_to_come(s, spec) : 0; // one of before, which is to be a unit's again
         if (bytes > 0 && room(s, held, REFUSAL_FILES_BYTES, cluster_state_files_bytes(s), bytes) != REFUSAL_NONE)
                 return REFUSAL_FILES_BYTES;
         full = room(s, held, REFUSAL_UNITS, s->units.count, 1);

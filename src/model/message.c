@@ -282,10 +282,22 @@ static bool count_parts(const ProtobufCMessage *m, size_t *left) {
         return fits;
 }
 
-void message_retire(uv_loop_t *loop, void *message) {
+// A request is one of sixty kinds: the fields of the others need no look.
+static bool count_request(const Argosy__Request *q, size_t *left) {
+        const ProtobufCMessage *what = q->change ? &q->change->base : NULL; // of whatever kind: they are messages, all in one place
+
+        return take_parts(left, 1 + q->base.n_unknown_fields) && (!what || count_parts(what, left)) &&
+               (!q->job || count_parts(&q->job->base, left));
+}
+
+static bool is_short(const ProtobufCMessage *m) {
         size_t left = RETIRED_PARTS;
 
-        if (!message || count_parts(message, &left))
+        return m->descriptor == &argosy__request__descriptor ? count_request((const Argosy__Request *) m, &left) : count_parts(m, &left);
+}
+
+void message_retire(uv_loop_t *loop, void *message) {
+        if (!message || is_short(message))
                 message_free(message);
         else
                 pool_release(loop, message, message_free);

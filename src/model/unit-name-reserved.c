@@ -118,9 +118,12 @@ static bool is_special(const char *name) {
         // Instances of these are made by logind, by generators and by devices.
         static const char *const templates[] = {"autovt@", "blockdev@", "capsule@", "container-getty@", "getty@", "serial-getty@"};
 
-        for (size_t i = 0; i < ELEMENTSOF(templates); i++)
-                if (str_has_prefix(name, templates[i]))
-                        return true;
+        if (strchr(name, '@')) {
+                for (size_t i = 0; i < ELEMENTSOF(templates); i++)
+                        if (name[0] == templates[i][0] && str_has_prefix(name, templates[i]))
+                                return true;
+                return false;
+        }
         return bsearch(name, special, ELEMENTSOF(special), sizeof(*special), by_text);
 }
 

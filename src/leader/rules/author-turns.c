@@ -11,13 +11,19 @@
 // Without memory nothing has changed.
 #include "author-turns.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "access-token.h"
-#include "str.h"
 
-enum { KEY_SIZE = sizeof("4294967295:4294967295:") + ACCESS_TOKEN_ID_LEN };
+enum { KEY_SIZE = 1 + ACCESS_TOKEN_ID_LEN };
+
+// Which of the two it is, and a user's host and number, or a token.
+typedef struct AuthorKey {
+        size_t len;
+        char bytes[KEY_SIZE];
+} AuthorKey;
+static_assert(KEY_SIZE >= 1 + 2 * sizeof(uint32_t), "a user has room, too");
 
 struct AuthorTurn {
         AuthorTurns *turns;
@@ -28,7 +34,7 @@ struct AuthorTurn {
         ListNode place;    // in AuthorTurns.waiting or .over; in neither while nothing of it waits
         ListNode requests; // that wait
         ListNode seen;     // that wait still, and had their turns in this round
-        char key[KEY_SIZE];
+        AuthorKey key;
 };
 
 void author_turns_init(AuthorTurns *t) {
@@ -44,35 +50,35 @@ void author_turns_done(AuthorTurns *t) {
 // ------------------------------------------------------------------------------------------------ authors
 
 // Of a token it does not matter which host says that it was shown.
-static void make_key(const Argosy__Author *author, char ret[KEY_SIZE]) {
-        if (*author->token)
-                str_fit(ret, KEY_SIZE, "%s", author->token);
-        else
-                str_fit(ret, KEY_SIZE, "%" PRIu32 ":%" PRIu32, author->host, author->uid);
+static AuthorKey key_of(const Argosy__Author *author) {
+        const uint32_t user[] = {author->host, author->uid};
+        AuthorKey key = {.bytes[0] = *author->token ? 't' : 'u'};
+
+        key.len = 1 + (*author->token ? strnlen(author->token, KEY_SIZE - 1) : sizeof(user));
+        memcpy(key.bytes + 1, *author->token ? (const void *) author->token : user, key.len - 1);
+        return key;
 }
 
-static AuthorTurn *turn_new(AuthorTurns *t, const char *key) {
+static AuthorTurn *turn_new(AuthorTurns *t, const AuthorKey *key) {
         AuthorTurn *a = calloc(1, sizeof(*a));
 
         if (!a)
                 return NULL;
         a->turns = t;
-        str_fit(a->key, sizeof(a->key), "%s", key);
+        a->key = *key;
         list_init(&a->place);
         list_init(&a->requests);
         list_init(&a->seen);
-        if (map_add_str(&t->authors, a->key, a) == 0)
+        if (map_add(&t->authors, a->key.bytes, a->key.len, a) == 0)
                 return a;
         free(a);
         return NULL;
 }
 
 AuthorTurn *author_turns_enter(AuthorTurns *t, const Argosy__Author *author) {
-        char key[KEY_SIZE];
-        AuthorTurn *a;
+        AuthorKey key = key_of(author);
+        AuthorTurn *a = map_find(&t->authors, key.bytes, key.len) ?: turn_new(t, &key);
 
-        make_key(author, key);
-        a = map_find_str(&t->authors, key) ?: turn_new(t, key);
         if (a)
                 a->n++;
         return a;
@@ -82,7 +88,7 @@ void author_turn_leave(AuthorTurn *a) {
         if (!a || --a->n > 0)
                 return;
         list_unlink(&a->place);
-        map_take_str(&a->turns->authors, a->key);
+        map_take(&a->turns->authors, a->key.bytes, a->key.len);
         free(a);
 }
 

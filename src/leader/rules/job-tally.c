@@ -12,10 +12,12 @@
 #define OTHERS "other"
 
 size_t job_tally_row(JobTally *t, const char *verb) {
+        const char *name = *verb ? verb : OTHERS;
         char word[JOB_TALLY_VERB];
         size_t i = 0;
 
-        str_fit(word, sizeof(word), "%s", *verb ? verb : OTHERS);
+        if (!str_copy(word, sizeof(word), name))
+                str_fit(word, sizeof(word), "%s", name);
         while (i < t->n && !streq(t->rows[i].verb, word))
                 i++;
         if (i < t->n)

@@ -56,6 +56,8 @@ static void what_has_to_be_chosen_of_a_job(const RequestKind *kind) {
                 fail_msg("the row of %s does not say what its job is called, or twice", kind->name);
         if (job->moves && job->verb && !streq(job->moves, job->verb))
                 fail_msg("the row of %s says of another verb that it moves units", kind->name);
+        if (job->moves && !request_verb_only_moves(job->moves))
+                fail_msg("that the job of %s only moves units is not found", kind->name);
         if (job->queue == 0 || (job->queue & REQUEST_PAST_QUEUE && job->queue != REQUEST_PAST_QUEUE))
                 fail_msg("the row of %s does not say what the queue means for it", kind->name);
         if (!job->asks || !job->ends || !job->runs || !job->id)

@@ -88,10 +88,6 @@ static Hash hash_of_ca(const Argosy__CaRecord *ca) {
         return hash_of(ca->cert.data, ca->cert.len);
 }
 
-static bool is_there(const Host *h) {
-        return h->recorded && h->attached && !host_is_lost(h);
-}
-
 static bool has_certificate(const Host *h, const Hash *ca_hash) {
         return h->ca_known && hash_equal(&h->ca_hash, ca_hash);
 }
@@ -117,8 +113,8 @@ static bool is_waited_for(const Leader *l, const Argosy__HostRecord *record, con
         bool votes = record->role == ARGOSY__HOST_ROLE__ROLE_VOTER && record->raft_id > 0;
 
         if (ca_of(l)->phase == ARGOSY__CA_PHASE__CA_HAND_OUT)
-                return votes && h && is_there(h) && !has_key(l, record->raft_id);
-        return h && is_there(h) && !has_certificate(h, ca_hash);
+                return votes && host_is_there(h) && !has_key(l, record->raft_id);
+        return host_is_there(h) && !has_certificate(h, ca_hash);
 }
 
 static void count(const Leader *l, const Argosy__HostRecord *record, const Hash *ca_hash, CaView *v) {
@@ -188,7 +184,7 @@ static void await_word(const Leader *l, Host *h) {
 }
 
 static bool is_to_be_asked(const Host *h, const Hash *ca_hash) {
-        return is_there(h) && h->welcomed && !has_certificate(h, ca_hash);
+        return host_is_there(h) && h->welcomed && !has_certificate(h, ca_hash);
 }
 
 static void note_due(Leader *l, uint64_t due_us) {
@@ -348,7 +344,7 @@ static Waited waited_of(const Leader *l, const Argosy__HostRecord *record, const
 
         if (is_waited_for(l, record, ca_hash))
                 return ca_of(l)->phase == ARGOSY__CA_PHASE__CA_RENEW && is_silent(l, h) ? WAITED_SILENT : WAITED_SOON;
-        return (!h || !is_there(h)) && !(h && has_certificate(h, ca_hash)) ? WAITED_ABSENT : 0;
+        return !host_is_there(h) && !(h && has_certificate(h, ca_hash)) ? WAITED_ABSENT : 0;
 }
 
 // "n2, n4 and 3 more"; empty: nobody. `which`: of Waited.
@@ -444,7 +440,7 @@ static void on_finished(Leader *l, Ticket *t) {
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 
-                if (h->number != l->config.self && is_there(h) && !has_certificate(h, &hash))
+                if (h->number != l->config.self && host_is_there(h) && !has_certificate(h, &hash))
                         l->ops.drop_host(h->number, l->userdata);
         }
 }

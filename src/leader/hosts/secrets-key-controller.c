@@ -141,10 +141,6 @@ static bool is_stuck(const Leader *l) {
                c->stuck.n == count_differing(l, secrets_key_in_use(l));
 }
 
-static bool is_there(const Host *h) {
-        return h && h->recorded && h->attached && !host_is_lost(h);
-}
-
 // As the voter that it is today: what it said as a former one is of another log.
 static bool has_compacted(const Host *h, uint32_t raft_id, uint32_t key) {
         return h && h->secrets_kept && h->secrets_kept->raft_id == raft_id && h->secrets_kept->compacted == key;
@@ -163,7 +159,7 @@ static size_t name_voters(const Leader *l, bool absent, char *ret, size_t size) 
 
                 if (record->role != ARGOSY__HOST_ROLE__ROLE_VOTER || record->raft_id == 0)
                         continue;
-                if (absent ? !is_there(h) : !has_compacted(h, record->raft_id, secrets_key_in_use(l)))
+                if (absent ? !host_is_there(h) : !has_compacted(h, record->raft_id, secrets_key_in_use(l)))
                         names[n++] = record->name;
         }
         for (size_t i = 0; i < n; i++)

@@ -21,6 +21,10 @@ bool host_is_lost(const Host *h) {
         return h->lease.state == LEASE_LOST;
 }
 
+bool host_is_there(const Host *h) {
+        return h && h->recorded && h->attached && !host_is_lost(h);
+}
+
 bool host_is_expected(const Host *h) {
         if (!h->recorded || h->leaving || h->down)
                 return false;

@@ -4400,7 +4400,7 @@ FAULTS = [
           "return h->ca_asked_us ? h->ca_asked_us + ASKED_US : (uint64_t) doubled & 0;",
           "leader/ca-controller: who_never_answers_is_named_and_asked_again"),
     Fault("host-that-says-no-certificate-is-not-asked", "src/leader/hosts/ca-controller.c",
-          "return is_there(h) && h->welcomed && !has_certificate(h, ca_hash);",
+          "return host_is_there(h) && h->welcomed && !has_certificate(h, ca_hash);",
           "return is_there(h) && h->welcomed && h->ca_known && !has_certificate(h, ca_hash);",
           "leader/ca-controller: who_does_not_say_which_one_it_has_is_asked_after_a_while"),
     Fault("list-faster-than-its-link", "src/leader/core/tickets.c",

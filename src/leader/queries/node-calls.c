@@ -12,39 +12,27 @@
 // nodes, and each mark of theirs goes on as the next mark of the ticket. When he has taken it, its node hears so.
 #include <errno.h>
 
-#include "answer.h"
 #include "author.h"
 #include "authorization.h"
 #include "flow-window.h"
 #include "host-link.h"
 #include "macro.h"
-#include "mass-loss-controller.h"
 #include "message.h"
-#include "node-calls.h"
+#include "node-calls-private.h"
 #include "nodes.h"
-#include "ordering.h"
-#include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
-#include "retry-controller.h"
-#include "rollout-controller.h"
-#include "scheduler.h"
-#include "str.h"
+#include "status-calls.h"
 #include "tables.h"
 #include "tickets.h"
 #include "turn.h"
-#include "unit-name.h"
 #include "unit-on-node.h"
-#include "unit-record.h"
-#include "unit-state.h"
-#include "unit-wanted.h"
 #include "verify-calls.h"
 
 enum {
         CALL_MARKS_MAX = 16, // not taken; a node that keeps to its window has half of that at most
         LOOKS_PER_TURN = 2048, // at nodes, at some 1.5 us each
         LOOKS_SHARE = 256,     // of one ticket in a turn, if others wait
-        LOOKS_OF_NAME = 4,     // what a unit costs as well
         CANCELS_PER_TURN = 1024,
 };
 
@@ -120,17 +108,11 @@ void node_calls_clear(Leader *l) {
                 node_call_free(l, CONTAINER_OF(l->calls_over.next, NodeCall, by_ticket));
 }
 
-// Room for what a request becomes for one node.
-typedef union RequestOfOne {
-        Argosy__Request__Status status;
-        Argosy__Request__Journal journal;
-} RequestOfOne;
-
 // What is particular to one kind of request that nodes answer (REQUEST_BY_NODES in model/request-kind.c, and a test
 // compares). How a node answers: agent_call() in agent/queries/agent-calls.c.
 typedef struct Question {
-        int (*ask)(Leader *l, Ticket *t); // call() for each node, or respond() why there is none; or ask_for_some()
-        int (*more)(Leader *l, Ticket *t, size_t *left); // goes on with that: 0, ASK_MORE or a negative errno
+        int (*ask)(Leader *l, Ticket *t); // node_calls_ask() for each node, or node_calls_respond() why there is none; or node_calls_ask_some()
+        int (*more)(Leader *l, Ticket *t, size_t *left); // goes on with that: 0, NODE_CALLS_MORE or a negative errno
         // May be NULL: the node is asked what the client asked. Else what this one of several is asked.
         void (*narrow)(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room);
         // May be NULL. To an answer comes what only the leader knows.
@@ -138,13 +120,9 @@ typedef struct Question {
         Argosy__Response *(*lost)(Leader *l, const NodeCall *c); // instead of an answer that will not come
 } Question;
 
-static bool can_be_asked(const Node *n) {
-        return node_is_heard(n);
-}
-
 static const Question *question_of(const Ticket *t);
 
-static int respond(Ticket *t, Argosy__Response *r) {
+int node_calls_respond(Ticket *t, Argosy__Response *r) {
         ticket_send(t, r);
         return 0;
 }
@@ -184,7 +162,7 @@ int node_call_begin(Leader *l, Ticket *t, const char *unit, Node *n, NodeCall **
         *ret = NULL;
         node_calls_on_sessions_ended(l); // or this one would be taken for one of those
         if (listens && n->n_listeners >= NODE_LISTENERS_MAX)
-                return respond(t, response_error(EBUSY, "node %s is listened to by %d others already", n->name,
+                return node_calls_respond(t, response_error(EBUSY, "node %s is listened to by %d others already", n->name,
                                                  NODE_LISTENERS_MAX));
         c = call_new(l, t, unit, n, listens);
         if (!c)
@@ -208,7 +186,7 @@ void node_call_send(Leader *l, NodeCall *c) {
         send_call(l, c, &message);
 }
 
-static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
+int node_calls_ask(Leader *l, Ticket *t, const char *unit, Node *n) {
         NodeCall *c;
         int r = node_call_begin(l, t, unit, n, &c);
 
@@ -219,10 +197,7 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
 
 // ------------------------------------------------------------------------------------------------ in turns
 
-enum { ASK_MORE = 1 };
-
-// The nodes of all hosts behind those that were asked. 0: these were the last; ASK_MORE: no looks are left; or a negative errno.
-static int ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *l, Ticket *t, Node *n)) {
+int node_calls_ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *l, Ticket *t, Node *n)) {
         const Argosy__HostRecord *next;
         int r = 0;
 
@@ -231,7 +206,7 @@ static int ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *l, T
                 const Host *h = host_find(l, next->host);
 
                 if (*left == 0)
-                        return ASK_MORE;
+                        return NODE_CALLS_MORE;
                 t->asked_host = next->host;
                 (*left)--;
                 if (h)
@@ -246,12 +221,11 @@ static int ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *l, T
         return 0;
 }
 
-// Whoever has more to ask stands behind the others for the next turn.
-static int ask_for_some(Leader *l, Ticket *t) {
+int node_calls_ask_some(Leader *l, Ticket *t) {
         size_t left = LOOKS_SHARE;
         int r = question_of(t)->more(l, t, &left);
 
-        if (r != ASK_MORE)
+        if (r != NODE_CALLS_MORE)
                 return r;
         list_append(&l->asking, &t->turn_due);
         leader_mark(l);
@@ -261,7 +235,7 @@ static int ask_for_some(Leader *l, Ticket *t) {
 // ------------------------------------------------------------------------------------------------ names
 
 bool node_calls_knows_names(const Node *n) {
-        return can_be_asked(n);
+        return node_is_heard(n);
 }
 
 int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__NameCheck *names,
@@ -269,7 +243,7 @@ int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__Na
         Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
         NodeCall *c;
 
-        node_calls_on_sessions_ended(l); // as in call()
+        node_calls_on_sessions_ended(l); // as in node_call_begin()
         c = call_new(l, t, "", n, false);
         if (!c)
                 return -ENOMEM;
@@ -288,278 +262,6 @@ static void answer_names(Leader *l, NodeCall *c, const Argosy__ToVoter__NameAnsw
         gone.answered(gone.ticket, gone.node, answer, gone.id, gone.userdata);
 }
 
-// ------------------------------------------------------------------------------------------------ status
-
-static void narrow_status(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room) {
-        room->status = *request->status;
-        room->status.names = &c->unit;
-        room->status.n_names = 1;
-        request->status = &room->status;
-}
-
-// Of an instance, what is under way with its template.
-static bool group_phrase(const Leader *l, const Unit *u, char *ret, size_t size) {
-        char phrase[192];
-
-        if (!u->budget || !rollout_phrase(l, u->budget->name, phrase, sizeof(phrase)))
-                return false;
-        str_fit(ret, size, "%s: %s", u->budget->name, phrase);
-        return true;
-}
-
-static int add_wait_reason(Leader *l, const char *unit, const Node *n, Argosy__Response__Status *s) {
-        const Unit *u = unit_find(l, unit);
-        const UnitOnNode *on_node = u ? unit_on_node_find(u, n) : NULL;
-        char why[512];
-
-        if (!on_node)
-                return 0;
-        if (ordering_why(l, on_node, why, sizeof(why)) ||
-            (u->node == n && retry_controller_phrase(l, u, why, sizeof(why))) ||
-            group_phrase(l, u, why, sizeof(why)))
-                return field_set(&s->why, why);
-        return 0;
-}
-
-static int add_outcome(const Argosy__UnitRecord *r, const Node *n, Argosy__Response__Status *s) {
-        const Argosy__Outcome *o = record_final_outcome(r, n->number);
-
-        if (status_set_outcome(s, o) < 0)
-                return -ENOMEM;
-        if (r->target != ARGOSY__TARGET__TARGET_LAUNCHED || !o || o->kind != ARGOSY__OUTCOME__KIND__UNKNOWN)
-                return 0;
-        return field_printf(&s->why, "%s; `start` runs it again", outcome_phrase(o));
-}
-
-static int add_notes(Leader *l, const char *unit, const Node *n, Argosy__Response__UnitRow *row) {
-        const Unit *u = unit_find(l, unit);
-        const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
-
-        return unit_on_node_is_shown(s) ? unit_row_fill_notes(l, s, row) : 0;
-}
-
-// What the leader knows better than the agent.
-static int complete_status(Leader *l, Argosy__Response *r, const char *unit, const Node *n) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, unit);
-        const Argosy__HostRecord *host = n ? cluster_state_find_host(l->state, n->host->number) : NULL;
-        Argosy__Response__Status *s = r->status_reply;
-
-        if (!s->row && !(s->row = unit_row_new(unit, NULL)))
-                return -ENOMEM;
-        if (field_set(&s->row->unit, unit) < 0 || field_set(&s->row->node, n ? n->name : "-") < 0)
-                return -ENOMEM;
-        if (host && row_fill_host(l, host, s->row) < 0)
-                return -ENOMEM;
-        if (n && add_notes(l, unit, n, s->row) < 0)
-                return -ENOMEM;
-        if (!e)
-                return 0;
-        if (s->n_drop_ins == 0 && status_set_drop_ins(s, e->spec->content, e->spec->len) < 0)
-                return -ENOMEM;
-        if (s->n_files == 0 && status_set_files(s, e->spec->content, e->spec->len) < 0)
-                return -ENOMEM;
-        if (n && add_outcome(e->record, n, s) < 0)
-                return -ENOMEM;
-        if (n && !*s->why && add_wait_reason(l, unit, n, s) < 0)
-                return -ENOMEM;
-        s->revision = e->record->revision;
-        s->job = cluster_state_find_job_of(l->state, unit, e->record->revision);
-        return field_set(&s->desired, target_to_string(e->record->target));
-}
-
-static Argosy__Response *status_new(Leader *l, const char *unit, const Node *n, const char *why) {
-        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_STATUS_REPLY);
-
-        if (!r || complete_status(l, r, unit, n) < 0 || (why && field_set(&r->status_reply->why, why) < 0)) {
-                message_free(r);
-                return NULL;
-        }
-        return r;
-}
-
-static Argosy__Response *status_of_held(Leader *l, const char *unit, const Node *n) {
-        Argosy__Response *r = status_new(l, unit, n, NULL);
-        Argosy__Response__UnitRow *row = r ? r->status_reply->row : NULL;
-
-        if (row && field_set(&row->load, "-") == 0 && field_set(&row->active, "inactive") == 0 &&
-            field_set(&row->sub, "dead") == 0)
-                return r;
-        message_free(r);
-        return NULL;
-}
-
-static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
-        const Unit *u = unit_find(l, unit);
-        const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
-        Argosy__Response *r;
-        const char *why;
-
-        if (s && s->hold != HOLD_NOT && !unit_on_node_is_reported(s)) // the host does not know of it yet
-                return respond(t, status_of_held(l, unit, n));
-        if (can_be_asked(n))
-                return call(l, t, unit, n);
-        why = u ? unit_held_by_mass_loss(l, u) : NULL;
-        if (!why && node_takes_units(n, &why))
-                why = "the node has not reported yet";
-        r = status_new(l, unit, n, why);
-        if (r && unit_row_fill_states(l, n, s, r->status_reply->row) < 0) {
-                message_free(r);
-                r = NULL;
-        }
-        return respond(t, r);
-}
-
-// A global unit leaves this node out: the name belongs to somebody else there, or it conflicts with one.
-static int status_of_refusal(Leader *l, Ticket *t, const UnitEntry *e, Node *n, const char *why) {
-        _cleanup_response_ Argosy__Response *r = status_new(l, e->record->name, n, why);
-        Argosy__Response__UnitRow *row = r ? r->status_reply->row : NULL;
-
-        if (!row || field_set(&row->load, "-") < 0 || field_set(&row->active, "inactive") < 0 ||
-            field_set(&row->sub, "dead") < 0)
-                return -ENOMEM;
-        return respond(t, TAKE_PTR(r));
-}
-
-static int status_of_nowhere(Leader *l, Ticket *t, const UnitEntry *e) {
-        bool wanted = e->record->target != ARGOSY__TARGET__TARGET_INACTIVE;
-        _cleanup_response_ Argosy__Response *r = status_new(
-                l, e->record->name, NULL, wanted ? "no node takes it at present" : "the unit is not loaded");
-        Argosy__Response__Status *s = r ? r->status_reply : NULL;
-
-        if (!s || field_set(&s->row->load, "-") < 0 || field_set(&s->row->active, "inactive") < 0 ||
-            field_set(&s->row->sub, "dead") < 0)
-                return -ENOMEM;
-        if (wanted && !e->record->global) {
-                _cleanup_free_ char *why = NULL;
-
-                if (unit_why(l, e, &why, &s->refusals, &s->n_refusals) >= 0)
-                        (void) field_set(&s->why, why);
-        }
-        return respond(t, TAKE_PTR(r));
-}
-
-static Argosy__Response *unknown_unit(Leader *l, const char *name) {
-        Argosy__Response *r = status_new(l, name, NULL, "no such unit");
-
-        if (!r)
-                return NULL;
-        r->status = ENOENT;
-        (void) field_printf(&r->message, "%s: no such unit", name);
-        return r;
-}
-
-static bool has_it(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
-        const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
-
-        return unit_wanted_on(l, u, e, n) || (s && unit_on_node_is_reported(s) && !node_is_unreachable(n));
-}
-
-// Destroyed, and its host is not heard.
-static int status_of_silent(Leader *l, Ticket *t, const char *name, const Node *n) {
-        _cleanup_response_ Argosy__Response *r =
-                status_new(l, name, n, "destroyed; it may still run until the host is heard");
-
-        if (!r || field_set(&r->status_reply->desired, "-") < 0 ||
-            unit_row_fill_states(l, n, NULL, r->status_reply->row) < 0)
-                return -ENOMEM;
-        return respond(t, TAKE_PTR(r));
-}
-
-static bool is_remembered(const Leader *l, const Unit *u, const char *name, const Node *n) {
-        return (u && unit_on_node_find(u, n)) || cluster_state_find_tombstone(l->state, name, n->number);
-}
-
-// A unit, and the nodes about which something is said of it (Ticket.n_said).
-typedef struct StatusQuestion {
-        Ticket *ticket;
-        const char *name;
-        const UnitEntry *e;
-        const Unit *u;
-} StatusQuestion;
-
-static StatusQuestion status_question(const Leader *l, Ticket *t) {
-        const char *name = t->request->status->names[t->n_asked];
-
-        return (StatusQuestion){t, name, cluster_state_find_unit(l->state, name), unit_find(l, name)};
-}
-
-static int status_on(Leader *l, const StatusQuestion *q, Node *node) {
-        char left_out[512];
-        const char *why = unit_left_out(l, q->u, q->e, node, left_out, sizeof(left_out)) ? left_out : NULL;
-        bool silent = !q->e && previous_node_is_silent(l, q->name, q->e, node) && is_remembered(l, q->u, q->name, node);
-
-        if (!why && !silent && !has_it(l, q->u, q->e, node))
-                return 0;
-        q->ticket->n_said++;
-        return why      ? status_of_refusal(l, q->ticket, q->e, node, why)
-               : silent ? status_of_silent(l, q->ticket, q->name, node)
-                        : status_of_node(l, q->ticket, q->name, node);
-}
-
-static int status_on_node(Leader *l, Ticket *t, Node *node) {
-        const StatusQuestion q = status_question(l, t);
-
-        return status_on(l, &q, node);
-}
-
-// Where it is or was seen, and where its record says.
-static int status_where_it_is(Leader *l, const StatusQuestion *q) {
-        Node *node = node_find(l, q->e->record->node);
-        int r = 0;
-
-        if (q->u)
-                list_foreach (i, &q->u->on_nodes)
-                        if (r >= 0)
-                                r = status_on(l, q, CONTAINER_OF(i, UnitOnNode, by_unit)->node);
-        return r >= 0 && node && !(q->u && unit_on_node_find(q->u, node)) ? status_on(l, q, node) : r;
-}
-
-// One that runs on all nodes, or was destroyed and may still run on thousands.
-static bool is_anywhere(const Leader *l, const StatusQuestion *q) {
-        return q->e ? q->e->record->global : q->u || cluster_state_tombstones_of(l->state, q->name);
-}
-
-static int status_of_nobody(Leader *l, const StatusQuestion *q) {
-        return q->e ? status_of_nowhere(l, q->ticket, q->e) : respond(q->ticket, unknown_unit(l, q->name));
-}
-
-// Goes on with the unit that is at hand. ASK_MORE; or 0, with the next one at hand.
-static int status_of_unit(Leader *l, Ticket *t, size_t *left) {
-        const StatusQuestion q = status_question(l, t);
-        int r = 0;
-
-        *left -= MIN_OF(*left, (size_t) LOOKS_OF_NAME);
-        if (t->asks_hosts || is_anywhere(l, &q))
-                r = ask_hosts(l, t, left, status_on_node);
-        else if (q.e)
-                r = status_where_it_is(l, &q);
-        if (r == 0 && t->n_said == 0)
-                r = status_of_nobody(l, &q);
-        if (r != 0)
-                return r;
-        t->n_said = 0;
-        t->n_asked++; // not before: as long as there are more, nothing ends the ticket
-        return 0;
-}
-
-static bool has_more_names(const Ticket *t) {
-        return is_status(t) && t->n_asked < t->request->status->n_names;
-}
-
-static int ask_for_more_status(Leader *l, Ticket *t, size_t *left) {
-        int r = 0;
-
-        while (r == 0 && *left > 0 && has_more_names(t))
-                r = status_of_unit(l, t, left);
-        return r == 0 && has_more_names(t) ? ASK_MORE : r;
-}
-
-static int ask_for_status(Leader *l, Ticket *t) {
-        if (t->request->status->n_names == 0)
-                return respond(t, response_error(EINVAL, "no unit is named"));
-        return ask_for_some(l, t);
-}
-
 // ------------------------------------------------------------------------------------------------ journal
 
 static void narrow_journal(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room) {
@@ -571,8 +273,8 @@ static void narrow_journal(const Ticket *t, NodeCall *c, Argosy__Request *reques
 static int ask_journal_of(Leader *l, Ticket *t, Node *n) {
         const char *name = t->request->journal->name;
 
-        return can_be_asked(n) && has_it(l, unit_find(l, name), cluster_state_find_unit(l->state, name), n)
-                       ? call(l, t, name, n)
+        return node_is_heard(n) && status_calls_unit_is_at(l, unit_find(l, name), cluster_state_find_unit(l->state, name), n)
+                       ? node_calls_ask(l, t, name, n)
                        : 0;
 }
 
@@ -582,19 +284,19 @@ static int ask_journal_of_one(Leader *l, Ticket *t) {
         Node *n = cluster_state_resolve_node(l->state, m->node, &number, NULL) ? node_find(l, number) : NULL;
 
         if (!number)
-                return respond(t, response_error(ENOENT, "%s: no such node", m->node));
+                return node_calls_respond(t, response_error(ENOENT, "%s: no such node", m->node));
         t->window = flow_window_share(m->window, 1);
-        if (!n || !can_be_asked(n))
-                return respond(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
-        return call(l, t, m->name, n);
+        if (!n || !node_is_heard(n))
+                return node_calls_respond(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
+        return node_calls_ask(l, t, m->name, n);
 }
 
 static int ask_for_more_journals(Leader *l, Ticket *t, size_t *left) {
-        int r = ask_hosts(l, t, left, ask_journal_of);
+        int r = node_calls_ask_hosts(l, t, left, ask_journal_of);
 
         if (r != 0 || t->n_calls || !list_is_empty(&t->responses))
                 return r;
-        return respond(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", t->request->journal->name));
+        return node_calls_respond(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", t->request->journal->name));
 }
 
 // They share the window; who has it and is asked is counted first, which is little beside asking him.
@@ -612,11 +314,11 @@ static int ask_for_journal(Leader *l, Ticket *t) {
         const Unit *u = unit_find(l, m->name);
 
         if (!u && !cluster_state_find_unit(l->state, m->name))
-                return respond(t, response_error(ENOENT, "%s: no such unit", m->name));
+                return node_calls_respond(t, response_error(ENOENT, "%s: no such unit", m->name));
         if (*m->node)
                 return ask_journal_of_one(l, t);
         t->window = flow_window_share(m->window, count_holders(u));
-        return ask_for_some(l, t);
+        return node_calls_ask_some(l, t);
 }
 
 // ------------------------------------------------------------------------------------------------ top
@@ -630,15 +332,15 @@ static bool is_called(const Ticket *t, const Node *n) {
 
 // Not one that came into session meanwhile, and is asked already.
 static int ask_usage_of(Leader *l, Ticket *t, Node *n) {
-        return can_be_asked(n) && !is_called(t, n) ? call(l, t, "", n) : 0;
+        return node_is_heard(n) && !is_called(t, n) ? node_calls_ask(l, t, "", n) : 0;
 }
 
 static int ask_for_more_usage(Leader *l, Ticket *t, size_t *left) {
-        int r = ask_hosts(l, t, left, ask_usage_of);
+        int r = node_calls_ask_hosts(l, t, left, ask_usage_of);
 
         if (r != 0 || t->n_calls || !list_is_empty(&t->responses))
                 return r;
-        return respond(t, response_error(EHOSTUNREACH, "no node can be reached"));
+        return node_calls_respond(t, response_error(EHOSTUNREACH, "no node can be reached"));
 }
 
 static int ask_for_usage(Leader *l, Ticket *t) {
@@ -647,13 +349,13 @@ static int ask_for_usage(Leader *l, Ticket *t) {
         Node *n;
 
         if (!*m->node)
-                return ask_for_some(l, t);
+                return node_calls_ask_some(l, t);
         if (!cluster_state_resolve_node(l->state, m->node, &number, NULL))
-                return respond(t, response_error(ENOENT, "%s: no such node", m->node));
+                return node_calls_respond(t, response_error(ENOENT, "%s: no such node", m->node));
         n = node_find(l, number);
-        if (!n || !can_be_asked(n))
-                return respond(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
-        return call(l, t, "", n);
+        if (!n || !node_is_heard(n))
+                return node_calls_respond(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
+        return node_calls_ask(l, t, "", n);
 }
 
 // Goes through all tickets, which is little beside a Welcome.
@@ -667,8 +369,8 @@ static void watch_nodes_of(Leader *l, Host *h) {
                 list_foreach (k, &h->nodes) {
                         Node *n = CONTAINER_OF(k, Node, of_host);
 
-                        if (can_be_asked(n) && !is_called(t, n))
-                                (void) call(l, t, "", n); // without memory it is missed, and nothing else
+                        if (node_is_heard(n) && !is_called(t, n))
+                                (void) node_calls_ask(l, t, "", n); // without memory it is missed, and nothing else
                 }
         }
 }
@@ -756,7 +458,7 @@ void node_calls_on_taken(Leader *l, Ticket *t, uint64_t mark) {
 }
 
 static void end_without_calls(Ticket *t) {
-        if (!t->n_calls && !t->asks_hosts && !has_more_names(t))
+        if (!t->n_calls && !t->asks_hosts && !status_calls_has_more(t))
                 ticket_end(t);
 }
 
@@ -767,7 +469,7 @@ void node_calls_turn(Leader *l) {
                 Ticket *t = CONTAINER_OF(l->asking.next, Ticket, turn_due);
 
                 list_unlink(&t->turn_due);
-                if (ask_for_some(l, t) < 0)
+                if (node_calls_ask_some(l, t) < 0)
                         ticket_settle(t, NULL);
                 else
                         end_without_calls(t);
@@ -776,11 +478,6 @@ void node_calls_turn(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ questions
 
-static void complete_status_reply(Leader *l, Argosy__Response *r, NodeCall *c) {
-        if (r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY)
-                (void) complete_status(l, r, c->unit, c->node); // better incomplete than not at all
-}
-
 static void complete_journal(Leader *l, Argosy__Response *r, NodeCall *c) {
         if (r->what_case != ARGOSY__RESPONSE__WHAT_JOURNAL)
                 return;
@@ -788,20 +485,12 @@ static void complete_journal(Leader *l, Argosy__Response *r, NodeCall *c) {
         (void) field_set(&r->journal->node, c->node->name);
 }
 
-static Argosy__Response *status_lost(Leader *l, const NodeCall *c) {
-        Argosy__Response *r = status_new(l, c->unit, c->node, "the connection to the node was lost");
-
-        if (r)
-                (void) unit_row_fill_states(l, NULL, NULL, r->status_reply->row);
-        return r;
-}
-
 static Argosy__Response *question_lost(Leader *l, const NodeCall *c) {
         return response_error(EHOSTUNREACH, "the connection to node %s was lost", c->node->name);
 }
 
 static const Question questions[] = {
-        [ARGOSY__REQUEST__WHAT_STATUS] = {ask_for_status, ask_for_more_status, narrow_status, complete_status_reply, status_lost},
+        [ARGOSY__REQUEST__WHAT_STATUS] = {status_calls_ask, status_calls_ask_more, status_calls_narrow, status_calls_complete, status_calls_lost},
         [ARGOSY__REQUEST__WHAT_JOURNAL] = {ask_for_journal, ask_for_more_journals, narrow_journal, complete_journal, question_lost},
         [ARGOSY__REQUEST__WHAT_VERIFY] = {verify_calls_ask, NULL, NULL, verify_calls_complete, question_lost},
         [ARGOSY__REQUEST__WHAT_TOP] = {ask_for_usage, ask_for_more_usage, NULL, complete_usage, usage_gone},

@@ -4181,7 +4181,7 @@ FAULTS = [
           "if (job && route->asked)",
           "if (false)",
           "daemon/router: the_next_leader_hears_how_old_it_is"),
-    Fault("status-looked-for-on-all-nodes", "src/leader/queries/node-calls.c",
+    Fault("status-looked-for-on-all-nodes", "src/leader/queries/status-calls.c",
           "return q->e ? q->e->record->global : q->u || cluster_state_tombstones_of(l->state, q->name);",
           "return true;",
           "leader/turns: who_asks_about_a_unit_looks_at_its_node"),

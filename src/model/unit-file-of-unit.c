@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a unit file says of one unit of that name: whom it activates, what is started for it, what it is called. Words of the file may hold
+// specifiers, which are filled in here.
+
+#include "unit-file.h"
+
+#include <errno.h>
+
+#include "array.h"
+#include "specifier.h"
+#include "str.h"
+#include "unit-options-private.h"
+
+char *unit_file_fill_in(const char *text, const char *name) {
+        return specifier_expand(text, name);
+}
+
+bool unit_file_rank_varies(const UnitFile *f) {
+        for (size_t i = 0; i < f->n_raw; i++)
+                if ((f->raw[i].kind == RAW_ROLE || f->raw[i].kind == RAW_PRIORITY) && strchr(f->raw[i].word, '%'))
+                        return true;
+        return false;
+}
+
+int unit_file_expand(const UnitFile *f, const char *path, const char *name, UnitOptions **ret,
+                     char **ret_why) {
+        UnitOptions *o = f->common;
+        int r = 0;
+
+        if (o)
+                o->refs++;
+        else
+                r = unit_options_new(f->raw, f->n_raw, f->global, path, name, &o, ret_why);
+        if (r >= 0)
+                r = demands_check(o, path, name, ret_why);
+        if (r >= 0)
+                r = dependencies_check(o, path, name, ret_why);
+        if (r >= 0)
+                r = secrets_check(o, path, name, ret_why);
+        if (r < 0) {
+                unit_options_unref(o);
+                return r;
+        }
+        *ret = o;
+        return 0;
+}
+
+bool unit_file_has_secrets(const UnitFile *f) {
+        if (f->common) // of which nothing is kept as written
+                return f->common->n_secrets > 0;
+        for (size_t i = 0; i < f->n_raw; i++)
+                if (f->raw[i].kind == RAW_SECRET)
+                        return true;
+        return false;
+}
+
+int unit_file_activates(const UnitFile *f, const char *name, char **ret) {
+        static const struct {
+                const char *suffix, *activated;
+        } types[] = {
+                {".timer", ".service"},
+                {".path", ".service"},
+                {".socket", ".service"},
+                {".automount", ".mount"},
+        };
+        const char *suffix = unit_name_suffix(name);
+        _cleanup_free_ char *found = NULL;
+
+        *ret = NULL;
+        for (size_t i = 0; suffix && !found && i < ELEMENTSOF(types); i++) {
+                if (!streq(suffix, types[i].suffix))
+                        continue;
+                if (f->accepts && streq(suffix, ".socket"))
+                        return 0;
+                if (f->activates && !streq(suffix, ".automount"))
+                        found = specifier_expand(f->activates, name);
+                else
+                        found = str_printf("%.*s%s", (int) (suffix - name), name, types[i].activated);
+                if (!found)
+                        return -ENOMEM;
+        }
+        if (found && unit_name_kind(found, NULL) != UNIT_NAME_INVALID)
+                *ret = TAKE_PTR(found);
+        return 0;
+}
+
+static bool has_word(const char *words, const char *word) {
+        size_t len = strlen(word);
+
+        for (const char *p = words; (p = strstr(p, word)); p++)
+                if ((p == words || p[-1] == ' ') && (!p[len] || p[len] == ' '))
+                        return true;
+        return false;
+}
+
+static int names_unit(const char *text, const char *name, const char *unit) {
+        _cleanup_free_ char *words = text ? specifier_expand(text, name) : NULL;
+
+        return !text ? 0 : words ? has_word(words, unit) : -ENOMEM;
+}
+
+int unit_file_own_socket(const UnitFile *f, const char *name, char **ret) {
+        _cleanup_free_ char *socket = NULL;
+        const char *suffix;
+        int r;
+
+        *ret = NULL;
+        if (!f->bound_to && !f->sockets)
+                return 0;
+        suffix = unit_name_suffix(name);
+        if (!suffix || !streq(suffix, ".service"))
+                return 0;
+        socket = str_printf("%.*s.socket", (int) (suffix - name), name);
+        if (!socket)
+                return -ENOMEM;
+        r = names_unit(f->bound_to, name, socket);
+        if (r == 0)
+                r = names_unit(f->sockets, name, socket);
+        if (r > 0)
+                *ret = TAKE_PTR(socket);
+        return MIN_OF(r, 0);
+}
+
+// Takes `template`.
+static int add_companion(char *template, char ***list, size_t *n) {
+        for (size_t i = 0; i < *n; i++)
+                if (streq((*list)[i], template)) {
+                        free(template);
+                        return 0;
+                }
+        if (ARRAY_RESERVE(*list, *n + 1) < 0) {
+                free(template);
+                return -ENOMEM;
+        }
+        (*list)[(*n)++] = template;
+        return 0;
+}
+
+// Of the words of OnFailure= and OnSuccess=, filled in: the templates that they mean, or the plain names.
+static int add_ends(char *words, bool plain, char ***list, size_t *n) {
+        char *rest = words, *word;
+        int r = 0;
+
+        while (r == 0 && (word = strsep(&rest, " \t"))) {
+                UnitNameKind kind = unit_name_kind(word, NULL);
+                char *name;
+
+                if (kind == UNIT_NAME_INVALID || (kind == UNIT_NAME_PLAIN) != plain)
+                        continue;
+                name = kind == UNIT_NAME_INSTANCE ? unit_name_template(word) : strdup(word);
+                r = name ? add_companion(name, list, n) : -ENOMEM;
+        }
+        return r;
+}
+
+static void drop_list(char **list, size_t n) {
+        while (n > 0)
+                free(list[--n]);
+        free(list);
+}
+
+int unit_file_ends(const UnitFile *f, const char *name, char ***ret, size_t *ret_n) {
+        _cleanup_free_ char *words = f->ends ? specifier_expand(f->ends, name) : NULL;
+        int r = f->ends && !words ? -ENOMEM : 0;
+
+        *ret = NULL;
+        *ret_n = 0;
+        if (r == 0 && words)
+                r = add_ends(words, true, ret, ret_n);
+        if (r < 0)
+                drop_list(*ret, *ret_n);
+        return r;
+}
+
+int unit_file_companions(const UnitFile *f, const char *name, char ***ret, size_t *ret_n) {
+        const char *suffix, *prefix;
+        _cleanup_free_ char *words = NULL;
+        size_t prefix_len;
+        char **list = NULL, *own = NULL;
+        size_t n = 0;
+        int r;
+
+        *ret = NULL;
+        *ret_n = 0;
+        if (!f->ends && !f->accepts) // nearly all files
+                return 0;
+        suffix = unit_name_suffix(name);
+        prefix = unit_name_prefix(name, &prefix_len);
+        words = f->ends ? specifier_expand(f->ends, name) : NULL;
+        r = f->ends && !words ? -ENOMEM : 0;
+        if (r == 0 && words)
+                r = add_ends(words, false, &list, &n);
+        if (r == 0 && f->accepts && suffix && streq(suffix, ".socket")) {
+                own = str_printf("%.*s@.service", (int) prefix_len, prefix);
+                r = own ? add_companion(own, &list, &n) : -ENOMEM;
+        }
+        if (r < 0) {
+                drop_list(list, n);
+                return r;
+        }
+        *ret = list;
+        *ret_n = n;
+        return 0;
+}
+
+char *unit_file_describe(const UnitFile *f, const char *name) {
+        return specifier_expand(f->description, name);
+}

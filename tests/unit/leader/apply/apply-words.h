@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A folder that is applied, and what its units are like then.
+
+#include "leader-asks.h"
+#include "leader-private.h"
+
+#define ONE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define TWO "[Service]\nExecStart=/bin/sleep 2000\n"
+#define THREE "[Service]\nExecStart=/bin/sleep 3000\n"
+#define LOADED ARGOSY__TARGET__TARGET_LOADED
+#define LAUNCHED ARGOSY__TARGET__TARGET_LAUNCHED
+#define INACTIVE ARGOSY__TARGET__TARGET_INACTIVE
+
+enum { UNITS_MAX = 700 };
+
+static Rig g;
+
+static inline int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static inline int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ the folder
+
+typedef struct Wanted {
+        const char *name, *content;
+        Argosy__Target target;
+        bool from_template;
+        bool brought; // content NULL: the folder has none for it
+} Wanted;
+
+typedef struct Folder {
+        const char *set;
+        const Wanted *units;
+        size_t n;
+        bool prune, adopt, force, rolling;
+        uint64_t id; // 0: a new one
+        uint64_t if_revision;
+} Folder;
+
+static struct {
+        Hash hashes[UNITS_MAX];
+        Argosy__Request__Apply__Unit units[UNITS_MAX], *unit_pointers[UNITS_MAX];
+        Argosy__NamedFile files[UNITS_MAX], *file_pointers[UNITS_MAX];
+        char *gone[UNITS_MAX];
+} room;
+
+static inline Argosy__Request__Apply message_of(const Folder *f) {
+        Argosy__Request__Apply m = ARGOSY__REQUEST__APPLY__INIT;
+
+        for (size_t i = 0; i < f->n; i++) {
+                Argosy__Request__Apply__Unit *u = room.unit_pointers[i] = &room.units[i];
+
+                argosy__request__apply__unit__init(u);
+                u->name = (char *) f->units[i].name;
+                u->brought = f->units[i].brought;
+                if (f->units[i].content) {
+                        room.hashes[i] = hash_of(f->units[i].content, strlen(f->units[i].content));
+                        u->spec = (ProtobufCBinaryData){HASH_SIZE, room.hashes[i].bytes};
+                }
+                u->target = f->units[i].target;
+                u->from_template = f->units[i].from_template;
+        }
+        m.set = (char *) (f->set ?: "shop");
+        m.units = room.unit_pointers;
+        m.n_units = f->n;
+        m.prune = f->prune;
+        m.adopt = f->adopt;
+        m.force = f->force;
+        m.rolling = f->rolling;
+        m.health_us = f->rolling ? 5 * USEC_PER_SEC : 0;
+        return m;
+}
+
+static inline RigAnswer *ask(Argosy__Request__Apply *m, uint64_t number, uint64_t if_revision) {
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {number ?: ++g.id, 55};
+
+        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        job.if_revision = if_revision;
+        request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
+        request.apply = m;
+        request.job = &job;
+        return rig_ask(&g, &request);
+}
+
+static const Argosy__Response *plan(Folder f) {
+        Argosy__Request__Apply m = message_of(&f);
+        RigAnswer *a;
+
+        m.dry_run = true;
+        a = ask(&m, 0, f.if_revision);
+        rig_settle(&g);
+        return rig_last(a);
+}
+
+// As it was planned: what the cluster does not have is sent.
+static inline RigAnswer *begin(Folder f, const Argosy__Response__ApplyPlan *p) {
+        Argosy__Request__Apply m = message_of(&f);
+
+        for (size_t i = 0; i < p->n_rows; i++)
+                if (p->rows[i]->removed)
+                        room.gone[m.n_gone++] = p->rows[i]->unit;
+        for (size_t i = 0; i < f.n; i++) {
+                Argosy__NamedFile *file = room.file_pointers[i] = &room.files[i];
+
+                argosy__named_file__init(file);
+                if (!f.units[i].content)
+                        continue;
+                file->name = file->path = (char *) f.units[i].name;
+                file->content =
+                        (ProtobufCBinaryData){strlen(f.units[i].content), (uint8_t *) f.units[i].content};
+                room.units[i].file = (uint32_t) i + 1;
+        }
+        m.files = room.file_pointers;
+        m.n_files = f.n;
+        m.gone = room.gone;
+        m.revision = p->revision;
+        m.plan = p->plan;
+        return ask(&m, f.id, f.if_revision);
+}
+
+static const Argosy__Response *apply_planned(Folder f, const Argosy__Response *p) {
+        RigAnswer *a = begin(f, p->apply_plan);
+
+        rig_settle(&g);
+        return rig_last(a);
+}
+
+static const Argosy__Response *apply(Folder f) {
+        return apply_planned(f, plan(f));
+}
+
+static const Wanted shop[] = {{"a.service", ONE, LAUNCHED},
+                              {"b.service", ONE, LOADED},
+                              {"c.service", TWO, LAUNCHED},
+                              {"w@.service", ONE, INACTIVE},
+                              {"w@1.service", ONE, LAUNCHED}};
+static const Folder whole = {.units = shop, .n = ELEMENTSOF(shop)};
+
+static inline void assert_unit(const char *name, const char *content, Argosy__Target target, const char *set) {
+        const Argosy__UnitRecord *record = rig_record(&g, name);
+        Hash hash = hash_of(content, strlen(content));
+
+        assert_non_null(record);
+        assert_memory_equal(record->spec.data, &hash, HASH_SIZE);
+        assert_int_equal(record->target, target);
+        assert_string_equal(record->set, set);
+        assert_int_equal(rig_count_running(&g, name), target == LAUNCHED);
+}
+
+static inline bool has_content(const char *name, const char *content) {
+        const Argosy__UnitRecord *record = rig_record(&g, name);
+        Hash hash = hash_of(content, strlen(content));
+
+        return record && memcmp(record->spec.data, &hash, HASH_SIZE) == 0;
+}
+
+static inline uint64_t last_job(void) {
+        return rig_last_job(&g);
+}
+
+static inline uint64_t change(Argosy__Verb verb, const char *name, const char *content) {
+        return rig_change_as_job(&g, verb, name, content);
+}
+
+static inline const Argosy__Response *undo(uint64_t job) {
+        return rig_undo(&g, (RigUndo){job});
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A leader that has a CA, and who asks for other members.
+
+#include "ca.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "voter-secrets.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+
+static Rig g;
+static Ca ca;
+static VoterSecrets secrets; // of the leader
+
+static inline int begin_with_ca(void) {
+        rig_start(&g, 3);
+        if (ca_create(&ca) < 0)
+                return -1;
+        rig_give_ca(&g, &ca, &secrets);
+        return 0;
+}
+
+static inline void end_with_ca(void) {
+        rig_stop(&g);
+        ca_done(&ca);
+        voter_secrets_done(&secrets);
+}
+
+static inline RigAnswer *cluster_remove(const char *host) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        uint64_t id[2] = {++g.id, 88};
+        RigAnswer *a;
+
+        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        request.job = &job;
+        m.host = (char *) host;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        request.cluster_remove = &m;
+        a = rig_ask(&g, &request);
+        if (g.slow)
+                rig_turns(&g, 10);
+        else
+                rig_settle(&g);
+        return a;
+}
+
+static inline RigAnswer *cluster_voters(uint32_t wanted) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterVoters m = ARGOSY__REQUEST__CLUSTER_VOTERS__INIT;
+        RigAnswer *a;
+
+        m.wanted = wanted;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS;
+        request.cluster_voters = &m;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        return a;
+}

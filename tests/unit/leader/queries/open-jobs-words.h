@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A leader of three hosts, and jobs whose ends are looked at.
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "message.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
+#define BAD "[Service]\nExecStart=/bin/false\n"
+#define START ARGOSY__VERB__VERB_START
+#define STOP ARGOSY__VERB__VERB_STOP
+#define SUBMIT ARGOSY__VERB__VERB_SUBMIT
+#define RUNNING ARGOSY__JOB_STATE__JOB_RUNNING
+#define DONE ARGOSY__JOB_STATE__JOB_DONE
+#define FAILED ARGOSY__JOB_STATE__JOB_FAILED
+#define OVERTAKEN ARGOSY__JOB_STATE__JOB_OVERTAKEN
+
+enum { LATER_MS = 1100, HEALTH_MS = 2000, MANY = 600 };
+
+static Rig g;
+
+static inline int setup(void **state) {
+        rig_start(&g, 3);
+        g.bad = hash_of(BAD, strlen(BAD));
+        return 0;
+}
+
+static inline int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static inline uint64_t last_job(void) {
+        return rig_last_job(&g);
+}
+
+static inline Argosy__JobState state_of(uint64_t number) {
+        return cluster_state_job_state(g.state, number);
+}
+
+// The number of the job.
+static inline uint64_t change(Argosy__Verb verb, const char *name, const char *content) {
+        uint64_t before = last_job();
+
+        (void) rig_change(&g, verb, name, content);
+        assert_true(last_job() > before);
+        return last_job();
+}
+
+// Hosts do what they are told and say nothing about it, or say it.
+static inline void set_lazy(bool lazy) {
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = lazy;
+        if (!lazy)
+                rig_settle(&g);
+}
+
+// Or do not even take it.
+static inline void set_deaf(bool deaf) {
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->deaf = deaf;
+        if (!deaf)
+                rig_settle(&g);
+}
+
+static inline RigAnswer *wait_for(uint64_t number) {
+        Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.number = number;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT;
+        request.job_wait = &m;
+        return rig_ask_and_settle(&g, &request);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

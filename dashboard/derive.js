@@ -29,7 +29,7 @@ function ofState(copy, unit, state) {
   if (state.active === "unknown") return ofUnheard(copy, unit, state);
   if (MOVING.has(state.active)) return ["moves", `${state.active} (${state.sub})`];
   if (state.active === "active") {
-    const odd = [hasNote(state, "mismatch") && "its node does not match its file any more", state.stale && "its file is newer than what runs"];
+    const odd = [hasNote(state, "mismatch") && "its node does not match its file any more", state.stale && "its file is newer than what runs", hasNote(state, "older-secret") && "it has an older version of a secret"];
     return ["good", [state.sub, ...odd].filter(Boolean).join("; ")];
   }
   if (state.drift) return ["waits", "somebody stopped it there without argosy"];

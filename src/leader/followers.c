@@ -49,6 +49,7 @@
 #include "node-calls.h"
 #include "node-lists.h"
 #include "nodes.h"
+#include "older-secrets.h"
 #include "oom.h"
 #include "open-jobs.h"
 #include "ordering.h"
@@ -320,6 +321,7 @@ void followers_on_applied(Leader *l) {
                 return;
         }
         follow_units(l);
+        older_secrets_follow(l); // after the units that have them
         open_jobs_on_applied(l); // after the units that they are about
         tombstones_on_applied(l);
         rollout_controller_sync(l); // after the units that they are about

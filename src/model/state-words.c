@@ -16,7 +16,7 @@ static const char *const of_units[] = {
         "cancelled", "cleaning", "condition", "conflict", "deactivating", "deactivating-sigkill", "deactivating-sigterm", "dead",
         "dead-before-auto-restart", "dead-resources-pinned", "deferred", "drift", "elapsed", "ended", "error", "exited", "failed",
         "failed-before-auto-restart", "final-sigkill", "final-sigterm", "final-watchdog", "inactive", "listening", "loaded",
-        "looping", "maintenance", "masked", "merged", "mismatch", "mounted", "mounting", "mounting-done", "not-found", "plugged",
+        "looping", "maintenance", "masked", "merged", "mismatch", "mounted", "mounting", "mounting-done", "not-found", "older-secret", "plugged",
         "refresh-extensions", "refreshing", "reload", "reload-notify", "reload-post", "reload-signal", "reloading", "remounting",
         "remounting-sigkill", "remounting-sigterm", "reset", "running", "skipped", "stale", "start", "start-chown", "start-open",
         "start-post", "start-pre", "stop", "stop-post", "stop-pre", "stop-pre-sigkill", "stop-pre-sigterm", "stop-sigkill",

@@ -62,12 +62,15 @@ def test_a_new_version_comes_with_the_next_start(c: Cluster):
     c.start("r@1", READER)
     set_secret(c, "db", "two")
     assert secrets(c)["db"]["stale"] == 1
+    assert c.row("r@1.service")["note"] == "older-secret" and "gives it the newest" in c.ctl("list-units r@1")
+    assert "it has an older version of a secret" in c.ctl_result("status r@1").out
+    assert "its secret db has a newer version" in c.ctl_result("why r@1").out
     node = c.where("r@1")
     node.run("systemctl restart r@1")  # by systemd alone: as it was
     eventually(lambda: read(c) == "one")
     c.ctl("restart r@1")
     eventually(lambda: read(c) == "two")
-    assert secrets(c)["db"]["stale"] == 0
+    assert secrets(c)["db"]["stale"] == 0 and not c.row("r@1.service")["note"]
 
 
 def test_those_that_run_are_restarted_for_a_new_version(c: Cluster):

@@ -72,6 +72,7 @@ static const struct {
         {"unbegun", "its start failed before it began; `argosyctl start UNIT` tries again."},
         {"mismatch", "its node does not match its file any more; `argosyctl rebalance UNIT` moves it to one that does."},
         {"stale", "systemd runs an older file of it; `argosyctl restart UNIT` takes up the new."},
+        {"older-secret", "it has an older version of a secret; `argosyctl restart UNIT` gives it the newest."},
 };
 
 static bool is_word_of(const char *list, const char *word) {

@@ -226,6 +226,7 @@ struct Leader {
         Activators activators; // which recorded unit activates which
         StopDependents stop_dependents; // which recorded units systemd stops with which
         SecretUsers secret_users; // which recorded units have which secrets, and in which versions
+        uint64_t secrets_followed; // revision of the secrets as of which the rows of their units were marked
         bool secrets_due; // it may be that nobody has some older version any more
         Companions companions; // which templates stand beside which units
         Dependencies dependencies;

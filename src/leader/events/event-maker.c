@@ -17,6 +17,7 @@
 #include "host-record.h"
 #include "message.h"
 #include "nodes.h"
+#include "older-secrets.h"
 #include "response.h"
 #include "scheduler.h"
 #include "str.h"
@@ -204,7 +205,8 @@ int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
         if (!unit_on_node_is_reported(s))
                 return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, "-", "inactive", "dead");
         d->mismatch = scheduler_mismatches(l, s);
-        if (unit_on_node_add_notes(s, d->mismatch, &notes) < 0 ||
+        d->older_secret = unit_older_secret(l, s->unit->name);
+        if (unit_on_node_add_notes(s, d->mismatch, d->older_secret, &notes) < 0 ||
             event_draft_printf(d, &since, "%" PRIu64, unit_on_node_since_us(s)) < 0 ||
             event_draft_printf(d, &restarts, "%" PRIu32, s->restarts) < 0 ||
             (notes.len > 0 && event_draft_printf(d, &note, "%.*s", (int) notes.len, (const char *) notes.data) < 0))

@@ -17,6 +17,7 @@ typedef struct EventDraft {
         uint16_t role, role_before; // EventObject.role, set by whoever has it made
         bool present; // else there is no such object (any more), and only its names are filled in
         bool mismatch; // of a unit on a node: that is not what its file asks for
+        bool older_secret; // likewise: it has an older version of a secret
         const char *values[EVENT_FIELDS_MAX];
         Buf text;
         // What the values are borrowed from:

@@ -176,6 +176,7 @@ static void drain_state(Leader *l, UnitOnNode *on_node) {
         int r = event_draft_state(l, on_node, &d);
 
         on_node->mismatch_told = d.mismatch;
+        on_node->older_secret_told = d.older_secret;
         l->events->n_rows++;
         d.role = d.role_before = on_node->unit->event.role;
         if (r == 0 && event_stream_notify(l, &on_node->told, &d))

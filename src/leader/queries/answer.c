@@ -16,6 +16,7 @@
 #include "manager-name.h"
 #include "node-state.h"
 #include "nodes.h"
+#include "older-secrets.h"
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
@@ -62,7 +63,7 @@ int unit_row_fill_notes(Leader *l, const UnitOnNode *s, Argosy__Response__UnitRo
         _cleanup_buf_ Buf notes = {};
         _cleanup_free_ char *text = NULL;
 
-        if (unit_on_node_add_notes(s, scheduler_mismatches(l, s), &notes) < 0)
+        if (unit_on_node_add_notes(s, scheduler_mismatches(l, s), unit_older_secret(l, s->unit->name), &notes) < 0)
                 return -ENOMEM;
         text = notes.len > 0 ? buf_take_string(&notes) : NULL;
         return notes.len > 0 && !text ? -ENOMEM : field_set(&row->note, text);

@@ -21,6 +21,7 @@
 #include "missing-unit.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
+#include "older-secrets.h"
 #include "ordering.h"
 #include "pending.h"
 #include "previous-nodes.h"
@@ -130,6 +131,13 @@ static void reason_of_budget(Leader *l, const Unit *u, char ret[static REASON_SI
                 disruption_budget_max(l, g, cluster_state_find_unit(l->state, one->name)));
 }
 
+static void reason_of_secret(const Leader *l, const UnitOnNode *s, char ret[static REASON_SIZE]) {
+        const char *secret = unit_older_secret(l, s->unit->name);
+
+        if (secret)
+                str_fit(ret, REASON_SIZE, "its secret %s has a newer version; `restart` gives it that", secret);
+}
+
 static void reason_of_mismatch(Leader *l, const UnitOnNode *s, char ret[static REASON_SIZE]) {
         _cleanup_free_ char *lack = scheduler_mismatch_text(l, s);
 
@@ -198,6 +206,8 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
                 (void) rollout_phrase(l, u->name, ret, REASON_SIZE);
         if (!ret[0] && s)
                 reason_of_mismatch(l, s, ret);
+        if (!ret[0] && s)
+                reason_of_secret(l, s, ret);
 }
 
 // That the cluster itself has brought it here.

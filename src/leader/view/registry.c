@@ -431,7 +431,7 @@ void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
                 UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
                 unit_on_node_count(s);
-                if (s->mismatch_told) // is none any more once the unit has left, or has another file
+                if (s->mismatch_told || s->older_secret_told) // is none any more once the unit has left, has another file, or has started
                         event_mark_unit_on_node(l, s);
         }
 }

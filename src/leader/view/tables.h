@@ -381,5 +381,6 @@ struct UnitOnNode {
         bool lingers : 1; // its host is down, and said that the unit may still run there
         bool counted : 1; // in its node's n_leaving
         bool loop_tallied : 1; // in its node's n_looping
+        bool older_secret_told : 1; // likewise, that it has an older version of a secret
         bool mismatch_told : 1; // whoever watches was told that its node is not what its file asks for
 };

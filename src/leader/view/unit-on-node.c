@@ -419,9 +419,9 @@ bool unit_on_node_is_skipped(const UnitOnNode *s) {
         return s->down == ARGOSY__DOWN_CAUSE__DOWN_SKIPPED;
 }
 
-int unit_on_node_add_notes(const UnitOnNode *s, bool mismatch, Buf *ret) {
+int unit_on_node_add_notes(const UnitOnNode *s, bool mismatch, bool older_secret, Buf *ret) {
         const char *words[] = {s->looping ? "looping" : "", down_cause_to_string(s->down), mismatch ? "mismatch" : "",
-                               s->file_stale ? "stale" : ""};
+                               s->file_stale ? "stale" : "", older_secret ? "older-secret" : ""};
         int r = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(words) && r >= 0; i++)

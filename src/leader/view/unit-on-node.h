@@ -47,8 +47,8 @@ uint64_t unit_on_node_since_us(const UnitOnNode *s);
 bool unit_on_node_is_on_probation(const UnitOnNode *s);
 // systemd skipped its start, since a condition is not met; UnitOnNode.down_by says which. Not if it ran since.
 bool unit_on_node_is_skipped(const UnitOnNode *s);
-// What is odd about it there, as UnitRow.note has it; `mismatch`: scheduler_mismatches(). -ENOMEM.
-int unit_on_node_add_notes(const UnitOnNode *s, bool mismatch, Buf *ret);
+// What is odd about it there, as UnitRow.note has it; `mismatch`: scheduler_mismatches(); `older_secret`: unit_older_secret(). -ENOMEM.
+int unit_on_node_add_notes(const UnitOnNode *s, bool mismatch, bool older_secret, Buf *ret);
 // Its host says when the unit changed; then: for how long it has been as it is, by that host's clock and as
 // far as everything is told.
 bool unit_on_node_is_timed(const UnitOnNode *s);

@@ -9,6 +9,7 @@
 #include "batch.h"
 #include "buf.h"
 #include "carried-files.h"
+#include "event-asks.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "log.h"
@@ -372,6 +373,42 @@ static void those_that_run_with_an_older_version_are_found(void **state) {
         assert_int_equal(stale_row("db")->units, 4);
 }
 
+static const char *note_of(const char *unit) {
+        return rig_why(&g, unit)->status_reply->row->note;
+}
+
+// As whoever watches is told.
+static const char *told_note(Asked *a, const char *unit) {
+        const Argosy__Event *e = asked_pull(&g, a) ? asked_find(a, ARGOSY__EVENT_KIND__EVENT_STATE, unit) : NULL;
+
+        return e ? event_field(e, "note") : "nothing";
+}
+
+static void what_has_an_older_version_is_noted_and_told(void **state) {
+        Asked a = {.from_now = true};
+
+        set("db", "one");
+        do_well(START, "a.service", APP);
+        do_well(START, "b.service", APP);
+        do_well(STOP, "b.service", NULL);
+        do_well(START, "c.service", PLAIN);
+        rig_settle(&g);
+        assert_string_equal(note_of("a.service"), "");
+        (void) asked_pull(&g, &a);
+        set("db", "two");
+        assert_string_equal(told_note(&a, "a.service"), "older-secret");
+        assert_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "c.service"));
+        assert_string_equal(note_of("a.service"), "older-secret");
+        assert_string_equal(rig_why(&g, "a.service")->status_reply->why, "its secret db has a newer version; `restart` gives it that");
+        assert_string_equal(note_of("b.service"), ""); // its next start has it
+        assert_string_equal(note_of("c.service"), "");
+        do_well(RESTART, "a.service", NULL);
+        assert_string_equal(told_note(&a, "a.service"), "");
+        assert_string_equal(note_of("a.service"), "");
+        assert_string_equal(rig_why(&g, "a.service")->status_reply->why, "");
+        asked_forget(&a);
+}
+
 static void an_update_wants_all_that_its_file_names(void **state) {
         RigAnswer *a;
 
@@ -588,6 +625,7 @@ int main(void) {
                 RIG_TEST(bad_ones_are_refused_without_a_word_of_them),
                 RIG_TEST(two_authors_at_once_get_a_version_each),
                 RIG_TEST(those_that_run_with_an_older_version_are_found),
+                RIG_TEST(what_has_an_older_version_is_noted_and_told),
                 RIG_TEST(an_update_wants_all_that_its_file_names),
                 RIG_TEST(a_node_that_starts_with_new_files_gets_the_version_of_the_others),
                 cmocka_unit_test_setup_teardown(a_removal_names_what_the_host_could_read, setup_with_spare, teardown),

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See older-secrets.h. Which versions units have follows from their records (SecretUsers), and whether these are old from the secrets'. What is
+// told of a unit changes with its record, and with a new version: that one marks the rows of all units that have the secret.
+//
+// Cost: nothing while no unit has any; else a look-up of the unit's name for each row.
+
+#include "older-secrets.h"
+
+#include "registry.h"
+#include "secret-users.h"
+#include "tables.h"
+#include "unit-marks.h"
+
+typedef struct Search {
+        const Leader *leader;
+        const char *found;
+} Search;
+
+static bool look(const char *secret, uint64_t version, void *userdata) {
+        Search *s = userdata;
+        const Argosy__SecretRecord *record = version > 0 ? cluster_state_find_secret(s->leader->state, secret) : NULL;
+
+        if (record && version < secret_record_newest(record)->version)
+                s->found = record->name;
+        return !s->found;
+}
+
+const char *unit_older_secret(const Leader *l, const char *unit) {
+        Search s = {.leader = l};
+        const UnitEntry *e = l->secret_users.units.count > 0 ? cluster_state_find_unit(l->state, unit) : NULL;
+
+        if (e && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                secret_users_each_of_unit(&l->secret_users, unit, look, &s);
+        return s.found;
+}
+
+static bool mark(const char *unit, uint64_t version, void *userdata) {
+        Leader *l = userdata;
+        Unit *u = unit_find(l, unit);
+
+        if (!u)
+                return true;
+        list_foreach (i, &u->on_nodes)
+                unit_touch_on_node(l, CONTAINER_OF(i, UnitOnNode, by_unit));
+        return true;
+}
+
+void older_secrets_follow(Leader *l) {
+        uint64_t revision = cluster_state_secrets_revision(l->state);
+        size_t n;
+        Argosy__SecretRecord *const *secrets = cluster_state_secrets(l->state, &n);
+
+        if (revision == l->secrets_followed)
+                return;
+        for (size_t i = 0; i < n; i++)
+                if (secret_record_newest(secrets[i])->revision > l->secrets_followed)
+                        secret_users_each(&l->secret_users, secrets[i]->name, mark, l);
+        l->secrets_followed = revision;
+}

@@ -118,6 +118,7 @@ static bool has_room_for(const SendWindow *w, const struct raft_message *message
 int raft_window_send(RaftStore *s, struct raft_io_send *req, const struct raft_message *message, raft_io_send_cb done) {
         const struct raft_append_entries *m = &message->append_entries;
         SendWindow *w = make_window(s, (uint32_t) message->server_id);
+        bool goes_on = w && is_on_its_way(s, w, m->term);
         size_t bytes = raft_window_bytes(message);
         Send *send = w && has_room_for(w, message) ? malloc(sizeof(*send)) : NULL;
         int r;
@@ -134,7 +135,7 @@ int raft_window_send(RaftStore *s, struct raft_io_send *req, const struct raft_m
                 free(send);
         } else if (message->type == RAFT_APPEND_ENTRIES) {
                 w->term = m->term;
-                w->through = m->prev_log_index + m->n_entries;
+                w->through = MAX_OF(m->prev_log_index + m->n_entries, goes_on ? w->through : 0);
         }
         return r;
 }

@@ -252,7 +252,7 @@ void raft_disk_refresh(RaftStore *s, uint64_t now_ms);
 // A failure of libraft's disk code is ours.
 int raft_disk_must_work(RaftStore *s, int r, const char *what);
 
-// raft-gate.c
+// raft-window.c
 // Of entries and snapshots in it; 0: it is a message of another kind, or a heartbeat.
 size_t raft_window_bytes(const struct raft_message *message);
 // The message, or *ret_changed, which lacks the entries that are on their way.
@@ -262,6 +262,7 @@ int raft_window_send(RaftStore *s, struct raft_io_send *req, const struct raft_m
 // A member has answered what it was sent of entries.
 void raft_window_on_answer(RaftStore *s, uint32_t raft_id, const struct raft_append_entries_result *answer);
 
+// raft-gate.c
 // After raft_disk_init(). Negative errno.
 int raft_gate_init(RaftStore *s);
 void raft_gate_done(RaftStore *s);

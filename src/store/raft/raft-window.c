@@ -39,11 +39,21 @@ static SendWindow *find_window(RaftStore *s, uint32_t raft_id) {
         return NULL;
 }
 
+static bool is_member(const RaftStore *s, uint32_t raft_id) {
+        const struct raft_configuration *c = &s->raft.configuration;
+
+        for (unsigned i = 0; i < c->n; i++)
+                if (c->servers[i].id == raft_id)
+                        return true;
+        return false;
+}
+
+// NULL: all are in use, by members of before whose connections libraft still waits for.
 static SendWindow *make_window(RaftStore *s, uint32_t raft_id) {
         SendWindow *w = find_window(s, raft_id);
 
         for (size_t i = 0; !w && i < STORE_MEMBERS_MAX; i++)
-                if (s->windows[i].bytes == 0) {
+                if (s->windows[i].bytes == 0 && !is_member(s, s->windows[i].raft_id)) {
                         w = &s->windows[i];
                         *w = (SendWindow){.raft_id = raft_id};
                 }
@@ -120,9 +130,12 @@ int raft_window_send(RaftStore *s, struct raft_io_send *req, const struct raft_m
         SendWindow *w = make_window(s, (uint32_t) message->server_id);
         bool goes_on = w && is_on_its_way(s, w, m->term);
         size_t bytes = raft_window_bytes(message);
-        Send *send = w && has_room_for(w, message) ? malloc(sizeof(*send)) : NULL;
+        Send *send;
         int r;
 
+        if (!w)
+                return s->uv_io.send(&s->io, req, message, done);
+        send = has_room_for(w, message) ? malloc(sizeof(*send)) : NULL;
         if (!send) {
                 done(req, RAFT_NOCONNECTION); // lost on the way
                 return 0;

@@ -211,6 +211,23 @@ static void guard_23_a_repeat_begins_behind_what_is_on_its_way(void **state) {
         pile_end(&p);
 }
 
+// Of a member that was removed libraft keeps the last messages until the store is closed.
+static void who_came_after_many_that_took_nothing_gets_entries(void **state) {
+        struct raft_entry entry = {.type = RAFT_COMMAND, .term = 1, .buf.len = 1000};
+        struct raft_message m = {
+                .type = RAFT_APPEND_ENTRIES,
+                .append_entries = {.entries = &entry, .n_entries = 1},
+        };
+        Pile p;
+
+        pile_begin(&p);
+        for (m.server_id = 2; m.server_id < 3 * STORE_MEMBERS_MAX; m.server_id++)
+                pile_send(&p, &m);
+        assert_int_equal(n_lost, 0);
+        assert_int_equal(n_passed, 3 * STORE_MEMBERS_MAX - 2);
+        pile_end(&p);
+}
+
 static void a_slow_member_is_sent_one_snapshot_at_a_time(void **state) {
         struct raft_message m = {
                 .type = RAFT_INSTALL_SNAPSHOT,
@@ -236,6 +253,7 @@ int main(void) {
                 cmocka_unit_test(guard_9_the_first_entries_are_not_taken_twice),
                 cmocka_unit_test(what_a_slow_member_has_not_taken_is_bounded),
                 cmocka_unit_test(guard_23_a_repeat_begins_behind_what_is_on_its_way),
+                cmocka_unit_test(who_came_after_many_that_took_nothing_gets_entries),
                 cmocka_unit_test(a_slow_member_is_sent_one_snapshot_at_a_time),
         };
 

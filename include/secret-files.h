@@ -34,7 +34,7 @@ int secret_files_want(SecretFiles *f, const char *unit, Argosy__OrderSecret *con
 // linked. `why` is a clause then.
 enum { SECRET_FILES_WHY_SIZE = 256 };
 int secret_files_place(SecretFiles *f, const char *unit, char why[SECRET_FILES_WHY_SIZE]);
-// Whether the links are as was said, as they are for what runs after place(). Also if nothing was said.
+// Whether the links lead to the bytes that were said, as they do for what runs after place(). Also if nothing was said.
 bool secret_files_is_placed(const SecretFiles *f, const char *unit);
 // It is gone, or has a file that names none: so do its links. Costs nothing for a unit that has none.
 void secret_files_drop(SecretFiles *f, const char *unit);

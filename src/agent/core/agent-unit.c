@@ -233,6 +233,11 @@ uint64_t agent_unit_answered(const AgentUnit *u) {
         return u->work ? u->work->answered : u->held.revision;
 }
 
+// While such a step is under way what runs goes on.
+static bool is_preparation(PlanStep step) {
+        return step == PLAN_VERIFY || step == PLAN_FETCH || step == PLAN_PLACES;
+}
+
 // A step under way counts too: new content begins with a stop.
 static bool is_not_to_run(const AgentUnit *u) {
         PlanWanted buffer;
@@ -240,7 +245,7 @@ static bool is_not_to_run(const AgentUnit *u) {
 
         PlanStep busy = agent_unit_doing(u)->busy;
 
-        if (u->gone || (busy != PLAN_NOTHING && busy != PLAN_VERIFY))
+        if (u->gone || (busy != PLAN_NOTHING && !is_preparation(busy)))
                 return true;
         return w && (w->remove || w->target != ARGOSY__TARGET__TARGET_LAUNCHED) &&
                u->watch.runtime.active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE; // not started as it is needed

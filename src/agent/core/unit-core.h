@@ -106,6 +106,7 @@ typedef struct AgentUnitWork {
         uint64_t cut_off_until_us; // boot time until which it may turn out that a guard stopped it
 
         bool places_seen; // what its files are bound over was there when it was looked at for the next start
+        bool superseded;  // PlanInput
         bool files_ready; // the files of the wanted content were looked at, and are here
         ListNode files_wanted; // in Agent.carried_waiting, while they come
         bool surveyed;  // what its next stop takes along is recorded

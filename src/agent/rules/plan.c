@@ -211,9 +211,16 @@ static bool must_restart(const PlanInput *in) {
         return in->wanted->restart_rev > in->held->restart_rev || (in->held->pending && is_old_run(in));
 }
 
+// Whether a run that goes on is not the one that is asked for: a stop between the two was missed, or a start is joined that had begun before.
+static bool asks_for_a_run_of_its_own(const PlanInput *in) {
+        const PlanWanted *w = in->wanted;
+
+        return w->start_rev > in->held->start_rev && (w->stop_rev > in->held->stop_rev || is_activating(in) || in->superseded);
+}
+
 // It was started with other secrets than the start that is asked for is to have.
 static bool runs_with_others(const PlanInput *in) {
-        return in->secrets_differ && !in->held->pending && (!was_launched(in) || in->wanted->start_rev > in->held->start_rev);
+        return in->secrets_differ && !in->held->pending && (!was_launched(in) || asks_for_a_run_of_its_own(in));
 }
 
 // Not for what systemd would refuse: nothing else than that content is to come up, and what runs is not out of date then.
@@ -464,6 +471,8 @@ static void plan_while_busy(const PlanInput *in, PlanResult *res) {
         else if (starting && w->start_rev > in->held->start_rev && w->restart_rev <= in->held->restart_rev &&
                  hash_equal(&w->spec, &in->held->spec) && !in->secrets_differ)
                 res->joined = true;
+        else if (starting && w->start_rev > in->held->start_rev)
+                res->superseded = true;
         else
                 res->leaves_off = has_more_to_do(in);
         res->file_stale = starting && !w->remove && !hash_equal(&w->spec, &in->held->spec);

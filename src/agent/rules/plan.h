@@ -27,7 +27,8 @@
 //                timer, a target) needs a reload. A one-shot that is running is left to finish first, unless
 //                a restart is asked for. A unit that was stopped by hand stays stopped.
 //   secrets      what runs has them in the versions in which they were when it started. A start of what runs does nothing, unless the order names
-//                others: the cluster took it for stopped, so it is restarted. One that is about to be up is when it is, a one-shot ends first.
+//                others and a stop that was missed, or comes while that run is about to be up: the cluster took it for stopped, so it is
+//                restarted. An undo of new content that systemd refused names others, too, and what runs goes on. One that is about to be up is when it is, a one-shot ends first.
 //   dependents   what systemd stops with a unit that is stopped for new content is to come back: those that are up are
 //                asked for and recorded right before the stop (PLAN_SURVEY), so that a crash forgets none, and started
 //                once the unit is up again (PLAN_BRING_BACK). Only then is the order carried out; the next one does not wait for them. Should the unit not
@@ -144,6 +145,7 @@ typedef struct PlanInput {
         bool lacks_files;              // those that come with the wanted content were not looked at yet (PLAN_FETCH)
         bool places_unseen;            // what those in place are bound over was not looked at for the next start (PLAN_PLACES)
         bool secrets_differ;           // what is in place, and what runs has, is not what the order names
+        bool superseded;               // another start was asked for while the one that it runs by was under way
         Argosy__FileChange file_change; // what its wanted content asks for if what it has in place differs in its files alone; else RESTART
         bool stopping;                 // the manager is shutting down
         bool cut_off;                  // systemd has stopped it by CutOff=stop, or would at once
@@ -177,6 +179,7 @@ typedef struct PlanResult {
         bool unknown;   // nobody can tell what became of the pending run: record that
         bool again;     // plan again when that is recorded
         bool joined;    // a start that was asked for meanwhile is the one under way: record its number
+        bool superseded; // a start that was asked for meanwhile is not the one under way: keep that until the next start
         bool leaves_off; // the step under way ends as far as it has come, since the order asks for more
         bool turned_down; // the restart that the order asks for is answered with a failure: record its number
         bool settled;   // all that the order asks was carried out: record its numbers, report its revision

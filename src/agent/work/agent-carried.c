@@ -172,7 +172,10 @@ static void on_seen_for_start(const char *why, void *userdata) {
         if (!u)
                 return;
         u->work->places_seen = !why;
-        agent_step_done(u, why);
+        if (why)
+                agent_step_done(u, why);
+        else
+                agent_step_prepared(u);
 }
 
 void agent_carried_see_places(AgentUnit *u) {

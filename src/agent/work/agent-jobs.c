@@ -252,15 +252,9 @@ void agent_on_job_done(const char *name, SystemdJobKind kind, SystemdJobResult r
         }
 }
 
-// Pins are not the unit's own steps: neither its error nor its back-off is touched.
-static void pin_ended(AgentUnit *u) {
-        u->work->busy = PLAN_NOTHING;
-        agent_unit_mark(u);
-}
-
 void agent_pin_failed(AgentUnit *u) {
         u->pin_failed = true;
-        pin_ended(u);
+        agent_step_prepared(u);
 }
 
 void agent_on_pin_done(const char *pin, SystemdJobKind kind, SystemdJobResult result, const char *error,
@@ -280,7 +274,7 @@ void agent_on_pin_done(const char *pin, SystemdJobKind kind, SystemdJobResult re
         if (bad && kind == SYSTEMD_START)
                 agent_pin_failed(u);
         else
-                pin_ended(u);
+                agent_step_prepared(u);
 }
 
 // It has read the file of what it has in memory.

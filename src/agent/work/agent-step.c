@@ -44,6 +44,11 @@ void agent_step_done(AgentUnit *u, const char *error) {
         agent_unit_mark(u);
 }
 
+void agent_step_prepared(AgentUnit *u) {
+        u->work->busy = PLAN_NOTHING;
+        agent_unit_mark(u);
+}
+
 void agent_step_given_up(AgentUnit *u, const char *error) {
         AgentUnitWork *work = u->work;
 

@@ -73,7 +73,7 @@ static void record_start(AgentUnit *u, PlanStep step) {
         agent_unit_forget_down_by(u);
         u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
         u->work->never_began = NULL;
-        u->work->places_seen = false;
+        u->work->places_seen = u->work->superseded = false;
         u->work->restarts_before = rt ? rt->n_restarts : 0;
         agent_probation_end(u);
         agent_unit_record(u);
@@ -343,6 +343,8 @@ static void note_settled(AgentUnit *u, const PlanWanted *w) {
         h->start_rev = w->start_rev;
         h->restart_rev = w->restart_rev;
         h->stop_rev = w->stop_rev;
+        if (u->work)
+                u->work->superseded = false;
         agent_secrets_settled(u);
         if (!is_same_record(h, &before))
                 agent_unit_record(u);
@@ -375,6 +377,8 @@ static void note(AgentUnit *u, const PlanResult *res, const PlanWanted *wanted) 
                 u->held.start_rev = wanted->start_rev;
                 agent_unit_record(u);
         }
+        if (res->superseded)
+                u->work->superseded = true;
         if (res->leaves_off)
                 agent_returns_leave_off(u);
         if (res->turned_down) {
@@ -420,6 +424,7 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .lacks_files = agent_carried_is_due(u),
                 .places_unseen = agent_carried_has_unseen_places(u),
                 .secrets_differ = agent_secrets_differ(u),
+                .superseded = work->superseded,
                 .file_change = agent_carried_change(u),
                 .stopping = u->node->stopping,
                 .busy = work->busy,

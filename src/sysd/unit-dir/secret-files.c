@@ -335,6 +335,36 @@ static int place_one(SecretFiles *f, int folder, const Item *item) {
         return 0;
 }
 
+static bool has_same_bytes(int a, int b) {
+        char of_a[1024], of_b[1024];
+        ssize_t n, m;
+
+        do {
+                n = read(a, of_a, sizeof(of_a));
+                m = n < 0 ? -1 : read(b, of_b, sizeof(of_b));
+        } while (n > 0 && n == m && memcmp(of_a, of_b, (size_t) n) == 0);
+        explicit_bzero(of_a, sizeof(of_a));
+        explicit_bzero(of_b, sizeof(of_b));
+        return n == 0 && m == 0;
+}
+
+// A version that no unit was to have has gone from the values, and is another file when it comes again.
+static bool has_value(int value_dir, const char *value, int folder, const char *id) {
+        int a, b;
+        bool same;
+
+        if (is_linked(value_dir, value, folder, id))
+                return true;
+        a = openat(value_dir, value, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        b = openat(folder, id, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        same = a >= 0 && b >= 0 && has_same_bytes(a, b);
+        if (a >= 0)
+                close(a);
+        if (b >= 0)
+                close(b);
+        return same;
+}
+
 bool secret_files_is_placed(const SecretFiles *f, const char *unit) {
         const User *u = map_find_str(&f->users, unit);
         int folder = u ? openat(f->units, unit, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
@@ -344,7 +374,7 @@ bool secret_files_is_placed(const SecretFiles *f, const char *unit) {
                 char value[VALUE_NAME_SIZE];
 
                 value_name(u->items[i].name, u->items[i].version, value);
-                placed = is_linked(f->values, value, folder, u->items[i].id);
+                placed = has_value(f->values, value, folder, u->items[i].id);
         }
         if (folder >= 0)
                 close(folder);

@@ -630,6 +630,29 @@ static void a_stop_overtakes_a_look_and_so_does_the_end(void **state) {
         buf_done(&a.content);
 }
 
+// Before a restart, while what is to be restarted still runs.
+static void what_is_bound_to_a_unit_that_is_looked_at_does_not_go_along_with_it(void **state) {
+        Carried a = bound_over("a.service", DEAD "a");
+
+        meet_leader(NULL, 0);
+        is_alive_again = true;
+        order(&a, 5);
+        await_ask(1);
+        answer_all(&a, 5);
+        send_order((Order){.name = "b.service", .content = "[Unit]\nBindsTo=a.service\n[Service]\nExecStart=/bin/sleep 3\n", .revision = 6, .start = 6});
+        loop_until(answered("b.service", 6));
+        is_alive_again = false;
+        send_order((Order){.name = a.unit, .content = (const char *) a.content.data, .revision = 7, .start = 5, .restart = 7});
+        loop_until(n_stuck == 1);
+        pid1_stop(pid1, "b.service"); // by hand
+        loop_until(report_of("b.service")->down != ARGOSY__DOWN_CAUSE__DOWN_NOT);
+        assert_int_equal(report_of("b.service")->down, ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
+        let_dead_be();
+        loop_until(answered("a.service", 7));
+        is_alive_again = false;
+        buf_done(&a.content);
+}
+
 static void start_anew(const char *unit) {
         pid1_stop(pid1, unit);
         pid1_start(pid1, unit);
@@ -683,6 +706,7 @@ int main(void) {
                 WORLD_TEST(a_dead_file_system_is_no_place_and_holds_up_nobody_else),
                 WORLD_TEST(with_too_many_dead_ones_nothing_is_looked_at),
                 WORLD_TEST(a_stop_overtakes_a_look_and_so_does_the_end),
+                WORLD_TEST(what_is_bound_to_a_unit_that_is_looked_at_does_not_go_along_with_it),
                 WORLD_TEST(files_that_could_not_be_put_in_place_go_back_without_a_stop),
                 WORLD_TEST(files_that_a_failed_reload_did_not_read_are_read_by_the_next_run),
                 WORLD_TEST(a_new_run_of_argosyd_asks_from_the_beginning_and_keeps_what_is_whole),

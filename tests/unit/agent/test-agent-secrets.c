@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include "agent-private.h"
+#include "carried-files.h"
+#include "clock.h"
 
 static const char reads[] = "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nSecret=db\n";
 
@@ -61,6 +63,18 @@ static unsigned version_in_place(void) {
         return text.data[0] - '0';
 }
 
+// The empty file that the agent has asked for.
+static void send_nothing_of_file(const Hash *hash) {
+        Argosy__ToHost__FilePiece piece = ARGOSY__TO_HOST__FILE_PIECE__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        piece.hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) hash->bytes};
+        piece.there = true;
+        m.msg_case = ARGOSY__TO_HOST__MSG_FILE_PIECE;
+        m.file_piece = &piece;
+        agent_on_message(w.agent, &m);
+}
+
 static AgentUnit *find(void) {
         return agent_unit_find(CONTAINER_OF(w.agent->nodes.next, AgentNode, in_agent), "web.service");
 }
@@ -111,6 +125,45 @@ static void one_that_has_it_runs_on(void **state) {
         assert_runs_with(1, 1);
 }
 
+// Of an update that systemd would refuse, say: what was promised to run on does.
+static void an_undo_of_what_never_came_to_run_restarts_nothing(void **state) {
+        start_with_the_first();
+        order(2, (Order){.revision = 7, .start = 7});
+        loop_until(answered("web.service", 7));
+        assert_runs_with(1, 1);
+}
+
+// The look at what its files are bound over goes well each time.
+static void a_look_before_the_start_ends_neither_the_pause_nor_the_error(void **state) {
+        static const char text[] = "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nSecret=db\nFile=data:/srv\n";
+        _cleanup_carried_files_ CarriedFiles files = {};
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        _cleanup_buf_ Buf content = {};
+        _cleanup_free_ char *why = NULL;
+        Hash none = hash_of("", 0);
+        Given g;
+
+        assert_int_equal(unit_file_parse("web.service", text, strlen(text), &file, &why), 0);
+        assert_int_equal(carried_files_add(&files, "data/none", false, 0, &none), 0);
+        assert_int_equal(buf_append(&content, text, strlen(text)), 0);
+        assert_int_equal(carried_files_compose("web.service", file, &files, &content, &why), 0);
+        assert_int_equal(buf_append(&content, "", 1), 0);
+        meet_leader(NULL, 0);
+        give(&g, 1, (Order){.content = (const char *) content.data, .revision = 5, .start = 5});
+        w.n_secret_values = 0; // it has not come
+        send_order(g.order);
+        loop_until(w.n_file_asks == 1);
+        send_nothing_of_file(&none);
+        loop_until(find()->work && find()->work->failures == 1);
+        for (unsigned i = 2; i <= 3; i++) {
+                assert_true(str_has_prefix(report_of("web.service")->error, "it waits for its secret db"));
+                find()->work->retry_us = clock_boot_us();
+                agent_unit_mark(find());
+                loop_until(find()->work->retry_us > clock_boot_us());
+                assert_int_equal(find()->work->failures, i);
+        }
+}
+
 // What a program has read is what was in place when its start began.
 static void a_start_that_is_under_way_is_not_joined_by_one_with_a_newer_one(void **state) {
         meet_leader(NULL, 0);
@@ -147,6 +200,8 @@ int main(void) {
                 SECRETS_TEST(a_unit_whose_stop_was_missed_starts_with_the_newer_one),
                 SECRETS_TEST(nor_did_an_argosyd_that_was_down_hear_of_it),
                 SECRETS_TEST(one_that_has_it_runs_on),
+                SECRETS_TEST(an_undo_of_what_never_came_to_run_restarts_nothing),
+                SECRETS_TEST(a_look_before_the_start_ends_neither_the_pause_nor_the_error),
                 SECRETS_TEST(a_start_that_is_under_way_is_not_joined_by_one_with_a_newer_one),
         };
 

@@ -32,12 +32,12 @@ typedef struct Row {
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         bool pinned, pin_failed, rerun, was_reset;
-        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, unseen, stops_unneeded, conflicts, may_take, left_behind, taking, unfound, not_asked, would_refuse, lacks_files, unseen_places, other_secrets, may_reload, may_go_on;
+        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, unseen, stops_unneeded, conflicts, may_take, left_behind, taking, unfound, not_asked, would_refuse, lacks_files, unseen_places, other_secrets, was_superseded, may_reload, may_go_on;
         bool not_surveyed, brings_back, brings_back_anyway, comes_back, held_back;
         PlanStep busy;
         // what must come out
         PlanStep step;
-        bool owe_run, turned_down, leaves_off, joined, fulfilled, failed, not_begun, unknown, in_place, owe_reload, reread, again, settled, answered, file_stale, refused, cut_short;
+        bool owe_run, turned_down, leaves_off, joined, superseded, fulfilled, failed, not_begun, unknown, in_place, owe_reload, reread, again, settled, answered, file_stale, refused, cut_short;
         Argosy__DownCause down;
         Argosy__Outcome__Kind outcome;
 } Row;
@@ -133,6 +133,7 @@ static PlanResult outcome_of(const Row *row) {
                 .lacks_files = row->lacks_files,
                 .places_unseen = row->unseen_places,
                 .secrets_differ = row->other_secrets,
+                .superseded = row->was_superseded,
                 .file_change = row->may_reload ? ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD
                                : row->may_go_on ? ARGOSY__FILE_CHANGE__FILE_CHANGE_NONE
                                                 : ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART,
@@ -187,6 +188,7 @@ static void check_row(const Row *row) {
         CHECK(again);
         CHECK(cut_short);
         CHECK(joined);
+        CHECK(superseded);
         CHECK(fulfilled);
         CHECK(failed);
         CHECK(settled);
@@ -296,7 +298,7 @@ static void a_start_is_a_number(void **state) {
                 {"a start while it is being started is the same start", .start = 8, .is = STARTING,
                  .busy = PLAN_START, .joined = true},
                 {"but not if new content came with it", .start = 8, .new_content = true, .is = STARTING,
-                 .busy = PLAN_START, .file_stale = true},
+                 .busy = PLAN_START, .superseded = true, .file_stale = true},
                 {"launched again after it was only loaded", .was_loaded_only = true, .is = GONE,
                  .step = PLAN_START},
         };
@@ -594,14 +596,16 @@ static void a_start_of_what_runs_with_other_secrets_is_a_restart(void **state) {
                 {"the cluster took it for stopped", .other_secrets = true, .start = 8, .stop = 4, .is = ACTIVE, .step = PLAN_RESTART},
                 {"somebody else started it while it was loaded", .other_secrets = true, .was_loaded_only = true, .is = ACTIVE, .step = PLAN_RESTART},
                 {"it was loaded, and runs with them", .was_loaded_only = true, .is = ACTIVE, .settled = true, .answered = true},
+                {"an undo of what never came to run", .other_secrets = true, .start = 8, .is = ACTIVE, .settled = true, .answered = true},
+                {"it was asked for while the one before was under way", .other_secrets = true, .was_superseded = true, .start = 8, .is = ACTIVE, .step = PLAN_RESTART},
                 {"they are for its next start", .other_secrets = true, .is = ACTIVE, .settled = true, .answered = true},
                 {"it is not started for them", .other_secrets = true, .loaded_only = true, .was_loaded_only = true, .is = ACTIVE, .settled = true, .answered = true},
                 {"down", .other_secrets = true, .start = 8, .is = GONE, .step = PLAN_START},
                 {"somebody else's start is under way", .other_secrets = true, .start = 8, .is = STARTING, .step = PLAN_RESTART},
-                {"ours is not joined", .other_secrets = true, .start = 8, .pending = true, .is = STARTING, .busy = PLAN_START},
+                {"ours is not joined", .other_secrets = true, .start = 8, .pending = true, .is = STARTING, .busy = PLAN_START, .superseded = true},
                 {"ours was carried out", .other_secrets = true, .pending = true, .other_run = true, .is = ACTIVE, .fulfilled = true, .settled = true, .answered = true},
                 {"a one-shot that runs ends first", .other_secrets = true, .oneshot = true, .start = 8, .is = STARTING},
-                {"files alone change, and it would run on", .other_secrets = true, .new_content = true, .may_go_on = true, .start = 8, .is = ACTIVE, .step = PLAN_STOP,
+                {"files alone change, and it would run on", .other_secrets = true, .new_content = true, .may_go_on = true, .start = 8, .stop = 4, .is = ACTIVE, .step = PLAN_STOP,
                  .owe_run = true, .file_stale = true},
         };
 

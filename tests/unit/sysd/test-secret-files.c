@@ -105,6 +105,23 @@ static void it_keeps_that_until_its_next_start(void **state) {
         assert_null(text_of("units/a.service/.new"));
 }
 
+static void a_version_that_was_away_and_came_again_is_what_it_has(void **state) {
+        put("db", 1, "old");
+        want("a.service", "db", 1);
+        place("a.service");
+        put("db", 2, "older");
+        want("a.service", "db", 2);
+        sweep("a.service");
+        assert_false(secret_files_is_placed(f, "a.service"));
+        want("a.service", "db", 1);
+        assert_false(secret_files_is_placed(f, "a.service")); // it has not come
+        put("db", 1, "old");
+        assert_true(secret_files_is_placed(f, "a.service"));
+        put("db", 3, "ol!");
+        want("a.service", "db", 3);
+        assert_false(secret_files_is_placed(f, "a.service"));
+}
+
 static void one_value_is_one_file_however_many_have_it(void **state) {
         struct stat a, b;
 
@@ -202,6 +219,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 FILES(a_unit_starts_with_what_its_order_says),
                 FILES(it_keeps_that_until_its_next_start),
+                FILES(a_version_that_was_away_and_came_again_is_what_it_has),
                 FILES(one_value_is_one_file_however_many_have_it),
                 FILES(it_goes_with_its_last_unit),
                 FILES(a_value_that_has_not_come_is_named),

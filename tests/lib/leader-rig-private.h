@@ -15,3 +15,6 @@ void rig_host_send(RigHost *h, Argosy__ToVoter__MsgCase what, void *message);
 uint64_t rig_host_clock(const RigHost *h, uint64_t now_us);
 void rig_give_up_the_lost(Rig *g);
 bool rig_host_turn(RigHost *h);
+
+// leader-rig-requests.c
+void rig_free_answers(void);

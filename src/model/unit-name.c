@@ -30,8 +30,9 @@ static const struct UnitType {
         {".busname", "systemd has no bus name units any more", false},
 };
 
-static const struct UnitType *type_of(const char *name) {
-        const char *dot = strrchr(name, '.');
+// And where its name begins.
+static const struct UnitType *type_of(const char *name, const char **ret_dot) {
+        const char *dot = *ret_dot = strrchr(name, '.');
 
         for (size_t i = 0; dot && i < ELEMENTSOF(types); i++)
                 if (streq(dot, types[i].suffix))
@@ -40,9 +41,10 @@ static const struct UnitType *type_of(const char *name) {
 }
 
 // systemd's characters in a name, '@' included. Not isalnum(): that asks the locale.
-static const bool is_name_char[UINT8_MAX + 1] = {
-        ['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true, [':'] = true, ['-'] = true,
-        ['_'] = true,         ['.'] = true,         ['\\'] = true,        ['@'] = true,
+enum { NO_NAME_CHAR, NAME_CHAR, NAME_AT };
+static const uint8_t char_kinds[UINT8_MAX + 1] = {
+        ['a' ... 'z'] = NAME_CHAR, ['A' ... 'Z'] = NAME_CHAR, ['0' ... '9'] = NAME_CHAR, [':'] = NAME_CHAR, ['-'] = NAME_CHAR,
+        ['_'] = NAME_CHAR,         ['.'] = NAME_CHAR,         ['\\'] = NAME_CHAR,        ['@'] = NAME_AT,
 };
 
 static UnitNameKind invalid(const char **ret_why, const char *why) {
@@ -53,34 +55,36 @@ static UnitNameKind invalid(const char **ret_why, const char *why) {
 
 UnitNameKind unit_name_kind(const char *name, const char **ret_why) {
         const struct UnitType *type;
-        const char *at;
-        size_t len = strnlen(name, UNIT_NAME_MAX + 1), n_valid = 0;
+        const char *at = NULL, *dot;
+        size_t n = 0;
 
-        if (len == 0)
+        for (uint8_t kind; n <= UNIT_NAME_MAX && (kind = char_kinds[(uint8_t) name[n]]); n++)
+                if (kind == NAME_AT && !at)
+                        at = name + n;
+        if (n == 0 && !*name)
                 return invalid(ret_why, "a unit name cannot be empty");
-        if (len > UNIT_NAME_MAX)
+        if (strnlen(name + n, UNIT_NAME_MAX + 1 - n) == UNIT_NAME_MAX + 1 - n)
                 return invalid(ret_why, "a unit name has at most 255 characters");
-        while (is_name_char[(uint8_t) name[n_valid]])
-                n_valid++;
-        if (n_valid < len)
+        if (name[n])
                 return invalid(ret_why, "a unit name consists of letters, digits and :-_.\\@");
-        type = type_of(name);
-        at = memchr(name, '@', len);
+        type = type_of(name, &dot);
         if (!type)
                 return invalid(ret_why, "the name does not end in a unit type such as .service");
         if (type->why_not)
                 return invalid(ret_why, type->why_not);
-        if (name[0] == '@' || streq(name, type->suffix))
+        if (at == name || dot == name)
                 return invalid(ret_why, "there is nothing before the '@' or the unit type");
         if (!at)
                 return UNIT_NAME_PLAIN;
         if (!type->templates)
                 return invalid(ret_why, "units of this type have no templates or instances");
-        return streq(at + 1, type->suffix) ? UNIT_NAME_TEMPLATE : UNIT_NAME_INSTANCE;
+        return at + 1 == dot ? UNIT_NAME_TEMPLATE : UNIT_NAME_INSTANCE;
 }
 
 const char *unit_name_suffix(const char *name) {
-        return type_of(name) ? strrchr(name, '.') : NULL;
+        const char *dot;
+
+        return type_of(name, &dot) ? dot : NULL;
 }
 
 static size_t stem_len(const char *name) {
@@ -124,5 +128,5 @@ char *unit_name_template(const char *name) {
 }
 
 char *unit_name_mangle(const char *arg) {
-        return type_of(arg) ? strdup(arg) : str_printf("%s.service", arg);
+        return unit_name_suffix(arg) ? strdup(arg) : str_printf("%s.service", arg);
 }

@@ -36,10 +36,12 @@ int budget_dependents_on_unit(Leader *l, const UnitEntry *e) {
         const UnitFile *file = NULL;
         int r;
 
-        if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
-                return 0;
         r = e->removed ? 0 : spec_entry_file(e->spec, &file);
-        return r == -ENOMEM ? r : set(l, name, file);
+        if (r == -ENOMEM)
+                return r;
+        if (file && (file->bound_to || file->stops) && unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
+                return 0;
+        return set(l, name, file);
 }
 
 typedef struct Walk {

@@ -108,7 +108,7 @@ void leader_on_applied(Leader *l, uint64_t index);
 // After the state was replaced by an image.
 void leader_on_restored(Leader *l);
 
-// Borrows the message, but what is in it may be taken (then it is empty): of a long Attach, of a long request, and of what waits until the host has
+// Borrows the message, but what is in it may be taken (then it is empty): of a long request, and of what waits until the host has
 // taken answers. Ignored from hosts that are no members, and while not leading.
 void leader_on_message(Leader *l, uint32_t host, Argosy__ToVoter *message);
 // A host's session to this voter, leading or not; `hello` NULL: it is lost.

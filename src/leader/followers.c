@@ -353,7 +353,6 @@ bool followers_turn(Leader *l) {
                 follow_wall(l);
         authorization_tell_some(l);
         expired = sessions_expire_some(l);
-        sessions_take_some(l);
         if (!followers_pull(l) || !expired)
                 return decide_nothing(l);
         // The same. What is listed is compared with labels, too.

@@ -180,12 +180,7 @@ void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello 
 static void take_message(Leader *l, Host *h, Argosy__ToVoter *m) {
         switch (m->msg_case) {
         case ARGOSY__TO_VOTER__MSG_ATTACH:
-                if (session_attach_is_long(m->attach)) {
-                        session_take_attach(l, h, m->attach);
-                        m->msg_case = ARGOSY__TO_VOTER__MSG__NOT_SET;
-                        m->attach = NULL;
-                } else
-                        session_on_attach(l, h, m->attach);
+                session_on_attach(l, h, m->attach);
                 break;
         case ARGOSY__TO_VOTER__MSG_ATTACH_PART:
                 session_on_attach_part(l, h, m->attach_part);

@@ -25,7 +25,6 @@
 #include <assert.h>
 
 #include "disruption-budget.h"
-#include "message.h"
 #include "oom.h"
 #include "open-jobs.h"
 #include "pool.h"
@@ -34,12 +33,6 @@
 #include "tables.h"
 #include "turn.h"
 #include "unit-on-node.h"
-
-// What a Host of these tables leaves to be freed.
-typedef struct RetiredHost {
-        Map specs; // HostSpec by hash
-        Argosy__ToVoter__Attach *attach;
-} RetiredHost;
 
 typedef struct RetiredTables {
         PoolWork work;
@@ -52,7 +45,7 @@ typedef struct RetiredTables {
         Companions companions;
         Dependencies dependencies;
         SchedulerTables *places;
-        RetiredHost *hosts;
+        Map *specs; // Host.specs of each host
         size_t n_hosts;
 } RetiredTables;
 
@@ -92,11 +85,9 @@ static void free_tables(PoolWork *work) {
         companions_done(&t->companions);
         dependencies_done_all(&t->dependencies);
         scheduler_tables_free(t->places);
-        for (size_t i = 0; i < t->n_hosts; i++) {
-                map_done_with(&t->hosts[i].specs, free);
-                message_free(t->hosts[i].attach);
-        }
-        free(t->hosts);
+        for (size_t i = 0; i < t->n_hosts; i++)
+                map_done_with(&t->specs[i], free);
+        free(t->specs);
 }
 
 // ------------------------------------------------------------------------------------------------ on the loop
@@ -118,11 +109,11 @@ static Map take_map(Map *m) {
 }
 
 static void take_from_hosts(RetiredTables *t) {
-        t->hosts = oom_checked(calloc(t->leader->hosts.count + 1, sizeof(*t->hosts)));
+        t->specs = oom_checked(calloc(t->leader->hosts.count + 1, sizeof(*t->specs)));
         map_foreach (slot, &t->leader->hosts) {
                 Host *h = slot->value;
 
-                t->hosts[t->n_hosts++] = (RetiredHost){take_map(&h->specs), TAKE_PTR(h->attach)};
+                t->specs[t->n_hosts++] = take_map(&h->specs);
         }
 }
 

@@ -39,14 +39,7 @@ static int send_to_leader(Argosy__ToVoter *m, void *userdata) {
 
         if (h->rig->on_voter_message)
                 h->rig->on_voter_message(h->rig, h->number, m);
-        if (m->msg_case == ARGOSY__TO_VOTER__MSG_ATTACH) { // which the leader may keep
-                Argosy__ToVoter *copy = message_copy(m);
-
-                assert_non_null(copy);
-                leader_on_message(h->rig->leader, h->number, copy);
-                message_free(copy);
-        } else
-                leader_on_message(h->rig->leader, h->number, m);
+        leader_on_message(h->rig->leader, h->number, m);
         return 0;
 }
 

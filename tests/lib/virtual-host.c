@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "attach.h"
 #include "clock.h"
 #include "feature-level.h"
 #include "oom.h"
@@ -27,15 +28,36 @@ int virtual_host_send(VirtualHost *h, Argosy__ToVoter__MsgCase what, void *messa
 
 // ---- Attach
 
+// All that it holds, in as many messages as an agent needs. What is not taken is said with the next Attach.
+static void say_held(VirtualHost *h, Argosy__ToVoter__Attach *m, Argosy__UnitReport **held, size_t n) {
+        size_t said = MIN_OF(n, (size_t) ATTACH_HELD_MAX);
+        int r;
+
+        m->held = held;
+        m->n_held = said;
+        m->parts = said < n;
+        r = virtual_host_send(h, ARGOSY__TO_VOTER__MSG_ATTACH, m); // without a link a leader will be there anew
+        while (r >= 0 && said < n) {
+                Argosy__ToVoter__AttachPart p = ARGOSY__TO_VOTER__ATTACH_PART__INIT;
+
+                p.seq = m->seq;
+                p.held = held + said;
+                p.n_held = MIN_OF(n - said, (size_t) ATTACH_HELD_MAX);
+                said += p.n_held;
+                p.last = said == n;
+                r = virtual_host_send(h, ARGOSY__TO_VOTER__MSG_ATTACH_PART, &p);
+        }
+}
+
 void virtual_host_attach(VirtualHost *h) {
         Argosy__ToVoter__Attach m = ARGOSY__TO_VOTER__ATTACH__INIT;
         Argosy__UnitReport **held;
+        size_t n_held;
 
         virtual_host_drop_final_reports(h);
         virtual_host_forget_contents(h);
         h->ops->attaching(&m, h->userdata);
-        virtual_host_held(h, &held, &m.n_held);
-        m.held = held;
+        virtual_host_held(h, &held, &n_held);
         m.seq = ++h->seq;
         m.wall_us = h->ops->clock_us ? h->ops->clock_us(h->userdata) : 0;
         h->attach_sent_us = now_of(h);
@@ -44,7 +66,7 @@ void virtual_host_attach(VirtualHost *h) {
         h->n_quiet = 0;
         h->welcomed = h->unanswered = false;
         h->parts = 0;
-        (void) virtual_host_send(h, ARGOSY__TO_VOTER__MSG_ATTACH, &m); // without a link a leader will be there anew
+        say_held(h, &m, held, n_held);
         virtual_host_held_free(held);
 }
 

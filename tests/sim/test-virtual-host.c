@@ -4,6 +4,7 @@
 // does is leader/test-rig-agent.c's to show.
 #include "virtual-host.h"
 
+#include "attach.h"
 #include "clock.h"
 #include "message.h"
 #include "test.h"
@@ -319,6 +320,34 @@ static void the_attach_has_all_that_it_holds_and_the_welcome_removes_what_it_doe
         assert_int_equal(w.n_violations, 0);
 }
 
+// As an agent says it.
+static void what_it_holds_comes_in_parts(void **state) {
+        enum { UNITS = 2 * ATTACH_HELD_MAX + 1 };
+        char name[32];
+        size_t n_held = 0;
+
+        begin_session();
+        for (unsigned i = 0; i < UNITS; i++) {
+                snprintf(name, sizeof(name), "u%u.service", i);
+                (void) give_one(name, LAUNCHED);
+                forget_sent();
+        }
+        virtual_host_on_leader(&w.host, true);
+        virtual_host_on_time(&w.host);
+        assert_int_equal(w.n_sent, 3);
+        assert_true(w.sent[0]->attach->parts);
+        n_held = w.sent[0]->attach->n_held;
+        for (unsigned i = 1; i < 3; i++) {
+                const Argosy__ToVoter__AttachPart *p = w.sent[i]->attach_part;
+
+                assert_int_equal(p->seq, w.sent[0]->attach->seq);
+                assert_in_range(p->n_held, 1, ATTACH_HELD_MAX);
+                assert_int_equal(p->last, i == 2);
+                n_held += p->n_held;
+        }
+        assert_int_equal(n_held, UNITS);
+}
+
 // ---- units
 
 static void an_order_is_answered_when_it_is_carried_out(void **state) {
@@ -490,6 +519,7 @@ int main(void) {
                 TEST(most_of_its_beats_need_no_answer),
                 TEST(it_says_nothing_without_a_leader),
                 TEST(the_attach_has_all_that_it_holds_and_the_welcome_removes_what_it_does_not_name),
+                TEST(what_it_holds_comes_in_parts),
                 TEST(an_order_is_answered_when_it_is_carried_out),
                 TEST(a_start_that_fails_is_over_and_says_so),
                 TEST(new_content_is_a_restart),

@@ -82,7 +82,6 @@ typedef enum LeaderWalkKind {
         WALK_JOBS,     // jobs that are running
         WALK_HELD,     // jobs that are held back and may go
         WALK_LEASES,   // hosts that were not heard of
-        WALK_ATTACHES, // what hosts say that they hold
         WALK_MARKS,    // units that were touched
         WALK_GLOBALS,  // where global units run
         WALK_REFUSALS, // who runs nowhere else for fleet
@@ -165,7 +164,7 @@ struct Leader {
         bool timer_deferred;   // it is due, and the loop takes once more what has come
         int n_handles;         // open uv handles while closing
         size_t n_outside;      // completions that the log and the pool still owe us
-        size_t n_retired;      // of these: what the pool frees, tables of terms that are over and Attaches
+        size_t n_retired;      // of these: what the pool frees, tables of terms that are over
         bool closing;
         void (*closed)(void *userdata);
         void *closed_data;
@@ -303,7 +302,6 @@ struct Leader {
         // ---- hosts
         ListNode lived_due;                     // Host.lived_due
         uint64_t leases_due_us;                 // more of them may have expired by then, and nobody decides before that is known; 0: no
-        ListNode attaches_due;                  // Host.attach_due: not all that they hold is taken
         ListNode barriers_due, barriers_flying; // Host.barrier_queue: for the next barrier; of the one on its way
         bool barrier_flying;
         uint64_t

@@ -11,9 +11,8 @@
 // A host that is lost loses its session too. When it is heard again it must attach, and that settles what
 // stays and what goes.
 //
-// A host that holds much says it in parts (attach.h). Of an Attach that names thousands of units nevertheless HELD_PER_TURN are taken in each turn of the
-// loop. Until all are there and taken, the host is as little in session as one that has not attached; its beats count. What is not taken, since the link broke or the
-// host attached anew, goes to the pool: freeing it takes as long as taking it.
+// A host that holds much says it in parts (attach.h). Until the last of them is here, the host is as little in session as one that has not attached; its
+// beats count.
 //
 // An Attach forgets all that the host said before, so a host that repeats itself costs what it holds each time: more than ATTACHES_AT_ONCE wait until
 // ATTACH_EVERY_US has passed for each. What comes sooner is not taken, and an agent that is not welcomed asks again.
@@ -39,7 +38,6 @@
 #include "nodes.h"
 #include "oom.h"
 #include "orders.h"
-#include "pool.h"
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
@@ -62,7 +60,6 @@
 
 enum {
         BARRIER_RETRY_US = 50000,
-        HELD_PER_TURN = 1024, // units of an Attach, at about 1 us each
         ATTACHES_AT_ONCE = 16,
         ATTACH_EVERY_US = 500000,
         EXPIRED_PER_TURN = 4096, // units on nodes of hosts that are lost, at up to 0.5 us each,
@@ -75,50 +72,7 @@ static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, Uni
                         each(l, CONTAINER_OF(i, UnitOnNode, by_node));
 }
 
-static void take_the_rest(Leader *l, Host *h); // of its Attach, before what it says after that
-
-// Of an Attach what nobody takes any more.
-typedef struct RetiredAttach {
-        PoolWork work;
-        Leader *leader;
-        Argosy__ToVoter__Attach *attach;
-} RetiredAttach;
-
-static void free_attach(PoolWork *work) {
-        message_free(CONTAINER_OF(work, RetiredAttach, work)->attach);
-}
-
-static void on_attach_freed(PoolWork *work) {
-        RetiredAttach *a = CONTAINER_OF(work, RetiredAttach, work);
-        Leader *l = a->leader;
-
-        free(a);
-        l->n_retired--;
-        leader_outside_done(l);
-}
-
-static void retire_attach(Leader *l, Argosy__ToVoter__Attach *attach) {
-        RetiredAttach *a = oom_checked(calloc(1, sizeof(*a)));
-
-        a->leader = l;
-        a->attach = attach;
-        pool_add(l->config.loop, &a->work, POOL_LATER, free_attach, on_attach_freed);
-        l->n_retired++;
-        l->n_outside++;
-}
-
-static void forget_attach(Leader *l, Host *h) {
-        Argosy__ToVoter__Attach *attach = TAKE_PTR(h->attach);
-
-        if (attach && attach->n_held > h->n_held_taken + HELD_PER_TURN)
-                retire_attach(l, attach);
-        else
-                message_free(attach);
-        list_unlink(&h->attach_due);
-}
-
 static void end_session(Leader *l, Host *h) {
-        forget_attach(l, h);
         list_unlink(&h->file_question.due);
         h->attached = h->attaching = h->welcoming = h->welcomed = false;
         list_unlink(&h->barrier_queue);
@@ -277,7 +231,7 @@ static void acknowledge(Leader *l, Host *h, uint64_t seq) {
 // The agent counts its lease from when it sent the beat. So it is enough that we could have no successor at any
 // moment since: a successor counts from its election, which comes later.
 void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
-        if ((!h->attached && !h->attach && !h->attaching) || h->down)
+        if ((!h->attached && !h->attaching) || h->down)
                 return;
         renew_lease(l, h);
         h->reported_ms = MAX_OF(h->reported_ms, beat->told_ms);
@@ -339,7 +293,6 @@ static void note_running(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goo
 void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye) {
         if (goodbye->why == ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART)
                 return;
-        take_the_rest(l, h);
         log_host(LOG_NOTICE, host_name(l, h), "Host %s is shutting down%s.", host_name(l, h),
                  goodbye->stopping ? ": it takes no new units" : "");
         h->leaving = true;
@@ -613,12 +566,18 @@ static void take_held(Leader *l, Host *h, const Argosy__UnitReport *report) {
                 take_report(l, s, report);
 }
 
+// No host puts more into one message.
+static void take_all_held(Leader *l, Host *h, Argosy__UnitReport *const *held, size_t n) {
+        for (size_t i = 0; i < MIN_OF(n, (size_t) ATTACH_HELD_MAX); i++)
+                take_held(l, h, held[i]);
+}
+
 static void end_attach(Leader *l, Host *h) {
         h->attached = h->ever_attached = true;
         note_for_people(l, h, false);
         list_append(&l->barriers_due, &h->barrier_queue);
         host_touch(l, h);
-        mark_units(l, h); // those that were taken in earlier turns, and those that it does not have
+        mark_units(l, h); // those of earlier parts, and those that it does not have
         host_mark_tombstones(l, h);
         l->retry_pending = l->previous_nodes_due = true;
         host_mark_globals(l, h);
@@ -643,8 +602,7 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         if (!may_attach(l, h))
                 return;
         begin_attach(l, h, a);
-        for (size_t i = 0; i < a->n_held; i++)
-                take_held(l, h, a->held[i]);
+        take_all_held(l, h, a->held, a->n_held);
         h->attaching = a->parts;
         if (!a->parts)
                 end_attach(l, h);
@@ -655,70 +613,14 @@ void session_on_attach_part(Leader *l, Host *h, const Argosy__ToVoter__AttachPar
         if (!h->attaching || p->seq != h->attach_seq)
                 return;
         renew_lease(l, h);
-        for (size_t i = 0; i < MIN_OF(p->n_held, (size_t) ATTACH_HELD_MAX); i++)
-                take_held(l, h, p->held[i]);
+        take_all_held(l, h, p->held, p->n_held);
         h->attaching = !p->last;
         if (p->last)
                 end_attach(l, h);
         leader_mark(l);
 }
 
-bool session_attach_is_long(const Argosy__ToVoter__Attach *a) {
-        return a->n_held > HELD_PER_TURN;
-}
-
-void session_take_attach(Leader *l, Host *h, Argosy__ToVoter__Attach *a) {
-        if (!may_attach(l, h)) {
-                retire_attach(l, a);
-                return;
-        }
-        begin_attach(l, h, a);
-        h->attach = a;
-        h->n_held_taken = 0;
-        list_append(&l->attaches_due, &h->attach_due);
-        leader_mark(l);
-}
-
-// What was taken is freed with it: freeing all of it at the end would take as long again.
-static void take_some(Leader *l, Host *h, size_t most) {
-        Argosy__ToVoter__Attach *a = h->attach;
-
-        for (; most > 0 && h->n_held_taken < a->n_held; most--) {
-                Argosy__UnitReport **report = &a->held[h->n_held_taken++];
-
-                take_held(l, h, *report);
-                message_free(*report);
-                *report = NULL;
-        }
-        if (h->n_held_taken < a->n_held)
-                return;
-        a->n_held = 0;
-        forget_attach(l, h);
-        end_attach(l, h);
-}
-
-void sessions_take_some(Leader *l) {
-        LeaderWalk *walk = &l->walks.of[WALK_ATTACHES];
-        Host *h;
-
-        if (list_is_empty(&l->attaches_due))
-                return;
-        h = CONTAINER_OF(l->attaches_due.next, Host, attach_due);
-        if (h->recorded)
-                take_some(l, h, walk_slice(walk, HELD_PER_TURN));
-        else
-                forget_attach(l, h);
-        walk_sliced(l, walk, list_is_empty(&l->attaches_due) ? 1 : 0);
-        leader_mark(l);
-}
-
-static void take_the_rest(Leader *l, Host *h) {
-        if (h->attach)
-                take_some(l, h, SIZE_MAX);
-}
-
 void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n_reports) {
-        take_the_rest(l, h);
         if (h->attached)
                 take_node_reports(l, h, reports, n_reports);
 }
@@ -791,7 +693,6 @@ static void note_lived(Leader *l, Host *h, uint64_t lived_ms) {
 }
 
 void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *reports) {
-        take_the_rest(l, h);
         if (!h->attached)
                 return;
         for (size_t i = 0; i < reports->n_reports; i++) {

@@ -7,11 +7,6 @@
 
 void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *attach);
 void session_on_attach_part(Leader *l, Host *h, const Argosy__ToVoter__AttachPart *part);
-// One that names thousands of units is the session's own from then on (session_take_attach()): they are taken some in
-// each turn, and the host is in session when all are. What it says meanwhile comes after them.
-bool session_attach_is_long(const Argosy__ToVoter__Attach *attach);
-void session_take_attach(Leader *l, Host *h, Argosy__ToVoter__Attach *attach);
-void sessions_take_some(Leader *l);
 void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat);
 // The host has taken what it was told.
 void session_on_drained(Leader *l, Host *h);

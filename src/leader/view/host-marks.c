@@ -121,9 +121,6 @@ void host_set_pending_record(Leader *l, Host *h, Argosy__HostRecord *pending_rec
 void host_forget_marks(Host *h) {
         message_free(h->pending_record);
         h->pending_record = NULL;
-        message_free(h->attach);
-        h->attach = NULL;
-        list_unlink(&h->attach_due);
         h->counted = (HostCounts){};
         list_unlink(&h->pending_record_queue);
         list_unlink(&h->barrier_queue);

@@ -467,7 +467,6 @@ void registry_clear(Leader *l) {
         list_init(&l->voters_touched);
         list_init(&l->pending_records_due);
         list_init(&l->pending_records_flying);
-        list_init(&l->attaches_due);
         list_init(&l->lived_due);
         list_init(&l->barriers_due);
         list_init(&l->barriers_flying);

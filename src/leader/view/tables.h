@@ -71,9 +71,6 @@ struct Host {
         ListNode barrier_queue; // its Attach waits: in Leader.barriers_due or .barriers_flying
         uint64_t attach_seq;
         uint64_t attaches_paid_us; // until when the Attaches that it has sent since this leader leads would be spread out
-        Argosy__ToVoter__Attach *attach; // owned; of which not all is taken yet. NULL: nothing is left
-        size_t n_held_taken;             // of the units that it names; these are freed
-        ListNode attach_due;             // in Leader.attaches_due, while there is one
         uint32_t welcome_parts; // sent of the Welcome so far
         uint64_t reported_ms;   // on its own clock: what it has seen until then was told; 0: not said yet
         uint64_t lived_ms;      // Reports.lived_ms, as it said last in this session; 0: not yet

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "author.h"
+#include "decide-parts.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 
@@ -162,6 +163,48 @@ static void what_changes_nothing_takes_no_longer_turns(void **state) {
         assert_all_done(backlog, BACKLOG);
 }
 
+// Of a unit that nobody has yet.
+static RigAnswer *submit_new(const Argosy__Author *author, char *name, const char *content) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 91};
+
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.verb = ARGOSY__VERB__VERB_SUBMIT;
+        m.names = &name;
+        m.n_names = 1;
+        file.name = file.path = name;
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        m.files = &files;
+        m.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        return ask(author, &request);
+}
+
+// However few units bring them.
+static void a_turn_reads_few_long_files(void **state) {
+        enum { LONG = 64 * 1024, COUNTS = LONG * BATCH_SOFT_UNITS / CHANGE_PART_FILE_BYTES, PER_TURN = BATCH_MOST_UNITS / COUNTS };
+        static char contents[BACKLOG][LONG + 1], long_names[BACKLOG][32];
+        RigAnswer *backlog[BACKLOG];
+
+        for (size_t i = 0; i < BACKLOG; i++) {
+                int n = snprintf(contents[i], LONG, SERVICE "# %zu ", i);
+
+                memset(contents[i] + n, 'x', LONG - 1 - (size_t) n);
+                contents[i][LONG - 1] = '\n';
+                snprintf(long_names[i], sizeof(long_names[i]), "long-%zu.service", i);
+                backlog[i] = submit_new(&heavy, long_names[i], contents[i]);
+        }
+        for (size_t before = 0, now; before < BACKLOG; before = now) {
+                rig_turns(&g, 1);
+                now = count_final(backlog, BACKLOG);
+                assert_in_range(now - before, 0, PER_TURN);
+        }
+        assert_all_done(backlog, BACKLOG);
+}
+
 // ------------------------------------------------------------------------------------------------ plans
 
 static RigAnswer *plan(const Argosy__Author *author, size_t n) {
@@ -245,6 +288,7 @@ int main(void) {
                 CASE(who_asks_for_little_overtakes_a_backlog),
                 CASE(two_who_ask_for_much_are_served_in_turn),
                 CASE(what_changes_nothing_takes_no_longer_turns),
+                CASE(a_turn_reads_few_long_files),
                 CASE(plans_have_turns_of_their_own),
                 CASE(a_plan_for_nobody_is_not_made),
                 CASE(a_change_goes_on_when_its_client_is_gone),

@@ -7,7 +7,6 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
-#include "message.h"
 #include "placement.h"
 #include "test.h"
 
@@ -28,12 +27,9 @@ static _Thread_local bool is_loop;
 static _Thread_local size_t n_freed; // by this thread: the tests look at the loop's
 static size_t n_told;
 static atomic_size_t n_freed_in_pool;
-static atomic_uint n_attaches[2]; // freed by the pool, and by the loop
 
 void __real_free(void *p);
 void __wrap_free(void *p);
-void __real_message_free(void *message);
-void __wrap_message_free(void *message);
 void __real_unit_event(Leader *l, Unit *u, LifeEvent event);
 void __wrap_unit_event(Leader *l, Unit *u, LifeEvent event);
 void __real_unit_touch(Leader *l, Unit *u);
@@ -48,14 +44,6 @@ void __wrap_free(void *p) {
         if (!is_loop && p)
                 atomic_fetch_add(&n_freed_in_pool, 1);
         __real_free(p);
-}
-
-void __wrap_message_free(void *message) {
-        const ProtobufCMessage *m = message;
-
-        if (m && m->descriptor == &argosy__to_voter__attach__descriptor)
-                atomic_fetch_add(&n_attaches[is_loop], 1);
-        __real_message_free(message);
 }
 
 void __wrap_unit_event(Leader *l, Unit *u, LifeEvent event) {
@@ -183,58 +171,12 @@ static void who_never_led_has_nothing_to_leave(void **state) {
         assert_int_equal(g.leader->n_retired, 0);
 }
 
-enum { HELD = 5000 }; // more than are taken in a turn
-
-static Argosy__ToVoter *long_attach(void) {
-        static Argosy__UnitReport reports[HELD], *held[HELD];
-        static char held_names[HELD][32];
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
-        Argosy__ToVoter__Attach a = ARGOSY__TO_VOTER__ATTACH__INIT;
-
-        for (size_t i = 0; i < HELD; i++) {
-                argosy__unit_report__init(&reports[i]);
-                snprintf(held_names[i], sizeof(held_names[i]), "held@%zu.service", i);
-                reports[i].name = held_names[i];
-                held[i] = &reports[i];
-        }
-        a.held = held;
-        a.n_held = HELD;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
-        m.attach = &a;
-        return message_copy(&m);
-}
-
-// The link breaks before the leader has taken what the host holds.
-static void what_is_left_of_a_long_attach_is_freed_by_the_pool(void **state) {
-        Argosy__ToVoter *m = long_attach();
-        RigHost *h = rig_host(&g, 2);
-        size_t n_retired;
-
-        assert_non_null(m);
-        leader_on_message(g.leader, 2, m);
-        message_free(m);
-        assert_non_null(host_find(g.leader, 2)->attach);
-        hold_pool(&g);
-        leader_on_host_link(g.leader, 2, NULL);
-        n_retired = g.leader->n_retired;
-        let_pool_go(&g);
-        assert_null(host_find(g.leader, 2)->attach);
-        assert_int_equal(n_retired, 1);
-        h->attached = h->virtual.welcomed = h->was_linked = false; // it comes back
-        rig_settle(&g);
-        assert_int_equal(g.leader->n_retired, 0);
-        assert_int_equal(atomic_load(&n_attaches[true]), 0);
-        assert_int_equal(atomic_load(&n_attaches[false]), 1);
-        assert_all_run_once();
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(who_steps_down_leaves_the_tables_to_the_pool),
                 TEST(who_leads_again_before_that_has_tables_of_its_own),
                 TEST(the_end_waits_for_the_pool),
                 TEST(who_never_led_has_nothing_to_leave),
-                TEST(what_is_left_of_a_long_attach_is_freed_by_the_pool),
         };
 
         setenv("UV_THREADPOOL_SIZE", "1", true);

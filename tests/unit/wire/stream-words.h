@@ -34,6 +34,7 @@ typedef struct End {
 } End;
 
 static End dialler, acceptor, second; // `second`: of whoever is accepted beside the first
+static End *awaited;                  // whoever is accepted next, if it is to be none of these
 static Listener *listener;
 static bool listener_gone;
 static unsigned n_refused;
@@ -109,7 +110,7 @@ static const StreamOps end_ops = {.opened = end_opened,
                                   .closed = end_closed};
 
 static inline void on_accepted(Listener *l, Stream *s, void *userdata) {
-        End *e = acceptor.stream ? &second : &acceptor;
+        End *e = awaited ?: acceptor.stream ? &second : &acceptor;
 
         assert_null(e->stream);
         e->stream = s;

@@ -135,6 +135,99 @@ static void a_guest_s_long_frame_gets_its_place_when_some_of_it_has_come(void **
         loop_until(acceptor.n_closed);
 }
 
+// ---- guests
+
+enum { GUESTS = 12, GUEST_MESSAGES = 60 };
+
+static End guests[GUESTS], guest_diallers[GUESTS];
+static unsigned most_went_on, had_messages[GUESTS];
+static bool are_counted;
+
+static void count_guests(uv_check_t *check) {
+        unsigned n = 0, n_began = 0;
+
+        for (size_t i = 0; i < GUESTS; i++) {
+                n += guests[i].n_messages > had_messages[i];
+                n_began += guests[i].n_messages > 0;
+                had_messages[i] = guests[i].n_messages;
+        }
+        if (are_counted)
+                most_went_on = MAX_OF(most_went_on, n);
+        are_counted = n_began == GUESTS;
+}
+
+// Each has sent more than a turn takes of one; but for the first, of whom a turn has taken all, they stand in the line.
+static void let_guests_wait(uv_check_t *turns) {
+        static StreamOps guest_ops;
+
+        guest_ops = end_ops;
+        guest_ops.unpacks = end_unpacks;
+        memset(had_messages, 0, sizeof(had_messages));
+        most_went_on = 0;
+        are_counted = false;
+        listen_as(0);
+        for (size_t i = 0; i < GUESTS; i++) {
+                guests[i] = guest_diallers[i] = (End){};
+                awaited = &guests[i];
+                assert_int_equal(stream_dial(&test_loop, "127.0.0.1", listener_port(listener), member_tls[1], ALPN_MESH, &member[0].pin, &end_ops,
+                                             &guest_diallers[i], &guest_diallers[i].stream),
+                                 0);
+                loop_until(guest_diallers[i].n_opened && guests[i].stream);
+                stream_set_owner(guests[i].stream, &guest_ops, &guests[i]);
+                stream_set_messages(guests[i].stream, &argosy__to_voter__descriptor, FRAME_MAX);
+                stream_pause(guests[i].stream, true);
+        }
+        awaited = NULL;
+        assert_int_equal(uv_check_init(&test_loop, turns), 0);
+        assert_int_equal(uv_check_start(turns, count_guests), 0);
+        for (size_t i = 0; i < GUESTS; i++)
+                for (uint64_t k = 1; k <= GUEST_MESSAGES; k++)
+                        send_beat(guest_diallers[i].stream, k);
+        for (size_t i = 0; i < GUESTS; i++)
+                loop_until(stream_queued(guest_diallers[i].stream) == 0);
+        for (size_t i = 0; i < GUESTS; i++)
+                stream_pause(guests[i].stream, false);
+        loop_until(are_counted);
+}
+
+static bool have_said_all(void) {
+        for (size_t i = 0; i < GUESTS; i++)
+                if (guests[i].stream && guests[i].n_messages < GUEST_MESSAGES)
+                        return false;
+        return true;
+}
+
+static void guests_leave(uv_check_t *turns) {
+        uv_close((uv_handle_t *) turns, NULL);
+        for (size_t i = 0; i < GUESTS; i++) {
+                close_end(&guest_diallers[i]);
+                close_end(&guests[i]);
+        }
+}
+
+static void few_guests_go_on_in_a_turn(void **state) {
+        static uv_check_t turns;
+
+        let_guests_wait(&turns);
+        assert_false(have_said_all());
+        loop_until(have_said_all());
+        assert_in_range(most_went_on, 1, STREAM_GUESTS_GO_ON);
+        for (size_t i = 0; i < GUESTS; i++)
+                for (uint64_t k = 0; k < GUEST_MESSAGES; k++)
+                        assert_int_equal(guests[i].seqs[k], k + 1);
+        guests_leave(&turns);
+}
+
+static void the_first_guest_in_the_line_goes_and_the_others_go_on(void **state) {
+        static uv_check_t turns;
+
+        let_guests_wait(&turns);
+        for (size_t i = 1; i < GUESTS; i += 2)
+                stream_close(guests[i].stream, -ECANCELED, false);
+        loop_until(have_said_all());
+        guests_leave(&turns);
+}
+
 static void an_oversized_frame_ends_the_stream(void **state) {
         uint8_t frame[64] = {};
 
@@ -313,6 +406,8 @@ int main(void) {
                 LOOP_TEST(a_message_that_takes_too_much_memory_is_not_unpacked),
                 LOOP_TEST(a_long_frame_gets_its_place_at_once),
                 LOOP_TEST(a_guest_s_long_frame_gets_its_place_when_some_of_it_has_come),
+                LOOP_TEST(few_guests_go_on_in_a_turn),
+                LOOP_TEST(the_first_guest_in_the_line_goes_and_the_others_go_on),
                 LOOP_TEST(an_oversized_frame_ends_the_stream),
                 LOOP_TEST(a_peer_that_takes_nothing_is_cut),
                 LOOP_TEST(a_long_queue_is_told_when_it_has_drained),

@@ -2,6 +2,7 @@
 //
 // What hosts say of themselves and of their units, and what the tables know then. Nothing else of the leader
 // runs.
+#include "attach.h"
 #include "host-complaints.h"
 #include "session-words.h"
 
@@ -32,101 +33,6 @@ static void what_a_host_holds_is_known_as_it_says_it(void **state) {
         web.gone = true;
         attach_holding(2, web);
         assert_null(tables_unit_on_node(&t, "web.service", 2));
-}
-
-enum { MANY = 1500, HELD_MAX = 1024 }; // as in sessions.c
-
-// As it comes from a link: the leader's, if it takes it.
-static Argosy__ToVoter__Attach *long_attach(uint32_t host, char names[MANY][32]) {
-        Argosy__UnitReport *reports = calloc(MANY, sizeof(*reports)), **held = calloc(MANY, sizeof(*held));
-        Argosy__ToVoter__Attach a, *copy;
-
-        for (unsigned i = 0; i < MANY; i++) {
-                snprintf(names[i], 32, "u%u.service", i);
-                put(names[i], host);
-                reports[i] = tables_report(&t, names[i], host);
-                held[i] = &reports[i];
-        }
-        tables_link(&t, host);
-        a = attach_of(host);
-        a.held = held;
-        a.n_held = MANY;
-        copy = message_copy(&a);
-        assert_non_null(copy);
-        free(held);
-        free(reports);
-        return copy;
-}
-
-static void what_a_host_holds_is_taken_in_turns_if_it_is_much(void **state) {
-        static char names[MANY][32];
-        Argosy__ToVoter__Attach *a = long_attach(2, names);
-        const Host *h = tables_host(&t, 2);
-
-        assert_true(session_attach_is_long(a));
-        session_take_attach(t.leader, tables_host(&t, 2), a);
-        assert_int_equal(tables_node(&t, 2)->n_units_on_node, 0);
-        sessions_take_some(t.leader);
-        assert_int_equal(tables_node(&t, 2)->n_units_on_node, HELD_MAX);
-        assert_false(h->attached);
-        assert_false(h->ever_attached); // as little in session as before
-        assert_true(list_is_empty(&t.leader->barriers_due));
-        sessions_take_some(t.leader);
-        assert_int_equal(tables_node(&t, 2)->n_units_on_node, MANY);
-        assert_true(h->attached);
-        assert_true(h->ever_attached);
-        assert_false(list_is_empty(&t.leader->barriers_due));
-        assert_null(h->attach);
-        sessions_take_some(t.leader); // nothing
-        assert_true(unit_on_node_is_reported(tables_unit_on_node(&t, names[MANY - 1], 2)));
-}
-
-static void what_a_host_says_after_a_long_attach_comes_after_it(void **state) {
-        static char names[MANY][32];
-        Argosy__ToVoter__Attach *a = long_attach(2, names);
-        Argosy__UnitReport r;
-
-        session_take_attach(t.leader, tables_host(&t, 2), a);
-        sessions_take_some(t.leader);
-        r = tables_report(&t, names[MANY - 1], 2); // which is not taken yet
-        r.active = ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
-        report(2, r);
-        assert_true(tables_host(&t, 2)->attached);
-        assert_int_equal(tables_node(&t, 2)->n_units_on_node, MANY);
-        assert_int_equal(tables_unit_on_node(&t, names[MANY - 1], 2)->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
-}
-
-static void beats_count_while_what_a_host_holds_is_taken(void **state) {
-        static char names[MANY][32];
-        Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
-        const Host *h = tables_host(&t, 2);
-
-        session_take_attach(t.leader, tables_host(&t, 2), long_attach(2, names));
-        t.now_us += TABLES_LEASE_MS / 4 * USEC_PER_MSEC;
-        tables_forget_sent(&t);
-        beat.seq = 1;
-        session_on_beat(t.leader, tables_host(&t, 2), &beat);
-        assert_int_equal(h->lease.renewed_us, t.now_us);
-        assert_int_equal(t.n_sent, 1); // and is acknowledged
-        assert_int_equal(t.sent[0].message->msg_case, ARGOSY__TO_HOST__MSG_BEAT_ACK);
-        assert_false(h->attached);
-}
-
-static void a_long_attach_ends_with_its_link_and_with_the_next_one(void **state) {
-        static char names[MANY][32];
-
-        session_take_attach(t.leader, tables_host(&t, 2), long_attach(2, names));
-        sessions_take_some(t.leader);
-        session_on_link_lost(t.leader, tables_host(&t, 2));
-        assert_null(tables_host(&t, 2)->attach);
-        assert_true(list_is_empty(&t.leader->attaches_due));
-        session_take_attach(t.leader, tables_host(&t, 2), long_attach(2, names));
-        sessions_take_some(t.leader);
-        attach(2); // which holds nothing
-        assert_null(tables_host(&t, 2)->attach);
-        assert_true(tables_host(&t, 2)->attached);
-        assert_int_equal(tables_node(&t, 2)->n_units_on_node, 0);
-        session_take_attach(t.leader, tables_host(&t, 2), long_attach(2, names)); // and with the leader
 }
 
 // ---- an Attach in parts
@@ -182,6 +88,33 @@ static void parts_end_with_their_link(void **state) {
         part(2, last_seq, "a.service", true);
         assert_false(tables_host(&t, 2)->attached);
         assert_null(tables_unit_on_node(&t, "a.service", 2));
+}
+
+// One that is no agent's is as good as ended by its limit.
+static void of_what_a_message_holds_no_more_is_taken_than_an_agent_says(void **state) {
+        enum { MANY = ATTACH_HELD_MAX + 1 };
+        static Argosy__UnitReport reports[MANY], *held[MANY];
+        static char names[MANY][32];
+        Argosy__ToVoter__AttachPart p = ARGOSY__TO_VOTER__ATTACH_PART__INIT;
+        Argosy__ToVoter__Attach a;
+
+        tables_link(&t, 2);
+        for (unsigned i = 0; i < MANY; i++) {
+                snprintf(names[i], sizeof(names[i]), "u%u.service", i);
+                reports[i] = tables_report(&t, names[i], 2);
+                held[i] = &reports[i];
+        }
+        a = attach_of(2);
+        a.held = p.held = held;
+        a.n_held = p.n_held = MANY;
+        attach_with(2, a);
+        assert_int_equal(tables_node(&t, 2)->n_units_on_node, ATTACH_HELD_MAX);
+        attach_in_parts(2);
+        p.seq = last_seq;
+        p.last = true;
+        session_on_attach_part(t.leader, tables_host(&t, 2), &p);
+        assert_true(tables_host(&t, 2)->attached);
+        assert_int_equal(tables_node(&t, 2)->n_units_on_node, ATTACH_HELD_MAX);
 }
 
 // Each time all that it holds is forgotten and learned anew.
@@ -419,12 +352,9 @@ static void a_manager_that_cannot_be_used_makes_its_node_dark(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(what_a_host_holds_is_known_as_it_says_it),
-                TEST(what_a_host_holds_is_taken_in_turns_if_it_is_much),
-                TEST(what_a_host_says_after_a_long_attach_comes_after_it),
-                TEST(beats_count_while_what_a_host_holds_is_taken),
-                TEST(a_long_attach_ends_with_its_link_and_with_the_next_one),
                 TEST(a_host_is_in_session_when_its_last_part_is_here),
                 TEST(parts_end_with_their_link),
+                TEST(of_what_a_message_holds_no_more_is_taken_than_an_agent_says),
                 TEST(a_host_that_attaches_again_and_again_has_to_wait),
                 TEST(a_report_about_what_is_not_the_hosts_is_not_taken),
                 TEST(what_a_host_says_of_itself_becomes_a_wish_for_its_record),

@@ -2,11 +2,13 @@
 //
 // See mount-point.h. Each line of the table is a mount: numbers of it, of its parent and of its device, the root in its file system, and the
 // place, in which blanks, tabs, ends of line and backslashes stand as \ and three octal digits (proc(5)). The longest place that the path
-// lies in is the answer. What is no such line is passed over.
+// lies in is the answer, of two mounts at one place the later, which hides the other. What is no such line is passed over.
 
 #include "mount-point.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/sysmacros.h>
 
 #include "fileio.h"
 #include "str.h"
@@ -46,35 +48,42 @@ static const char *place_of(const char *line, size_t *ret_len) {
         return *line == '/' ? line : NULL;
 }
 
+// Field 3; 0: the line has none.
+static dev_t device_of(const char *line) {
+        unsigned major, minor;
+
+        return sscanf(line, "%*u %*u %u:%u ", &major, &minor) == 2 ? makedev(major, minor) : 0;
+}
+
 static bool lies_in(const char *path, const char *place) {
         size_t len = strlen(place);
 
         return streq(place, "/") || (str_has_prefix(path, place) && (path[len] == '/' || !path[len]));
 }
 
-char *mount_point_find(const char *table, const char *path) {
+char *mount_point_find(const char *table, const char *path, dev_t *ret_device) {
         char *best = NULL;
 
+        *ret_device = 0;
         for (const char *line = table; *line; line += strcspn(line, "\n"), line += *line == '\n') {
                 size_t len;
                 const char *field = place_of(line, &len);
                 char *place = field ? unescape(field, len) : NULL;
 
-                if (place && lies_in(path, place) && (!best || strlen(place) > strlen(best))) {
+                if (place && lies_in(path, place) && (!best || strlen(place) >= strlen(best))) {
                         char *former = best;
 
                         best = place;
                         place = former;
+                        *ret_device = device_of(line);
                 }
                 free(place);
         }
         return best;
 }
 
-char *mount_point_of(const char *path) {
-        _cleanup_buf_ Buf table = {};
+int mount_table_read(Buf *ret) {
+        int r = file_read(AT_FDCWD, "/proc/self/mountinfo", TABLE_MAX, ret);
 
-        if (file_read(AT_FDCWD, "/proc/self/mountinfo", TABLE_MAX, &table) < 0 || buf_append(&table, "", 1) < 0)
-                return NULL;
-        return mount_point_find((const char *) table.data, path);
+        return r < 0 ? r : buf_append(ret, "", 1);
 }

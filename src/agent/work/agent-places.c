@@ -6,24 +6,35 @@
 // A look at a path may take for ever: its file system may be that of a server that is dead. The attributes that the kernel has will do, and no
 // automount is begun, but the folders above are looked up, and a server is asked for those. So one look at a time is with the pool, in threads for
 // what may hang (POOL_PLACES), and what is looked for in vain leaves the line to the others: its thread is lost to it until the kernel
-// gives it back. That is one thread for each file system that does not answer, since no other path on it is looked at meanwhile (mount-point.h);
-// with all threads lost nothing is looked at, which is said.
+// gives it back. With all threads lost nothing is looked at, which is said.
 //
-// The pool is handed a PlaceLook whole; only `at`, the path that it is at, is read meanwhile. A look that is with the pool at the agent's end
+// The look goes from folder to folder, so that it is known where it hangs:
+//
+//      at the root of a mount, or in a folder   the device of that (mount-point.h, statx()). No other path on the device is looked at meanwhile: paths
+//                                               that are on it by their names do not go to the pool, and one that gets there by a link stops there
+//      behind a link                            nobody knows on which device. No other path beneath the link is looked at meanwhile
+//
+// The pool is handed a PlaceLook whole; only `at`, the place that it is at, is read meanwhile. A look that is with the pool at the agent's end
 // belongs to nobody any more and is freed when it comes back.
 
 #include "agent-places.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "clock.h"
 #include "log.h"
 #include "mount-point.h"
 #include "pool.h"
 #include "str.h"
+
+#define NO_ANSWER "lies on a file system that does not answer"
+
+enum { ANSWERS_PER_TURN = 16 };
 
 typedef struct PlaceLook {
         PoolWork work;
@@ -32,10 +43,18 @@ typedef struct PlaceLook {
         AgentPlaces places;
         void (*done)(const char *why, void *userdata); // NULL: it was called
         void *userdata;
-        _Atomic size_t at;
-        uint64_t begun_us;
-        char *mount; // when it is late: what does not answer
-        bool barred; // the pool's answer, with `why`
+        struct {
+                _Atomic size_t place, len; // so many bytes of its path
+                _Atomic bool behind_link;  // not they themselves: what they lead to
+                _Atomic dev_t folder;      // the device that they are on; 0: nobody knows
+        } at;
+        dev_t dead[POOL_PLACES_MAX]; // devices that do not answer, when it began
+        size_t n_dead;
+        uint64_t due_us;
+        bool deferred;
+        char *beneath, *mount; // when it is late: what does not answer
+        dev_t device;          // likewise; 0: nobody knows
+        bool barred;           // the pool's answer, with `why`
         char why[AGENT_ERROR_MAX];
 } PlaceLook;
 
@@ -73,14 +92,57 @@ int agent_places_of(const CarriedFiles *files, const FileSource *sources, size_t
 
 // ------------------------------------------------------------------------------------------------ in the pool
 
-// systemd would make a missing place on the host itself, and what is of another type cannot be bound over.
-static const char *what_bars(const struct AgentPlace *p) {
-        struct statx st;
+static int look_at(const char *path, int flags, struct statx *ret) {
+        return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT | flags, STATX_TYPE, ret);
+}
 
-        if (statx(AT_FDCWD, p->path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st) < 0)
-                return errno == ENOENT || errno == ENOTDIR ? "does not exist"
-                       : errno == EACCES                   ? "lies in a folder that is closed to others, so that argosyd cannot see it"
-                                                           : strerror(errno);
+static bool is_dead(const PlaceLook *l, dev_t device) {
+        for (size_t i = 0; i < l->n_dead; i++)
+                if (l->dead[i] == device)
+                        return true;
+        return false;
+}
+
+enum { LOOK_DEAD = 1 };
+
+// One folder after the other. 0, negative errno, or LOOK_DEAD: it leads to a device that does not answer.
+static int look_along(PlaceLook *l, const char *path, struct statx *ret) {
+        char part[PATH_MAX];
+        int r = 0;
+
+        atomic_store(&l->at.folder, 0);
+        for (size_t len = 1; r == 0 && path[len - 1] && len < sizeof(part); len++) {
+                dev_t device;
+
+                len += strcspn(path + len, "/");
+                str_fit(part, sizeof(part), "%.*s", (int) len, path);
+                atomic_store(&l->at.behind_link, false);
+                atomic_store(&l->at.len, len);
+                r = look_at(part, AT_SYMLINK_NOFOLLOW, ret);
+                if (r == 0 && S_ISLNK(ret->stx_mode)) {
+                        atomic_store(&l->at.behind_link, true);
+                        r = look_at(part, 0, ret);
+                }
+                if (r < 0)
+                        return -errno;
+                device = makedev(ret->stx_dev_major, ret->stx_dev_minor);
+                r = is_dead(l, device) ? LOOK_DEAD : 0;
+                atomic_store(&l->at.folder, device);
+        }
+        return r;
+}
+
+// systemd would make a missing place on the host itself, and what is of another type cannot be bound over.
+static const char *what_bars(PlaceLook *l, const struct AgentPlace *p) {
+        struct statx st = {};
+        int r = look_along(l, p->path, &st);
+
+        if (r == LOOK_DEAD)
+                return NO_ANSWER;
+        if (r < 0)
+                return r == -ENOENT || r == -ENOTDIR ? "does not exist"
+                       : r == -EACCES                ? "lies in a folder that is closed to others, so that argosyd cannot see it"
+                                                     : strerror(-r);
         if (p->is_file)
                 return S_ISDIR(st.stx_mode) ? "is a folder, and the unit brings a file" : NULL;
         return S_ISDIR(st.stx_mode) ? NULL : "is no folder, and the unit brings one";
@@ -96,8 +158,8 @@ static void run(PoolWork *w) {
         for (size_t i = 0; i < l->places.n && !l->barred; i++) {
                 const char *what;
 
-                atomic_store(&l->at, i);
-                what = what_bars(&l->places.list[i]);
+                atomic_store(&l->at.place, i);
+                what = what_bars(l, &l->places.list[i]);
                 l->barred = what;
                 if (what)
                         describe(&l->places.list[i], what, l->why);
@@ -116,6 +178,7 @@ static void answer(PlaceLook *l, const char *why) {
 static void look_free(PlaceLook *l) {
         list_unlink(&l->link);
         agent_places_done(&l->places);
+        free(l->beneath);
         free(l->mount);
         free(l);
 }
@@ -146,59 +209,113 @@ static void on_run(PoolWork *w) {
 
 // ------------------------------------------------------------------------------------------------ the line
 
-static bool is_on(const struct AgentPlace *p, const char *mount) {
-        _cleanup_free_ char *own = mount_point_of(p->path);
+static bool is_beneath(const char *path, const char *dir) {
+        size_t len = strlen(dir);
 
-        return own && streq(own, mount);
+        return str_has_prefix(path, dir) && (!path[len] || path[len] == '/');
 }
 
-// Whether what it is to look at is known not to answer, by a look that is late; `why` says so.
-static bool is_in_vain(const Agent *a, const PlaceLook *l, char why[AGENT_ERROR_MAX]) {
-        const PlaceLook *late = NULL;
+// Whether a look that is late says that one at this place would be in vain.
+static bool is_place_in_vain(const Agent *a, const struct AgentPlace *p, const char *table) {
+        dev_t device;
 
+        free(mount_point_find(table, p->path, &device));
         list_foreach (n, &a->places.late) {
-                late = CONTAINER_OF(n, PlaceLook, link);
-                for (size_t i = 0; i < l->places.n; i++)
-                        if (late->mount && is_on(&l->places.list[i], late->mount)) {
-                                describe(&l->places.list[i], "lies on a file system that does not answer", why);
-                                return true;
-                        }
+                const PlaceLook *late = CONTAINER_OF(n, PlaceLook, link);
+
+                if (late->device ? late->device == device : late->beneath && is_beneath(p->path, late->beneath))
+                        return true;
         }
+        return false;
+}
+
+static bool is_in_vain(const Agent *a, const PlaceLook *l, const char *table, char why[AGENT_ERROR_MAX]) {
+        const PlaceLook *late;
+
+        for (size_t i = 0; i < l->places.n; i++)
+                if (is_place_in_vain(a, &l->places.list[i], table)) {
+                        describe(&l->places.list[i], NO_ANSWER, why);
+                        return true;
+                }
         if (a->places.n_late < POOL_PLACES_MAX)
                 return false;
-        str_fit(why, AGENT_ERROR_MAX, "%s, where File=%s is to be, cannot be looked at, since %u file systems of this node do not answer, as that of %s",
-                l->places.list[0].path, l->places.list[0].source, a->places.n_late, late->places.list[late->at].path);
+        late = CONTAINER_OF(a->places.late.prev, PlaceLook, link);
+        str_fit(why, AGENT_ERROR_MAX, "%s, where File=%s is to be, cannot be looked at, since %u looks at other places of this node get no answer, as that at %s",
+                l->places.list[0].path, l->places.list[0].source, a->places.n_late, late->places.list[late->at.place].path);
         return true;
 }
 
+static void begin(Agent *a, PlaceLook *l) {
+        list_unlink(&l->link);
+        a->places.looking = l;
+        list_foreach (n, &a->places.late) {
+                dev_t device = CONTAINER_OF(n, PlaceLook, link)->device;
+
+                if (device)
+                        l->dead[l->n_dead++] = device;
+        }
+        l->due_us = clock_boot_us() + AGENT_PLACES_MS * USEC_PER_MSEC;
+        pool_add(a->loop, &l->work, POOL_PLACES, run, on_run);
+}
+
+// The table of mounts is read once, and only where something does not answer. Without it there is no more to know than what the pool finds.
 static void begin_next(Agent *a) {
+        _cleanup_buf_ Buf table = {};
         char why[AGENT_ERROR_MAX];
 
-        while (!a->places.looking && !list_is_empty(&a->places.waiting)) {
+        if (a->places.looking || list_is_empty(&a->places.waiting))
+                return;
+        if (a->places.n_late > 0 && mount_table_read(&table) < 0)
+                buf_done(&table);
+        for (unsigned n = 0; !a->places.looking && !list_is_empty(&a->places.waiting); n++) {
                 PlaceLook *l = CONTAINER_OF(a->places.waiting.next, PlaceLook, link);
 
-                if (is_in_vain(a, l, why)) {
-                        end(l, why);
-                        continue;
+                if (n == ANSWERS_PER_TURN) {
+                        drain_mark(&a->drain);
+                        return;
                 }
-                list_unlink(&l->link);
-                a->places.looking = l;
-                l->begun_us = clock_boot_us();
-                pool_add(a->loop, &l->work, POOL_PLACES, run, on_run);
+                if (a->places.n_late > 0 && is_in_vain(a, l, table.data ? (const char *) table.data : "", why))
+                        end(l, why);
+                else
+                        begin(a, l);
         }
+}
+
+// The device that it hangs on. What hangs on none of a mount of its own hangs behind something that nobody has seen.
+static void find_what_hangs(PlaceLook *l) {
+        const char *path = l->places.list[l->at.place].path;
+        _cleanup_free_ char *root = NULL;
+        _cleanup_buf_ Buf table = {};
+        dev_t device, of_root;
+
+        l->beneath = strndup(path, l->at.len);
+        if (!l->beneath || l->at.behind_link || mount_table_read(&table) < 0)
+                return;
+        l->mount = mount_point_find((const char *) table.data, l->beneath, &device);
+        root = mount_point_find((const char *) table.data, "/", &of_root);
+        if (!l->mount || !streq(l->mount, l->beneath))
+                l->device = l->at.folder;
+        else
+                l->device = device;
+        if (l->device != device) { // by a link above it
+                free(l->mount);
+                l->mount = NULL;
+        }
+        if (l->device == of_root)
+                l->device = 0;
 }
 
 static void becomes_late(PlaceLook *l) {
         Agent *a = l->agent;
-        const struct AgentPlace *p = &l->places.list[atomic_load(&l->at)];
+        const struct AgentPlace *p = &l->places.list[l->at.place];
         char why[AGENT_ERROR_MAX];
 
         a->places.looking = NULL;
         a->places.n_late++;
         list_append(&a->places.late, &l->link);
-        l->mount = mount_point_of(p->path);
+        find_what_hangs(l);
         log_warning("%s does not answer, on which units have files: %s.", l->mount ?: "A file system", p->path);
-        describe(p, "lies on a file system that does not answer", why);
+        describe(p, NO_ANSWER, why);
         answer(l, why);
 }
 
@@ -223,17 +340,22 @@ void agent_places_turn(Agent *a) {
         begin_next(a);
 }
 
-static uint64_t due_us(const PlaceLook *l) {
-        return l->begun_us + AGENT_PLACES_MS * USEC_PER_MSEC;
-}
-
+// Where the loop or the machine stood still the answer may have come: the loop takes it behind its timers.
 void agent_places_wake(Agent *a, uint64_t now_us) {
-        if (a->places.looking && due_us(a->places.looking) <= now_us)
-                becomes_late(a->places.looking);
+        PlaceLook *l = a->places.looking;
+
+        if (!l || l->due_us > now_us)
+                return;
+        if (l->deferred) {
+                becomes_late(l);
+                return;
+        }
+        l->deferred = true;
+        l->due_us = now_us + USEC_PER_MSEC;
 }
 
 uint64_t agent_places_next_wake(const Agent *a) {
-        return a->places.looking ? due_us(a->places.looking) : 0;
+        return a->places.looking ? a->places.looking->due_us : 0;
 }
 
 static void let_go(PlaceLook *l) {

@@ -468,30 +468,53 @@ static unsigned n_place_asks;
 static _Atomic unsigned n_stuck, n_let_be; // looks that a dead file system has, and had
 static uv_sem_t let_be;
 static _Atomic bool is_alive_again;
-static bool one_mount_for_each; // path; else for each first part of one
+static bool one_mount_for_each; // path below DEAD, with a device of its own
+static unsigned n_tables; // how often the table of mounts was read
+#define LINK_TO_DEAD "/alive/link-to-dead" // what hangs is only known to lie behind it
+#define LINK_SEEN "/link-seen"       // which is seen to lead to the device of DEAD
+enum { ROOT_MINOR = 50, ALIVE_MINOR, DEAD_MINOR, MOUNTED_ANEW_MINOR, FIRST_MINOR };
+static _Atomic unsigned dead_minor = DEAD_MINOR;
 
-char *__wrap_mount_point_of(const char *path);
-char *__wrap_mount_point_of(const char *path) {
-        return one_mount_for_each ? strdup(path) : strndup(path, 1 + strcspn(path + 1, "/"));
+int __wrap_mount_table_read(Buf *ret);
+int __wrap_mount_table_read(Buf *ret) {
+        n_tables++;
+        assert_int_equal(buf_printf(ret, "1 0 0:%u / / rw\n2 1 0:%u / /alive rw\n3 1 0:%u / /dead rw\n", (unsigned) ROOT_MINOR,
+                                    (unsigned) ALIVE_MINOR, dead_minor), 0);
+        for (unsigned i = 0; one_mount_for_each && i < 3; i++)
+                assert_int_equal(buf_printf(ret, "%u 1 0:%u / " DEAD "%u rw\n", 4 + i, FIRST_MINOR + i, i), 0);
+        return buf_append(ret, "", 1);
+}
+
+static void hang(void) {
+        n_stuck++;
+        uv_sem_wait(&let_be);
+        n_stuck--;
+        n_let_be++;
 }
 
 int __real_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
 int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
 int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret) {
-        if (str_has_prefix(path, DEAD) && !is_alive_again) {
-                n_stuck++;
-                uv_sem_wait(&let_be);
-                n_stuck--;
-                n_let_be++;
+        bool is_link = streq(path, LINK_TO_DEAD) || streq(path, LINK_SEEN), follows = !(flags & AT_SYMLINK_NOFOLLOW);
+
+        if ((str_has_prefix(path, DEAD) || (streq(path, LINK_TO_DEAD) && follows)) && !is_alive_again)
+                hang();
+        if (streq(path, "/dead") || streq(path, "/alive") || streq(path, "/srv/argosy-test") || is_link) {
+                *ret = (struct statx){.stx_mode = is_link && !follows ? S_IFLNK : S_IFDIR};
+                ret->stx_dev_minor = streq(path, "/dead") || (streq(path, LINK_SEEN) && follows) ? dead_minor
+                                     : str_has_prefix(path, "/alive")                                    ? (unsigned) ALIVE_MINOR
+                                                                                                         : (unsigned) ROOT_MINOR;
+                return 0;
         }
-        if (str_has_prefix(path, DEAD) || streq(path, ALIVE)) {
+        if (str_has_prefix(path, DEAD) || streq(path, ALIVE) || str_has_prefix(path, LINK_TO_DEAD) || str_has_prefix(path, LINK_SEEN)) {
                 *ret = (struct statx){.stx_mode = S_IFREG};
+                ret->stx_dev_minor = streq(path, ALIVE) ? ALIVE_MINOR : ROOT_MINOR;
                 return 0;
         }
         if (!streq(path, PLACE))
                 return __real_statx(dir, path, flags, mask, ret);
         n_place_asks++;
-        assert_int_equal(flags, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT); // no file server is asked, nor anything mounted
+        assert_int_equal(flags, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW); // no file server is asked, nor anything mounted
         *ret = (struct statx){.stx_mode = S_IFREG};
         errno = place_error;
         return place_error ? -1 : 0;
@@ -530,6 +553,9 @@ static void await_no_longer(void) {
 
         assert_true(node->agent->places.looking && n_stuck > 0);
         agent_places_wake(w.agent, clock_boot_us() + AGENT_PLACES_MS * USEC_PER_MSEC);
+        assert_non_null(node->agent->places.looking); // the answer may have come while the loop stood still
+        agent_places_wake(w.agent, clock_boot_us() + 2 * AGENT_PLACES_MS * USEC_PER_MSEC);
+        assert_null(node->agent->places.looking);
         drain_mark(&w.agent->drain);
 }
 
@@ -575,6 +601,88 @@ static void a_dead_file_system_is_no_place_and_holds_up_nobody_else(void **state
         buf_done(&c.content);
 }
 
+// What the link leads to is not known, and nothing else is blamed for it.
+static void what_hangs_behind_a_link_bars_what_lies_beneath_the_link(void **state) {
+        Carried a = bound_over("a.service", LINK_TO_DEAD "/a"), b = bound_over("b.service", ALIVE), c = bound_over("c.service", LINK_TO_DEAD "/c");
+
+        meet_leader(NULL, 0);
+        order(&a, 5);
+        loop_until(n_stuck == 1);
+        await_no_longer();
+        await_failure("a.service", 1, NO_ANSWER(LINK_TO_DEAD "/a"));
+        order(&b, 6);
+        await_ask(1);
+        answer_all(&b, 6);
+        assert_true(pid1_is_active(pid1, "b.service"));
+        order(&c, 7);
+        await_failure("c.service", 1, NO_ANSWER(LINK_TO_DEAD "/c"));
+        assert_int_equal(n_stuck, 1);
+        let_dead_be();
+        is_alive_again = false;
+        buf_done(&a.content);
+        buf_done(&b.content);
+        buf_done(&c.content);
+}
+
+// A path may lead there by a link, and the place may have been given to another file system.
+static void a_dead_file_system_is_known_by_its_device(void **state) {
+        Carried a = bound_over("a.service", DEAD "a"), b = bound_over("b.service", LINK_SEEN "/b"), c = bound_over("c.service", DEAD "c");
+
+        meet_leader(NULL, 0);
+        order(&a, 5);
+        loop_until(n_stuck == 1);
+        await_no_longer();
+        await_failure("a.service", 1, NO_ANSWER(DEAD "a"));
+        order(&b, 6);
+        await_failure("b.service", 1, NO_ANSWER(LINK_SEEN "/b"));
+        assert_int_equal(n_stuck, 1);
+        dead_minor = MOUNTED_ANEW_MINOR;
+        is_alive_again = true;
+        order(&c, 7);
+        await_ask(1);
+        answer_all(&c, 7);
+        assert_true(pid1_is_active(pid1, "c.service"));
+        assert_int_equal(n_stuck, 1);
+        let_dead_be();
+        is_alive_again = false;
+        dead_minor = DEAD_MINOR;
+        buf_done(&a.content);
+        buf_done(&b.content);
+        buf_done(&c.content);
+}
+
+static void count_answer(const char *why, void *userdata) {
+        assert_string_equal(why, NO_ANSWER(DEAD "more"));
+        ++*(unsigned *) userdata;
+}
+
+static void those_who_wait_are_answered_some_in_each_turn(void **state) {
+        enum { MANY = 40 };
+        Carried a = bound_over("a.service", DEAD "a");
+        unsigned n = 0, read;
+
+        meet_leader(NULL, 0);
+        order(&a, 5);
+        loop_until(n_stuck == 1);
+        await_no_longer();
+        await_failure("a.service", 1, NO_ANSWER(DEAD "a"));
+        for (unsigned i = 0; i < MANY; i++) {
+                AgentPlaces places = {.list = calloc(1, sizeof(*places.list)), .n = 1};
+
+                assert_non_null(places.list);
+                places.list[0] = (struct AgentPlace){.path = strdup(DEAD "more"), .source = strdup("data"), .is_file = true};
+                assert_int_equal(agent_places_look(w.agent, &places, count_answer, &n), 0);
+        }
+        read = n_tables;
+        agent_places_turn(w.agent);
+        assert_true(n > 0 && n < MANY);
+        assert_int_equal(n_tables, read + 1);
+        loop_until(n == MANY);
+        let_dead_be();
+        is_alive_again = false;
+        buf_done(&a.content);
+}
+
 // No thread is left for any other.
 static void with_too_many_dead_ones_nothing_is_looked_at(void **state) {
         static const char *const units[] = {"a.service", "b.service", "c.service"};
@@ -591,7 +699,7 @@ static void with_too_many_dead_ones_nothing_is_looked_at(void **state) {
                 await_no_longer();
         }
         order(&alive, 9);
-        await_failure("d.service", 1, ALIVE ", where File=data is to be, cannot be looked at, since 3 file systems of this node do not answer, as that of " DEAD "2");
+        await_failure("d.service", 1, ALIVE ", where File=data is to be, cannot be looked at, since 3 looks at other places of this node get no answer, as that at " DEAD "2");
         let_dead_be();
         one_mount_for_each = false;
         try_again_now("d.service");
@@ -706,6 +814,9 @@ int main(void) {
                 WORLD_TEST(a_folder_that_has_gone_while_argosyd_was_down_is_made_again),
                 WORLD_TEST(a_place_that_cannot_be_seen_is_none),
                 WORLD_TEST(a_dead_file_system_is_no_place_and_holds_up_nobody_else),
+                WORLD_TEST(what_hangs_behind_a_link_bars_what_lies_beneath_the_link),
+                WORLD_TEST(a_dead_file_system_is_known_by_its_device),
+                WORLD_TEST(those_who_wait_are_answered_some_in_each_turn),
                 WORLD_TEST(with_too_many_dead_ones_nothing_is_looked_at),
                 WORLD_TEST(a_stop_overtakes_a_look_and_so_does_the_end),
                 WORLD_TEST(what_is_bound_to_a_unit_that_is_looked_at_does_not_go_along_with_it),

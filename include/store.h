@@ -75,8 +75,8 @@ typedef struct StoreOps {
         int (*restore)(const uint8_t *data, size_t len, void *userdata);
         // Something of role, term or leader changed. The first call comes in the first turn of the loop.
         void (*role)(StoreRole role, StoreLeader leader, void *userdata);
-        // What lay in the log when it was opened has been applied, or what has taken its place, under a leader that this host has heard:
-        // once, and before role(LEADER). Until then the state is as old as the last snapshot at least. May be NULL.
+        // All has been applied that the leader knew to be committed when this host heard of it first; on a leader, all that its
+        // log had when its term began. Once, and before role(LEADER). Until then the state may be of any time before. May be NULL.
         void (*complete)(void *userdata);
         // store_authority_until() was asked in vain and says better now, whoever else has asked meanwhile. May be NULL.
         void (*authority)(void *userdata);

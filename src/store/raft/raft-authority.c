@@ -82,13 +82,11 @@ static void on_answer(uint32_t raft_id, uint64_t term, uint64_t sent_us, uint32_
 
 // ---- long messages
 
-static bool obeys(RaftStore *s, uint32_t sender, uint64_t term);
-
 static void on_part(uint32_t raft_id, void *userdata) {
         RaftStore *s = userdata;
         uint64_t term = raft_current_term(&s->raft);
 
-        if (s->closing || s->raft_closing || !obeys(s, raft_id, term))
+        if (s->closing || s->raft_closing || !raft_authority_obeys(s, raft_id, term))
                 return;
         uv_update_time(s->loop);
         s->raft.election_timer_start = uv_now(s->loop);
@@ -128,7 +126,7 @@ bool raft_authority_before(RaftStore *s, const struct raft_message *message) {
         }
 }
 
-static bool obeys(RaftStore *s, uint32_t sender, uint64_t term) {
+bool raft_authority_obeys(RaftStore *s, uint32_t sender, uint64_t term) {
         const char *address;
         raft_id leader;
 
@@ -138,7 +136,7 @@ static bool obeys(RaftStore *s, uint32_t sender, uint64_t term) {
 }
 
 void raft_authority_after(RaftStore *s, int type, uint32_t raft_id, uint64_t term) {
-        if (type == RAFT_APPEND_ENTRIES && obeys(s, raft_id, term))
+        if (type == RAFT_APPEND_ENTRIES && raft_authority_obeys(s, raft_id, term))
                 transport_note_obeyed(&s->transport, raft_id, term);
 }
 

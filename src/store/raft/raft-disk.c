@@ -251,12 +251,23 @@ void raft_disk_say_again(RaftStore *s, uint32_t raft_id) {
         receive_answer(s, &m);
 }
 
+// Of a leader whose term has just begun only what an entry of its own stands behind is known to be committed: what it says before
+// may be as old as its last snapshot. Such a message says nothing.
+static raft_index commit_said(const struct raft_message *message) {
+        const struct raft_append_entries *m = &message->append_entries;
+
+        if (message->type != RAFT_APPEND_ENTRIES || m->prev_log_term != m->term || m->prev_log_index > m->leader_commit)
+                return 0;
+        return m->leader_commit;
+}
+
 void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
         RaftStore *s = owner_of(io);
         struct raft_append_entries *m = &message->append_entries;
         bool is_answer = message->type == RAFT_APPEND_ENTRIES_RESULT;
         uint64_t term = is_answer ? message->append_entries_result.term : m->term;
         uint32_t from = (uint32_t) message->server_id;
+        raft_index commit = commit_said(message);
         int type = message->type;
 
         if (raft_gate_takes(s, message) || !raft_authority_before(s, message))
@@ -272,6 +283,8 @@ void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
                 receive_answer(s, message);
         } else
                 s->receive(io, message); // the message and what it holds are libraft's now
+        if (commit > 0 && s->heard_commit == 0 && raft_authority_obeys(s, from, term))
+                s->heard_commit = commit;
         raft_authority_after(s, type, from, term);
 }
 

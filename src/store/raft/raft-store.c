@@ -191,16 +191,18 @@ static void judge_room(RaftStore *s, StoreRole role) {
         raft_set_capacity_threshold(&s->raft, role == STORE_LEADER ? s->room_kib : 0);
 }
 
-// A follower hears of a leader before it hears how much of its log is committed. What the leader does not have is cut off, and what
-// is then in the log is what counts.
-static void judge_complete(RaftStore *s) {
-        const char *address;
-        raft_id leader;
+// A leader knows what is committed once it has applied all that its log had when its term began. A follower learns it from the
+// leader that it follows: raft_disk_receive().
+static bool is_complete(RaftStore *s) {
+        RoleView view = role_view(s);
 
-        if (s->complete)
-                return;
-        raft_leader(&s->raft, &leader, &address);
-        if (leader == 0 || raft_last_applied(&s->raft) < MIN_OF(s->opened_index, raft_last_index(&s->raft)))
+        if (view.state == VIEW_LEADER)
+                return plan_role(&view) == STORE_LEADER;
+        return s->heard_commit > 0 && view.applied_index >= s->heard_commit;
+}
+
+static void judge_complete(RaftStore *s) {
+        if (s->complete || !is_complete(s))
                 return;
         s->complete = true;
         if (s->store.ops->complete)
@@ -506,7 +508,6 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
                 return r;
         }
         s->opening = false;
-        s->opened_index = raft_last_index(&s->raft);
         uv_prepare_start(&s->refresh, on_refresh);
         uv_unref((uv_handle_t *) &s->refresh);
         uv_check_start(&s->listened, on_listened);

@@ -112,9 +112,9 @@ typedef struct RaftStore {
         StoreLeader leader;
         uint64_t lead_term, lead_index;
 
-        // What lay in the log when it was opened
-        raft_index opened_index;
-        bool complete; // was told
+        // What a leader said first of how much is committed
+        raft_index heard_commit; // 0: nothing yet
+        bool complete; // was told that this is applied
         unsigned short room_kib; // that most voters must have for a leader to take anything
 
         // Requests
@@ -286,6 +286,8 @@ void raft_authority_init(RaftStore *s);
 // A message for libraft, before and after it took it. False: it is not to get it.
 bool raft_authority_before(RaftStore *s, const struct raft_message *message);
 void raft_authority_after(RaftStore *s, int type, uint32_t raft_id, uint64_t term);
+// Whether this host follows `sender`, and is in the same term.
+bool raft_authority_obeys(RaftStore *s, uint32_t sender, uint64_t term);
 // A message of libraft that is being sent: returns what to send, which may be *ret_changed.
 const struct raft_message *raft_authority_send(RaftStore *s, const struct raft_message *message,
                                                struct raft_message *ret_changed);

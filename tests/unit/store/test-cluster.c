@@ -94,6 +94,30 @@ static void what_lay_in_the_log_is_applied_before_it_is_complete(void **state) {
         store_cluster_free(c);
 }
 
+static bool is_complete(void *userdata) {
+        return ((StoreNode *) userdata)->complete;
+}
+
+// What a leader sends comes in parts, each of which ends before a configuration (guard 10): a host that was away, or is new, goes through every
+// membership of before, and has applied all that it knows to be committed at each.
+static void what_was_committed_elsewhere_is_applied_before_it_is_complete(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *away = &c->servers[store_cluster_leader(c) == &c->servers[2].node ? 1 : 2].node, *new = &c->servers[3].node;
+
+        store_cluster_write(c, 20, 100);
+        store_cluster_agree(c);
+        store_node_close(away);
+        store_cluster_write(c, 5, 100);
+        store_cluster_add(c, 3);
+        store_run_until(&c->loop, is_complete, new, STORE_PATIENCE_MS, "a new voter's log that is complete");
+        assert_int_equal(new->n_applied_when_complete, 25);
+        store_cluster_write(c, 5, 100);
+        store_node_open(away, false, NULL, NULL);
+        store_run_until(&c->loop, is_complete, away, STORE_PATIENCE_MS, "a log that is complete again");
+        assert_int_equal(away->n_applied_when_complete, 30);
+        store_cluster_free(c);
+}
+
 // Members that entries are on their way to.
 static size_t n_being_sent(const StoreNode *leader) {
         const RaftStore *s = raft_store(leader->store);
@@ -593,6 +617,7 @@ int main(void) {
                 cmocka_unit_test(three_members_have_one_history),
                 cmocka_unit_test(when_the_leader_goes_another_leads_with_everything),
                 cmocka_unit_test(what_lay_in_the_log_is_applied_before_it_is_complete),
+                cmocka_unit_test(what_was_committed_elsewhere_is_applied_before_it_is_complete),
                 cmocka_unit_test(an_entry_after_a_pause_goes_to_all_at_once),
                 cmocka_unit_test(a_member_that_was_away_gets_a_snapshot),
                 cmocka_unit_test(a_big_state_goes_to_new_members),

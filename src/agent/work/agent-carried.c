@@ -20,6 +20,7 @@
 #include "manager-name.h"
 #include "pool.h"
 #include "str.h"
+#include "unit-name.h"
 
 #define NO_ROOM_TEXT "a quarter of the memory of /run has to stay free on this node"
 
@@ -31,6 +32,7 @@ typedef struct CarriedFetch {
         size_t size;
         Buf bytes;       // so far
         uint64_t asked;  // Agent.attach_seq of the session in which the next piece was asked for; 0: in none
+        char asked_for[UNIT_NAME_MAX + 1]; // the unit in whose name
         bool writing;    // the pool has it
         PoolWork work;
         int error; // of the pool
@@ -243,27 +245,37 @@ static bool is_complete(const AgentUnitWork *work) {
         return true;
 }
 
+static void fail(AgentUnitWork *work, const CarriedFile *file, const char *why, bool refused) {
+        char text[AGENT_ERROR_MAX];
+
+        list_unlink(&work->files_wanted);
+        work->files_ready = false;
+        str_fit(text, sizeof(text), "its file %s: %s", file->name, why);
+        if (refused)
+                refuse(work->unit, text);
+        else
+                agent_step_done(work->unit, text);
+}
+
 // `why`: of those that it is a file of; `refused`: another node may take these. One that nobody is to have any more goes again.
 static void end_fetch(CarriedFetch *fetch, const char *why, bool refused) {
         CarriedFetch f = *fetch;
         Agent *a = f.agent;
-        char text[AGENT_ERROR_MAX];
 
         fetch_free(fetch);
         list_foreach_safe (i, &a->carried_waiting) {
                 AgentUnitWork *work = CONTAINER_OF(i, AgentUnitWork, files_wanted);
                 const CarriedFile *file = file_of(work, &f);
 
-                if (!file || (!why && !is_complete(work)))
+                if (!file)
                         continue;
-                list_unlink(i);
-                work->files_ready = !why;
-                if (why)
-                        str_fit(text, sizeof(text), "its file %s: %s", file->name, why);
-                if (refused)
-                        refuse(work->unit, text);
-                else
-                        agent_step_done(work->unit, why ? text : NULL);
+                if (why) {
+                        fail(work, file, why, refused);
+                } else if (is_complete(work)) {
+                        list_unlink(i);
+                        work->files_ready = true;
+                        agent_step_done(work->unit, NULL);
+                }
         }
         if (!carried_is_named(a, &f.hash, f.executable))
                 carried_store_drop(a->runtime_dir, &f.hash, f.executable);
@@ -304,28 +316,30 @@ static void write_it(CarriedFetch *f) {
 
 // ------------------------------------------------------------------------------------------------ the leader
 
-// A unit that waits for it; NULL: none does any more.
-static const char *unit_of(const Agent *a, const CarriedFetch *f) {
+// A unit that waits for it, that with this name if there is a name; NULL: none does any more.
+static AgentUnitWork *find_waiting(const Agent *a, const CarriedFetch *f, const char *name) {
         list_foreach (i, &a->carried_waiting) {
-                const AgentUnitWork *work = CONTAINER_OF(i, AgentUnitWork, files_wanted);
+                AgentUnitWork *work = CONTAINER_OF(i, AgentUnitWork, files_wanted);
 
-                if (file_of(work, f))
-                        return work->unit->name;
+                if (file_of(work, f) && (!name || streq(work->unit->name, name)))
+                        return work;
         }
         return NULL;
 }
 
-static void ask(Agent *a, CarriedFetch *f, const char *unit) {
+static void ask(Agent *a, CarriedFetch *f, const AgentUnit *u) {
         Argosy__ToVoter__FileAsk q = ARGOSY__TO_VOTER__FILE_ASK__INIT;
         Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
 
         q.hash = (ProtobufCBinaryData){HASH_SIZE, f->hash.bytes};
         q.from = f->bytes.len;
-        q.unit = (char *) unit;
+        q.unit = u->name;
         m.msg_case = ARGOSY__TO_VOTER__MSG_FILE_ASK;
         m.file_ask = &q;
-        if (a->ops.send(&m, a->userdata) >= 0)
-                f->asked = a->attach_seq;
+        if (a->ops.send(&m, a->userdata) < 0)
+                return;
+        f->asked = a->attach_seq;
+        str_fit(f->asked_for, sizeof(f->asked_for), "%s", u->name);
 }
 
 void agent_carried_turn(Agent *a) {
@@ -333,18 +347,26 @@ void agent_carried_turn(Agent *a) {
                 return;
         list_foreach_safe (i, &a->carried_fetches) {
                 CarriedFetch *f = CONTAINER_OF(i, CarriedFetch, link);
-                const char *unit = f->writing ? NULL : unit_of(a, f);
+                const AgentUnitWork *work = f->writing ? NULL : find_waiting(a, f, NULL);
 
                 if (f->writing)
                         continue;
                 if (f->asked == a->attach_seq)
                         return; // one at a time
-                if (unit) {
-                        ask(a, f, unit);
+                if (work) {
+                        ask(a, f, work->unit);
                         return;
                 }
                 fetch_free(f);
         }
+}
+
+// That is said of the unit in whose name it was asked for. It is asked for again in the name of another one that waits.
+static void on_refused(Agent *a, CarriedFetch *f) {
+        AgentUnitWork *work = find_waiting(a, f, f->asked_for);
+
+        if (work)
+                fail(work, file_of(work, f), "the unit does not have it any more", false);
 }
 
 void agent_carried_on_piece(Agent *a, const Argosy__ToHost__FilePiece *piece) {
@@ -359,7 +381,7 @@ void agent_carried_on_piece(Agent *a, const Argosy__ToHost__FilePiece *piece) {
                         continue;
                 f->asked = 0;
                 if (!piece->there)
-                        end_fetch(f, "the unit does not have it any more", false);
+                        on_refused(a, f);
                 else if (piece->size != f->size || piece->piece.len > f->size - f->bytes.len || (piece->piece.len == 0 && f->bytes.len < f->size))
                         end_fetch(f, "what came is not what it is to be", false);
                 else if (buf_append(&f->bytes, piece->piece.data, piece->piece.len) < 0)

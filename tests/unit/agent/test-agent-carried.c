@@ -359,6 +359,43 @@ static void a_content_is_fetched_once_for_all_who_wait_for_it(void **state) {
         buf_done(&b.content);
 }
 
+static bool waits_for_files(const char *unit) {
+        const AgentUnit *u = find(unit);
+
+        return u && u->work && list_is_linked(&u->work->files_wanted);
+}
+
+// The leader answers for the unit in whose name the piece was asked for. The others go on with what has come.
+static void a_refusal_for_one_unit_is_none_for_another_that_waits(void **state) {
+        Carried a = carried("a.service", large, LARGE), b = carried("b.service", large, LARGE), c = carried("c.service", large, LARGE);
+
+        meet_leader(NULL, 0);
+        order(&a, 5);
+        await_ask(1);
+        order(&b, 6);
+        loop_until(waits_for_files("b.service"));
+        order(&c, 7);
+        loop_until(waits_for_files("c.service"));
+        answer(&a);
+        await_ask(2);
+        assert_string_equal(w.file_asked_for, "a.service");
+        send_piece(&a.hash, PIECE, 0, NULL, 0, false);
+        await_ask(3);
+        await_failure("a.service", 1, "its file data: the unit does not have it any more");
+        assert_string_equal(w.file_asked_for, "b.service");
+        assert_int_equal(w.file_asked_from, PIECE);
+        send_order((Order){.name = "b.service", .remove = true, .revision = 8});
+        loop_until(is_gone("b.service"));
+        send_piece(&b.hash, PIECE, 0, NULL, 0, false);
+        await_ask(4);
+        assert_string_equal(w.file_asked_for, "c.service");
+        answer_all(&c, 7);
+        assert_string_equal(error_of("c.service"), "");
+        buf_done(&a.content);
+        buf_done(&b.content);
+        buf_done(&c.content);
+}
+
 // What the last unit leaves and the next one is about to get stays.
 static void a_file_that_one_leaves_and_another_gets_stays(void **state) {
         Carried a = carried("a.service", large, LARGE), b = carried("b.service", large, LARGE);
@@ -810,6 +847,7 @@ int main(void) {
                 WORLD_TEST(a_host_without_room_says_so_and_goes_on_when_there_is_some),
                 WORLD_TEST(a_piece_that_never_comes_holds_up_nothing_else),
                 WORLD_TEST(a_content_is_fetched_once_for_all_who_wait_for_it),
+                WORLD_TEST(a_refusal_for_one_unit_is_none_for_another_that_waits),
                 WORLD_TEST(a_file_that_one_leaves_and_another_gets_stays),
                 WORLD_TEST(a_folder_that_has_gone_while_argosyd_was_down_is_made_again),
                 WORLD_TEST(a_place_that_cannot_be_seen_is_none),

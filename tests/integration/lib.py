@@ -383,7 +383,7 @@ def _accidents(bed, since):
 
 def _report(bed):
     for node in bed.nodes:
-        print(f"\n--- {node.name} ({'on' if node.is_on() else 'off'}) ---\n{node.journal('argosyd', 40)}")
+        print(f"\n--- {node.name} ({'on' if node.is_on() else 'off'}) ---\n{node.last_words('argosyd', 40)}")
 
 
 def _run_test(bed, test, reset, after):

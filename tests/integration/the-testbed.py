@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The testbed itself keeps its promises: without these, no other scenario proves anything."""
 
+import time
 from subprocess import DEVNULL, PIPE, Popen, run
 
-from lib import Cluster, eventually, main
+from lib import Cluster, Failure, eventually, main
 
 WRITER = "cd /var/lib/argosy && echo data >synced && sync synced && sync . && echo data >unsynced"
 
@@ -85,6 +86,46 @@ def test_a_node_that_powers_itself_off_is_off_and_one_that_reboots_comes_back(c:
     n2.exec(["systemctl", "poweroff"])
     n2.wait_off()
     n2.boot()
+
+
+def say(node, text):
+    node.run(f"echo {text} | systemd-cat")
+    node.sync_journal()
+
+
+def test_what_nodes_said_is_read_also_what_came_before_a_power_cut(c: Cluster):
+    n1, n2 = c.node("n1"), c.node("n2")
+    since = time.time()
+    say(n1, "said before the first cut")
+    say(n2, "said on the other node")
+    for words in ["said before the second cut", "said before it went off"]:
+        n1.kill()
+        n1.boot()  # its journald puts the file aside that the cut left open
+        say(n1, words)
+    n1.kill()
+    said = {"n1 before the first cut", "n1 before the second cut", "n1 before it went off", "n2 on the other node"}
+
+    def read():
+        lines = [line.split(maxsplit=5) for line in c.bed.journal(since, "^said ", 100).splitlines()]
+        return {f"{node} {words.removeprefix('said ')}" for _, _, _, node, _, words in lines}
+
+    assert read() == said
+    assert c.bed.journal(since, "^never said$", 100) == ""
+    n1.boot()
+
+    made = next(n1.journal_dir.glob("*.journal~")).parent / "made-just-now.journal"
+    made.touch()
+    assert read() == said
+    made.write_bytes(bytes(100))
+    for journal in [lambda: c.bed.journal(since, "^said ", 100), lambda: n1.journal(grep="^said ")]:
+        try:
+            said_all_the_same = journal()
+        except Failure as reason:
+            assert made.name in str(reason)
+        else:
+            raise AssertionError(f"a journal that cannot be read is passed over: {said_all_the_same!r}")
+    made.unlink()
+    assert read() == said
 
 
 main(nodes=2, bare=True)

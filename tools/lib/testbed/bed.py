@@ -16,7 +16,7 @@ from pathlib import Path
 from . import cluster, host, keeper, network, rootfs, staging
 from .host import Failure
 from .keeper import Keeper
-from .node import Node, read_journal
+from .node import Node, journal_dir, read_journal
 
 CONF = "/etc/argosy/argosy.conf.d/10-testbed.conf"
 
@@ -102,7 +102,7 @@ class Testbed:
         """The last of what all nodes said since then that matches, each line with the node's name; also of nodes that are off."""
         with ThreadPoolExecutor(len(self.nodes)) as pool:
             list(pool.map(Node.sync_journal, self.nodes))
-        return read_journal([f"--file={keeper.state_dir(self.name)}/n*/journal/*/*.journal"], lines, since=since, grep=grep)
+        return read_journal(journal_dir(self.name), lines, since=since, grep=grep)
 
     @property
     def nodes(self):

@@ -28,7 +28,7 @@ def form(nodes, voters):
 
 def _require_argosyd(node):
     if node.exec(["systemctl", "is-active", "--quiet", "argosyd.service"]).status != 0:
-        raise Failure(f"{node.name}: argosyd did not start; its journal says\n{node.journal('argosyd', 20)}")
+        raise Failure(f"{node.name}: argosyd did not start; its journal says\n{node.last_words('argosyd', 20)}")
 
 
 def _wait_until_formed(node, members, voters):
@@ -42,7 +42,7 @@ def _wait_until_formed(node, members, voters):
             return
         if time.monotonic() > deadline:
             raise Failure(f"no cluster of {members} hosts with {voters} voters and a leader after {FORM_TIMEOUT_S} s:\n"
-                          f"{json.dumps(seen, indent=2)}\n{node.journal('argosyd', 20)}")
+                          f"{json.dumps(seen, indent=2)}\n{node.last_words('argosyd', 20)}")
         time.sleep(POLL_S)
 
 

@@ -13,6 +13,7 @@ All processes of a node are in one control group, so that a power cut is a singl
 
 import hashlib
 import os
+import re
 import select
 import shlex
 import socket
@@ -28,6 +29,8 @@ from .keeper import WORK, cgroup_dir, state_dir
 
 BOOT_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 90
+
+NOTHING_MATCHES = 1  # journalctl's exit status when --grep finds nothing; for an error it also says what is wrong
 
 HOME = "/root"  # of root in a node
 CLEAN_ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin", "HOME": HOME, "LANG": "C.UTF-8"}
@@ -49,6 +52,7 @@ class Node:
         self._cgroup = cgroup_dir(bed_name) / self.name
         self._disk = Disk(keeper, self.state / "disk.img", self.name)
         self.machine_id = hashlib.md5(f"argosy-testbed {bed_name} {self.name}".encode()).hexdigest()
+        self.journal_dir = journal_dir(bed_name) / self.machine_id
 
     def __eq__(self, other):
         """The same node, however often it was looked up."""
@@ -61,8 +65,8 @@ class Node:
 
     def create(self, layers, files):
         """Everything but the power. `layers` are root file systems, the upper first; `files` maps paths to contents."""
-        journal = self.state / "journal"
-        journal.mkdir(parents=True)
+        self.state.mkdir(parents=True)
+        self.journal_dir.mkdir(parents=True)
         self._keeper.script(f"mkdir -p {WORK}/{self.name}/upper {WORK}/{self.name}/work {WORK}/{self.name}/root")
         self._disk.create()
         network.create_namespace(self._keeper, self.name, self.number)
@@ -146,7 +150,7 @@ class Node:
                   "--resolv-conf=off", "--timezone=off", "--console=read-only", "--notify-ready=yes",
                   f"--directory={base}/root", f"--machine={self._bed_name}-{self.name}", f"--hostname={self.name}",
                   f"--uuid={self.machine_id}", f"--network-namespace-path={network.namespace(self.name)}",
-                  f"--bind={self._disk.directory}:/var/lib/argosy", f"--bind={self.state}/journal:/var/log/journal"]
+                  f"--bind={self._disk.directory}:/var/lib/argosy", f"--bind={self.journal_dir}:/var/log/journal/{self.machine_id}"]
         script = f"""
             echo $$ >{groups}/runner/cgroup.procs
             while :; do
@@ -225,7 +229,7 @@ class Node:
         """The daemon's process id inside the node."""
         pid = self.run("systemctl show --property MainPID --value argosyd.service").strip()
         if pid == "0":
-            raise Failure(f"{self.name}: argosyd does not run\n{self.journal('argosyd', 10)}")
+            raise Failure(f"{self.name}: argosyd does not run\n{self.last_words('argosyd', 10)}")
         return int(pid)
 
     def cgroup(self, path):
@@ -239,7 +243,7 @@ class Node:
         except FileNotFoundError:
             pids = []
         if len(pids) != 1:
-            raise Failure(f"{self.name}: {len(pids)} processes of argosyd run\n{self.journal('argosyd', 10)}")
+            raise Failure(f"{self.name}: {len(pids)} processes of argosyd run\n{self.last_words('argosyd', 10)}")
         return int(pids[0])
 
     def pause(self):
@@ -259,7 +263,14 @@ class Node:
         """The end of the node's journal, with all that was said until now; also after a power cut, since it lies on the host.
         since: seconds since 1970."""
         self.sync_journal()
-        return read_journal([f"--directory={self.state}/journal"], lines, unit, since, grep)
+        return read_journal(self.journal_dir, lines, unit, since, grep)
+
+    def last_words(self, unit=None, lines=40):
+        """The end of the journal, or why it cannot be read: for a report of something else."""
+        try:
+            return self.journal(unit, lines)
+        except Failure as reason:
+            return str(reason)
 
     def sync_journal(self):
         """What is said is not in the journal before journald comes to it. As `journalctl --sync` does, without a process."""
@@ -276,14 +287,28 @@ class Node:
             pass  # the node is just going down, or its journald is held up: then there is what there is
 
 
-def read_journal(where, lines, unit=None, since=None, grep=None):
-    """The end of the journals that journalctl's options in `where` name."""
+def journal_dir(bed_name):
+    """Where all nodes of a testbed have their journals. One directory per machine id: journalctl takes it for that of one machine."""
+    return state_dir(bed_name) / "journal"
+
+
+def read_journal(directory, lines, unit=None, since=None, grep=None):
+    """The end of the journals below `directory`; Failure if one of them cannot be read."""
     options = [f"--unit={unit}"] if unit else []
     options += [f"--since=@{since:.6f}"] if since else []
     options += [f"--grep={grep}"] if grep else []
-    found = subprocess.run(["journalctl", "--quiet", "--no-pager", *where, f"--lines={lines}", "--output=short-precise", *options],
+    found = subprocess.run(["journalctl", "--quiet", "--no-pager", f"--directory={directory}", f"--lines={lines}", "--output=short-precise", *options],
                            text=True, capture_output=True)
+    complaints = [line for line in found.stderr.splitlines() if not _is_about_empty_file(line)]
+    if complaints or found.returncode not in (0, NOTHING_MATCHES):
+        raise Failure(f"journalctl {' '.join(options)}: exit status {found.returncode}\n" + "\n".join(complaints))
     return found.stdout.strip()
+
+
+def _is_about_empty_file(complaint):
+    """journald has made the file but not written to it yet, or the power was cut just then: nothing is lost with it."""
+    named = re.fullmatch(r"Journal file (.*) is truncated, ignoring file\.", complaint)
+    return named is not None and Path(named[1]).stat().st_size == 0
 
 
 class Boot:
@@ -318,7 +343,7 @@ class Boot:
             raise Failure(f"{self._node.name} went off while booting; its console says\n{console}")
         if time.monotonic() > deadline:
             raise Failure(f"{self._node.name} is not ready after {deadline - self._began:.0f} s; its journal says\n"
-                          f"{self._node.journal() or console}")
+                          f"{self._node.last_words() or console}")
 
 
 def _pid_inside(pid):

@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The testbed itself keeps its promises: without these, no other scenario proves anything."""
 
+import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from subprocess import DEVNULL, PIPE, Popen, run
+from unittest import mock
 
 from lib import Cluster, Failure, eventually, main
+from testbed import Testbed, staging
 
 WRITER = "cd /var/lib/argosy && echo data >synced && sync synced && sync . && echo data >unsynced"
 
@@ -126,6 +130,29 @@ def test_what_nodes_said_is_read_also_what_came_before_a_power_cut(c: Cluster):
             raise AssertionError(f"a journal that cannot be read is passed over: {said_all_the_same!r}")
     made.unlink()
     assert read() == said
+
+
+def test_the_trees_of_checks_that_begin_and_end_at_once_stay_as_long_as_they_last(c: Cluster):
+    def check(_):
+        with staging.shared_tree() as tree:
+            (tree / "file").touch()
+            assert [path.name for path in tree.iterdir()] == ["file"]
+        assert not tree.exists()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(check, range(400)))
+
+
+def test_a_testbed_that_is_kept_has_its_build_after_the_end_of_the_check(c: Cluster):
+    kept = Testbed(f"{c.bed.name}-kept")
+    with staging.shared_tree() as tree, mock.patch.dict(os.environ, ARGOSY_STAGE=str(tree)):
+        (tree / "installed").write_text("here\n")
+        kept.up(1, alone=True)
+    with kept:
+        with staging.shared_tree():
+            assert kept.node("n1").run("cat /installed") == "here\n"
+    with staging.shared_tree():
+        assert not tree.exists()
 
 
 main(nodes=2, bare=True)

@@ -16,7 +16,7 @@ Several testbeds live side by side, told apart by name (ARGOSY_TESTBED).
 
 What lies where:
 
-    /var/cache/argosy-testbed/           root file systems
+    /var/cache/argosy-testbed/           root file systems, and builds that the testbeds of a check share
     /var/lib/argosy-testbed/NAME/        one testbed: its description, disks, journals, consoles
     /var/lib/argosy-testbed/NAME.lock    held by the keeper as long as it lives
     CGROUP2/argosy-testbed-NAME/         its control groups, one below it for every node

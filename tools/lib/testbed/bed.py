@@ -8,10 +8,10 @@
     Testbed.find("mine").node("n2").kill()
 """
 
+import contextlib
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from . import cluster, host, keeper, network, rootfs, staging
 from .host import Failure
@@ -51,13 +51,9 @@ class Testbed:
         names = [f"n{number}" for number in range(1, count + 1)]
         settings = _settings_per_node(names, [f"Cluster.Voters={voters}", *conf])
 
-        root, lock = rootfs.obtain(self._say)
+        root, stage = self._start_keeper(with_stage=not bare and not build)
         try:
-            self._keeper = Keeper.start(self.name, hold=[lock])
-        finally:
-            os.close(lock)
-        try:
-            layers = [root] if bare else [self._install(build), root]
+            layers = [root] if bare else [stage or self._install(build), root]
             self._describe(names, bare)
             self._create(layers, settings)
             self.boot(names)
@@ -68,10 +64,20 @@ class Testbed:
             raise
         return self
 
+    def _start_keeper(self, with_stage):
+        """Returns the root file system and, if wanted, the tree of the build that staging.shared() made, or None if it made none.
+        The keeper holds both."""
+        with contextlib.ExitStack() as until_kept:
+            root, root_lock = rootfs.obtain(self._say)
+            until_kept.callback(os.close, root_lock)
+            stage, stage_lock = staging.hold_shared() if with_stage else (None, None)
+            if stage:
+                until_kept.callback(os.close, stage_lock)
+            self._keeper = Keeper.start(self.name, hold=[root_lock, stage_lock] if stage else [root_lock])
+        return root, stage
+
     def _install(self, build):
-        """The tree of a build: the one that staging.shared() made, unless another build is named."""
-        if not build and "ARGOSY_STAGE" in os.environ:
-            return Path(os.environ["ARGOSY_STAGE"])
+        """A tree of its own for the build."""
         stage = keeper.state_dir(self.name) / "stage"
         stage.mkdir()
         staging.install(build or os.environ.get("ARGOSY_BUILD") or host.SOURCE / "build", stage)

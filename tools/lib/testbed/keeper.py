@@ -137,7 +137,10 @@ class Keeper:
         """Takes the testbed down, whether its keeper lives or not, and returns when nothing of it is left."""
         keeper = Keeper.find(name)
         if keeper:
+            ended = os.pidfd_open(keeper.outer)
             os.kill(keeper.outer, signal.SIGTERM)
+            select.select([ended], [], [])  # with it go its locks on what the testbed used
+            os.close(ended)
         lock = _take_lock(name, wait=True)
         _sweep(name)
         _drop_lock(name, lock)

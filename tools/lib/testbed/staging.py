@@ -49,40 +49,66 @@ def install(build, target):
 
 @contextlib.contextmanager
 def shared(build):
-    """Installs the build directory's result for all testbeds that are made meanwhile. What a killed process left behind goes with the next one."""
-    host.CACHE.mkdir(parents=True, exist_ok=True)
-    _remove_unused_stages()
-    stage = Path(tempfile.mkdtemp(dir=host.CACHE, prefix=STAGE_PREFIX))
-    stage.chmod(0o755)  # it becomes the root directory of nodes
-    lock = _lock(stage)
-    try:
+    """Installs the build directory's result for all testbeds that are made meanwhile."""
+    with shared_tree() as stage:
         install(build, stage)
         os.environ["ARGOSY_STAGE"] = str(stage)
-        yield
-    finally:
-        os.environ.pop("ARGOSY_STAGE", None)
-        shutil.rmtree(stage, ignore_errors=True)
-        os.close(lock)
+        try:
+            yield
+        finally:
+            del os.environ["ARGOSY_STAGE"]
 
 
-def _lock(directory):
-    """A descriptor that holds the directory's lock, or None if another process has it."""
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+@contextlib.contextmanager
+def shared_tree():
+    """An empty tree below the cache. It goes at the end, or with one that is made later if a testbed still has it or this process was killed."""
+    with _locked_cache():
+        for left_behind in host.CACHE.glob(f"{STAGE_PREFIX}*"):
+            _remove_unless_held(left_behind)
+        stage = Path(tempfile.mkdtemp(dir=host.CACHE, prefix=STAGE_PREFIX))
+        stage.chmod(0o755)  # it becomes the root directory of nodes
+        held = _hold(stage)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(fd)
-        return None
+        yield stage
+    finally:
+        with _locked_cache():
+            os.close(held)
+            _remove_unless_held(stage)
+
+
+def hold_shared():
+    """The tree that shared() made for this process, and a descriptor that protects it while open; None and None if there is no such tree."""
+    if "ARGOSY_STAGE" not in os.environ:
+        return None, None
+    stage = Path(os.environ["ARGOSY_STAGE"])
+    with _locked_cache():
+        try:
+            return stage, _hold(stage)
+        except FileNotFoundError:
+            raise Failure(f"{stage}, which ARGOSY_STAGE names, is gone: the check that made it has ended") from None
+
+
+@contextlib.contextmanager
+def _locked_cache():
+    """Nobody else makes, holds or removes a tree meanwhile."""
+    host.CACHE.mkdir(parents=True, exist_ok=True)
+    with open(host.CACHE / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _hold(stage):
+    fd = os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fcntl.flock(fd, fcntl.LOCK_SH)
     return fd
 
 
-def _remove_unused_stages():
-    for stage in host.CACHE.glob(f"{STAGE_PREFIX}*"):
-        with contextlib.suppress(FileNotFoundError):
-            lock = _lock(stage)
-            if lock is not None:
-                shutil.rmtree(stage, ignore_errors=True)
-                os.close(lock)
+def _remove_unless_held(stage):
+    fd = os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(stage, ignore_errors=True)
+    os.close(fd)
 
 
 def grant_sanitizer_rights(build, target):

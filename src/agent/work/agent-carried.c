@@ -333,7 +333,7 @@ static void ask(Agent *a, CarriedFetch *f, const AgentUnit *u) {
 
         q.hash = (ProtobufCBinaryData){HASH_SIZE, f->hash.bytes};
         q.from = f->bytes.len;
-        q.unit = u->name;
+        q.unit = (char *) u->name;
         m.msg_case = ARGOSY__TO_VOTER__MSG_FILE_ASK;
         m.file_ask = &q;
         if (a->ops.send(&m, a->userdata) < 0)

@@ -689,6 +689,8 @@ int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
         if (r < 0)
                 return r;
         t->committed = on_removed;
+        if (secret_readers_add(l, record, t->readable) < 0) // until a moment ago it may have been sent the log
+                return -ENOMEM;
         return fill_removal(l, t, record) >= 0 ? PLAN_IN_BATCH : -ENOMEM;
 }
 

@@ -71,26 +71,42 @@ static int add_of_units(const Leader *l, uint32_t host, Readable *r) {
         return r->error;
 }
 
+static int add_all(const Leader *l, const Argosy__HostRecord *host, Readable *r) {
+        bool has_log = host->role == ARGOSY__HOST_ROLE__ROLE_VOTER || host->raft_id > 0;
+        Argosy__Response__Removal *m = r->removal;
+        size_t n_secrets;
+
+        m->all |= has_log;
+        if (r->error == 0)
+                r->error = add_of_log(l, has_log ? UINT64_MAX : host->log_until, r);
+        if (r->error == 0 && !has_log)
+                r->error = add_of_units(l, host->host, r);
+        map_done(&r->seen);
+        (void) cluster_state_secrets(l->state, &n_secrets);
+        m->others = m->n_secrets < n_secrets;
+        if (m->n_secrets > 0)
+                qsort(m->secrets, m->n_secrets, sizeof(*m->secrets), by_name);
+        return r->error;
+}
+
 Argosy__Response__Removal *secret_readers_of(const Leader *l, const Argosy__HostRecord *host) {
         Readable r = {.removal = calloc(1, sizeof(*r.removal))};
-        size_t n_secrets;
 
         if (!r.removal)
                 return NULL;
         argosy__response__removal__init(r.removal);
-        r.removal->all = host->role == ARGOSY__HOST_ROLE__ROLE_VOTER || host->raft_id > 0;
-        r.error = add_of_log(l, r.removal->all ? UINT64_MAX : host->log_until, &r);
-        if (r.error == 0 && !r.removal->all)
-                r.error = add_of_units(l, host->host, &r);
-        map_done(&r.seen);
-        (void) cluster_state_secrets(l->state, &n_secrets);
-        r.removal->others = r.removal->n_secrets < n_secrets;
-        if (r.removal->n_secrets > 0)
-                qsort(r.removal->secrets, r.removal->n_secrets, sizeof(*r.removal->secrets), by_name);
-        if (r.error == 0)
+        if (add_all(l, host, &r) == 0)
                 return r.removal;
         message_free(r.removal);
         return NULL;
+}
+
+int secret_readers_add(const Leader *l, const Argosy__HostRecord *host, Argosy__Response__Removal *removal) {
+        Readable r = {.removal = removal};
+
+        for (size_t i = 0; i < removal->n_secrets && r.error == 0; i++)
+                r.error = map_add_str(&r.seen, removal->secrets[i], removal->secrets[i]);
+        return add_all(l, host, &r);
 }
 
 static int add_names(const Argosy__Response__Removal *m, Buf *text) {

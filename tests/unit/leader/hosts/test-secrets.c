@@ -423,15 +423,19 @@ static void an_update_wants_all_that_its_file_names(void **state) {
         assert_string_equal(at_unit("a.service")->value, "hunter2");
 }
 
-static const Argosy__Response *remove_host(const char *name) {
+static RigAnswer *ask_to_remove(const char *name) {
         Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        RigAnswer *a;
 
         m.host = (char *) name;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
         request.cluster_remove = &m;
-        a = rig_ask(&g, &request);
+        return rig_ask(&g, &request);
+}
+
+static const Argosy__Response *remove_host(const char *name) {
+        RigAnswer *a = ask_to_remove(name);
+
         rig_pass_ms(&g, 10 * RIG_BEAT_MS);
         assert_true(a->final);
         return rig_last(a);
@@ -594,6 +598,21 @@ static void a_removal_names_what_a_host_could_read_that_voted_once(void **state)
                                         "(argosyctl secret set)");
 }
 
+// It gets the log until it is no voter any more.
+static void a_removal_names_what_came_while_the_host_was_still_a_voter(void **state) {
+        RigAnswer *a;
+
+        set("db", "one");
+        a = ask_to_remove("n2");
+        while (!cluster_state_find_host(g.state, 2)->no_promote)
+                rig_turn(&g);
+        set("late", "two");
+        rig_pass_ms(&g, 10 * RIG_BEAT_MS);
+        assert_true(a->final);
+        assert_null(cluster_state_find_host(g.state, 2));
+        assert_string_equal(rig_last(a)->message, "n2 could read every secret (db, late): only new values help (argosyctl secret set)");
+}
+
 static void of_a_host_without_units_a_removal_says_that_it_may_have_had_some(void **state) {
         const Argosy__Response *r;
 
@@ -630,6 +649,7 @@ int main(void) {
                 RIG_TEST(a_node_that_starts_with_new_files_gets_the_version_of_the_others),
                 cmocka_unit_test_setup_teardown(a_removal_names_what_the_host_could_read, setup_with_spare, teardown),
                 cmocka_unit_test_setup_teardown(a_removal_names_what_a_host_could_read_that_voted_once, setup_with_spare, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_names_what_came_while_the_host_was_still_a_voter, setup_with_spare, teardown),
                 cmocka_unit_test_setup_teardown(of_a_host_without_units_a_removal_says_that_it_may_have_had_some, setup_with_spare, teardown),
                 cmocka_unit_test_setup_teardown(without_secrets_a_removal_says_nothing_of_them, setup_with_spare, teardown),
                 RIG_TEST(it_outlives_its_leader),

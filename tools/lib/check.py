@@ -87,7 +87,7 @@ def run_unit_tests(score, directory, prefix, patterns, long):
     log = directory / "meson-logs/testlog.json"
     log.unlink(missing_ok=True)
     command = ["meson", "test", "-C", directory, "--no-rebuild", "--quiet", "--timeout-multiplier", "40" if long else "4",
-               "--num-processes", str(2 * os.cpu_count())]  # those that take long wait most of their time
+               "--num-processes", str(3 * os.cpu_count())]  # those that take long wait most of their time
     environment = os.environ | ({"ARGOSY_LONG": "1"} if long else {})
     done = subprocess.run(command, text=True, capture_output=True, env=environment)
     tests = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Files come with a unit, change with it, are undone with it and leave with it; nothing of a host is changed for them."""
 
+from contextlib import contextmanager
+
 from lib import EXAMPLES, Cluster, eventually, main
 
 STORE = "/run/argosy/files"
@@ -147,26 +149,31 @@ def test_nor_does_a_start_of_systemds_own_make_the_place(c: Cluster):
     assert seen(node) == "a 1\nb 1\n"
 
 
-def mount_dead(node):
+@contextmanager
+def dead_mount(node):
     """On /srv/dead: a file system whose server never answers. Whoever looks at a path in it waits for as long as it is mounted."""
     node.run("mkdir -p /srv/dead && { [ -e /dev/fuse ] || mknod /dev/fuse c 10 229; }")
     node.run("exec 3<>/dev/fuse && mount -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 dead /srv/dead\n"
              "setsid sleep infinity >/dev/null 2>&1 </dev/null & echo $! >/run/dead-server")
+    try:
+        yield
+    finally:
+        node.run("kill $(cat /run/dead-server) && umount /srv/dead")
 
 
 def test_a_place_on_a_file_system_that_does_not_answer_is_none_and_holds_up_nothing(c: Cluster):
     n1, n2 = c.node("n1"), c.node("n2")
     prepare(c)
     put(n1, "/root/shop", shop() | {"dead.service": SHOWS.replace("/etc/web", "/srv/dead/web") + "Host=n2\n", "other.service": SHOWS + "Host=n2\n"})
-    mount_dead(n2)
     silent = "/srv/dead/web, where File=conf is to be, lies on a file system that does not answer on this node"
-    assert silent in c.ctl_result("plan /root/shop/dead.service").out
-    c.ctl_fails("start /root/shop/dead.service", saying=silent)
-    c.ctl("start /root/shop/other.service")
-    assert seen(n2, "other.service") == "a 1\nb 1\n"
-    n2.run("timeout 3 systemctl restart argosyd")  # which does not wait for it
-    c.ctl_fails("start dead", saying=silent)
-    n2.run("kill $(cat /run/dead-server) && umount /srv/dead && mkdir /srv/dead/web")
+    with dead_mount(n2):
+        assert silent in c.ctl_result("plan /root/shop/dead.service").out
+        c.ctl_fails("start /root/shop/dead.service", saying=silent)
+        c.ctl("start /root/shop/other.service")
+        assert seen(n2, "other.service") == "a 1\nb 1\n"
+        n2.run("timeout 3 systemctl restart argosyd")  # which does not wait for it
+        c.ctl_fails("start dead", saying=silent)
+    n2.run("mkdir /srv/dead/web")
     c.ctl("start dead")
     assert not n2.run("ls /srv/dead/web")
 

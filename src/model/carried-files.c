@@ -198,7 +198,8 @@ int carried_folders_that_stay(const FileSource *sources, size_t n, const Carried
 }
 
 // Whoever starts the unit, systemd does not if the place is gone: it would make it on the host. It is systemd's first process that looks, so this
-// is said only of what lies in a folder that it reads itself at any time, and that no server can take with it.
+// is said only of what lies in a folder that it reads itself at any time. What leads from there to a server's files is refused on the node
+// (agent-places.h).
 static int append_assertion(const FileSource *s, const CarriedFiles *c, Buf *ret) {
         if (!s->destination || !str_has_prefix(s->destination, "/etc/"))
                 return 0;

@@ -22,9 +22,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
+#include <linux/magic.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "clock.h"
 #include "log.h"
@@ -103,9 +105,31 @@ static bool is_dead(const PlaceLook *l, dev_t device) {
         return false;
 }
 
-enum { LOOK_DEAD = 1 };
+// Whether somebody else answers for the file system: a server, a program, or who is to mount it first.
+static bool is_of_others(const char *path) {
+        static const uint32_t types[] = {NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC, CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC,
+                                         AFS_FS_MAGIC,     CODA_SUPER_MAGIC, V9FS_MAGIC,      FUSE_SUPER_MAGIC, AUTOFS_SUPER_MAGIC};
+        struct statfs fs;
 
-// One folder after the other. 0, negative errno, or LOOK_DEAD: it leads to a device that does not answer.
+        if (statfs(path, &fs) < 0)
+                return false;
+        for (size_t i = 0; i < ELEMENTSOF(types); i++)
+                if ((uint32_t) fs.f_type == types[i])
+                        return true;
+        return false;
+}
+
+// systemd's first process looks at what is to be bound over in /etc (carried-files.c), and hangs with it. That of /etc itself it needs anyway.
+static bool would_hang_systemd(const char *path, const char *part, dev_t device) {
+        struct statx etc;
+
+        return str_has_prefix(path, "/etc/") && look_at("/etc", 0, &etc) == 0 && makedev(etc.stx_dev_major, etc.stx_dev_minor) != device &&
+               is_of_others(part);
+}
+
+enum { LOOK_DEAD = 1, LOOK_WOULD_HANG_SYSTEMD };
+
+// One folder after the other. 0, negative errno, or one of these: it leads to a device that does not answer, or that it must not lead to.
 static int look_along(PlaceLook *l, const char *path, struct statx *ret) {
         char part[PATH_MAX];
         int r = 0;
@@ -128,6 +152,8 @@ static int look_along(PlaceLook *l, const char *path, struct statx *ret) {
                 device = makedev(ret->stx_dev_major, ret->stx_dev_minor);
                 r = is_dead(l, device) ? LOOK_DEAD : 0;
                 atomic_store(&l->at.folder, device);
+                if (r == 0 && would_hang_systemd(path, part, device))
+                        r = LOOK_WOULD_HANG_SYSTEMD;
         }
         return r;
 }
@@ -139,6 +165,8 @@ static const char *what_bars(PlaceLook *l, const struct AgentPlace *p) {
 
         if (r == LOOK_DEAD)
                 return NO_ANSWER;
+        if (r == LOOK_WOULD_HANG_SYSTEMD)
+                return "is in /etc, where systemd itself looks, and lies on a file system of a server or of a program";
         if (r < 0)
                 return r == -ENOENT || r == -ENOTDIR ? "does not exist"
                        : r == -EACCES                ? "lies in a folder that is closed to others, so that argosyd cannot see it"

@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "agent-jobs.h"
 #include "agent-places.h"
@@ -529,6 +531,18 @@ static void hang(void) {
         n_let_be++;
 }
 
+#define OF_A_SERVER "/etc/argosy-test/place"
+static bool is_local_now;
+
+int __real_statfs64(const char *path, struct statfs *ret);
+int __wrap_statfs64(const char *path, struct statfs *ret);
+int __wrap_statfs64(const char *path, struct statfs *ret) {
+        if (!streq(path, OF_A_SERVER))
+                return __real_statfs64(path, ret);
+        *ret = (struct statfs){.f_type = is_local_now ? TMPFS_MAGIC : NFS_SUPER_MAGIC};
+        return 0;
+}
+
 int __real_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
 int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
 int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret) {
@@ -536,6 +550,8 @@ int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct sta
 
         if ((str_has_prefix(path, DEAD) || (streq(path, LINK_TO_DEAD) && follows)) && !is_alive_again)
                 hang();
+        if (streq(path, "/etc/argosy-test"))
+                return __real_statx(dir, "/etc", flags, mask, ret);
         if (streq(path, "/dead") || streq(path, "/alive") || streq(path, "/srv/argosy-test") || is_link) {
                 *ret = (struct statx){.stx_mode = is_link && !follows ? S_IFLNK : S_IFDIR};
                 ret->stx_dev_minor = streq(path, "/dead") || (streq(path, LINK_SEEN) && follows) ? dead_minor
@@ -543,7 +559,7 @@ int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct sta
                                                                                                          : (unsigned) ROOT_MINOR;
                 return 0;
         }
-        if (str_has_prefix(path, DEAD) || streq(path, ALIVE) || str_has_prefix(path, LINK_TO_DEAD) || str_has_prefix(path, LINK_SEEN)) {
+        if (str_has_prefix(path, DEAD) || streq(path, ALIVE) || streq(path, OF_A_SERVER) || str_has_prefix(path, LINK_TO_DEAD) || str_has_prefix(path, LINK_SEEN)) {
                 *ret = (struct statx){.stx_mode = S_IFREG};
                 ret->stx_dev_minor = streq(path, ALIVE) ? ALIVE_MINOR : ROOT_MINOR;
                 return 0;
@@ -686,6 +702,23 @@ static void a_dead_file_system_is_known_by_its_device(void **state) {
         buf_done(&a.content);
         buf_done(&b.content);
         buf_done(&c.content);
+}
+
+// It looks at places in /etc at any start, whoever makes it.
+static void what_systemd_would_hang_with_is_no_place(void **state) {
+        Carried a = bound_over("a.service", OF_A_SERVER);
+
+        meet_leader(NULL, 0);
+        order(&a, 5);
+        await_failure("a.service", 1, OF_A_SERVER ", where File=data is to be, is in /etc, where systemd itself looks, and lies on a file system of a server or "
+                                                  "of a program on this node");
+        is_local_now = true;
+        try_again_now("a.service");
+        await_ask(1);
+        answer_all(&a, 5);
+        loop_until(pid1_is_active(pid1, "a.service"));
+        is_local_now = false;
+        buf_done(&a.content);
 }
 
 static void count_answer(const char *why, void *userdata) {
@@ -854,6 +887,7 @@ int main(void) {
                 WORLD_TEST(a_dead_file_system_is_no_place_and_holds_up_nobody_else),
                 WORLD_TEST(what_hangs_behind_a_link_bars_what_lies_beneath_the_link),
                 WORLD_TEST(a_dead_file_system_is_known_by_its_device),
+                WORLD_TEST(what_systemd_would_hang_with_is_no_place),
                 WORLD_TEST(those_who_wait_are_answered_some_in_each_turn),
                 WORLD_TEST(with_too_many_dead_ones_nothing_is_looked_at),
                 WORLD_TEST(a_stop_overtakes_a_look_and_so_does_the_end),

@@ -51,6 +51,7 @@ typedef struct Unreadable { // versions that no key opens
 typedef struct Pass {
         bool under_way, has_sealed;
         uint64_t revision; // of the secrets, when it began
+        Hash keys;         // that there were then
         char name[SECRET_NAME_MAX + 1];
         uint64_t version;
         Unreadable unreadable;
@@ -61,6 +62,7 @@ struct SecretsKeyController {
         Pass pass;
         Unreadable stuck; // n > 0: nothing else is left, as of that revision of the secrets
         uint64_t stuck_revision;
+        Hash stuck_keys; // and of those keys
         bool told; // the journal has it
 };
 
@@ -133,11 +135,26 @@ static size_t count_differing(const Leader *l, uint32_t key) {
         return count;
 }
 
-// No version has come or gone since a whole pass has met nothing but what no key opens.
+// Which keys of secrets this leader has.
+static Hash keys_of(const Leader *l) {
+        const VoterSecrets *secrets = l->ops.secrets(l->userdata);
+        Hash keys = {};
+
+        for (size_t i = 0; i < secrets->n; i++)
+                for (size_t k = 0; k < HASH_SIZE && streq(secrets->list[i].name, VOTER_SECRET_SECRETS); k++)
+                        keys.bytes[k] ^= secrets->list[i].fingerprint.bytes[k];
+        return keys;
+}
+
+// No version and no key has come or gone since a whole pass has met nothing but what no key opens.
 static bool is_stuck(const Leader *l) {
         const SecretsKeyController *c = l->secrets_key;
+        Hash keys;
 
-        return c->stuck.n > 0 && c->stuck_revision == cluster_state_secrets_revision(l->state) &&
+        if (c->stuck.n == 0)
+                return false;
+        keys = keys_of(l);
+        return hash_equal(&c->stuck_keys, &keys) && c->stuck_revision == cluster_state_secrets_revision(l->state) &&
                c->stuck.n == count_differing(l, secrets_key_in_use(l));
 }
 
@@ -292,6 +309,7 @@ static void end_pass(Leader *l) {
         if (!c->pass.has_sealed && c->pass.unreadable.n > 0) {
                 c->stuck = c->pass.unreadable;
                 c->stuck_revision = c->pass.revision;
+                c->stuck_keys = c->pass.keys;
                 unreadable_words(&c->stuck, words, sizeof(words));
                 if (!c->told)
                         log_error("The secrets' former keys stay: %s.", words);
@@ -332,7 +350,7 @@ static int reseal(Leader *l, BatchBuilder *b) {
                 return 0;
         c->stuck = (Unreadable){};
         if (!c->pass.under_way)
-                c->pass = (Pass){.under_way = true, .revision = cluster_state_secrets_revision(l->state)};
+                c->pass = (Pass){.under_way = true, .revision = cluster_state_secrets_revision(l->state), .keys = keys_of(l)};
         done = calloc(1, sizeof(*done));
         if (!done)
                 return -ENOMEM;

@@ -22,13 +22,10 @@
 #include "nodes.h"
 #include "registry.h"
 #include "response.h"
-#include "status-calls.h"
 #include "tables.h"
 #include "tickets.h"
 #include "turn.h"
 #include "unit-on-node.h"
-#include "verify-calls.h"
-
 enum {
         CALL_MARKS_MAX = 16, // not taken; a node that keeps to its window has half of that at most
         LOOKS_PER_TURN = 2048, // at nodes, at some 1.5 us each

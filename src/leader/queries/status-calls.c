@@ -4,8 +4,6 @@
 // asked, and the leader adds what it alone knows; of all others it says what it knows itself. A unit that runs on all nodes is looked for on
 // some of them in each turn (node-calls.c).
 
-#include "status-calls.h"
-
 #include <errno.h>
 
 #include "answer.h"

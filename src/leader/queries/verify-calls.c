@@ -8,13 +8,13 @@
 //      a ticket -> its calls, unsent -> in Leader.verifies until the last of them is sent -> answers, as of any question
 //
 // Failures: whoever is lost meanwhile is told of as if it had been asked. Without memory the ticket ends.
-#include "verify-calls.h"
 
 #include <errno.h>
 
 #include "authorization.h"
 #include "macro.h"
 #include "message.h"
+#include "node-calls-private.h"
 #include "response.h"
 #include "str.h"
 #include "tables.h"

@@ -8,7 +8,8 @@
 // All hosts may ask in the same turn, and what they get is packed and encrypted in it: hence some. A session that ends takes its question along.
 //
 // A host gets only files of units that it was told to have: it says which unit a file is for, and all that it asks for beside that is said to
-// be not there, as is what is not there any more. Cost: a look-up, and one comparison for each file of that unit.
+// be not there, as is what is not there any more. That is judged when a piece leaves: the log may have gone on since it was asked for.
+// Cost: a look-up, and one comparison for each file of that unit.
 
 #include "file-pieces.h"
 
@@ -19,26 +20,8 @@
 #include "tables.h"
 #include "str.h"
 #include "turn.h"
+#include "unit-name.h"
 #include "unit-on-node.h"
-
-static void send_piece(Leader *l, Host *h) {
-        const FileQuestion *q = &h->file_question;
-        const SpecEntry *file = q->may_have ? cluster_state_find_spec(l->state, &q->hash) : NULL;
-        Argosy__ToHost__FilePiece piece = ARGOSY__TO_HOST__FILE_PIECE__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
-
-        piece.hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) q->hash.bytes};
-        piece.from = q->from;
-        if (file && file->is_file && q->from <= file->len) {
-                piece.size = file->len;
-                piece.there = true;
-                piece.piece.data = file->content + q->from;
-                piece.piece.len = MIN_OF(file->len - q->from, (size_t) FILE_PIECE_BYTES);
-        }
-        m.msg_case = ARGOSY__TO_HOST__MSG_FILE_PIECE;
-        m.file_piece = &piece;
-        (void) leader_to_host(l, h, &m);
-}
 
 // Under the host's system manager: no other has units with files. An order that is held back has not brought another content yet.
 static bool is_told_to_have(const Host *h, const Unit *u, uint32_t *ret_node) {
@@ -65,10 +48,30 @@ static bool may_have(const Leader *l, const Host *h, const char *unit, const Has
         return spec_entry_names(e->spec, file) || spec_entry_names(rollout_content(l, e, node).spec, file);
 }
 
+static void send_piece(Leader *l, Host *h) {
+        const FileQuestion *q = &h->file_question;
+        const SpecEntry *file = may_have(l, h, q->unit, &q->hash) ? cluster_state_find_spec(l->state, &q->hash) : NULL;
+        Argosy__ToHost__FilePiece piece = ARGOSY__TO_HOST__FILE_PIECE__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        piece.hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) q->hash.bytes};
+        piece.from = q->from;
+        if (file && file->is_file && q->from <= file->len) {
+                piece.size = file->len;
+                piece.there = true;
+                piece.piece.data = file->content + q->from;
+                piece.piece.len = MIN_OF(file->len - q->from, (size_t) FILE_PIECE_BYTES);
+        }
+        m.msg_case = ARGOSY__TO_HOST__MSG_FILE_PIECE;
+        m.file_piece = &piece;
+        (void) leader_to_host(l, h, &m);
+}
+
 void file_pieces_on_ask(Leader *l, Host *h, const Argosy__ToVoter__FileAsk *ask) {
         FileQuestion *q = &h->file_question;
+        bool is_hash = hash_from_bytes(ask->hash.data, ask->hash.len, &q->hash);
 
-        q->may_have = hash_from_bytes(ask->hash.data, ask->hash.len, &q->hash) && may_have(l, h, ask->unit, &q->hash);
+        str_fit(q->unit, sizeof(q->unit), "%s", is_hash && strlen(ask->unit) <= UNIT_NAME_MAX ? ask->unit : "");
         q->from = ask->from;
         if (!list_is_linked(&q->due))
                 list_append(&l->file_questions, &q->due);

@@ -48,7 +48,7 @@ typedef struct HostSpec {
 typedef struct FileQuestion { // which piece of a file a host waits for: file-pieces.c alone
         ListNode due; // in Leader.file_questions
         Hash hash;
-        bool may_have; // it is a file of a unit that the host was told to have
+        char unit[UNIT_NAME_MAX + 1]; // that it is for; "": none can have what was asked for
         uint64_t from;
 } FileQuestion;
 

@@ -175,6 +175,28 @@ static void a_host_gets_files_of_its_own_units_alone(void **state) {
         ask_for(7, "all.service", ++n, 5);
 }
 
+// The log goes on between the questions and the last answers.
+static void what_a_host_is_not_to_have_any_more_is_not_sent_in_a_later_turn(void **state) {
+        Argosy__ToVoter__FileAsk ask = ARGOSY__TO_VOTER__FILE_ASK__INIT;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Hash file = hash_of(bytes, BYTES);
+        unsigned before;
+
+        start();
+        rig_settle(&g);
+        before = n_pieces;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_FILE_ASK;
+        m.file_ask = &ask;
+        ask.hash = (ProtobufCBinaryData){HASH_SIZE, file.bytes};
+        ask.unit = (char *) "all.service";
+        for (uint32_t host = 1; host <= HOSTS; host++)
+                leader_on_message(g.leader, host, &m);
+        (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "all.service", NULL);
+        rig_settle(&g);
+        assert_int_equal(n_pieces, before + HOSTS);
+        assert_in_range(n_absent, 1, HOSTS);
+}
+
 #define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -184,6 +206,7 @@ int main(void) {
                 RIG_TEST(another_leader_goes_on_with_what_one_began),
                 RIG_TEST(what_is_no_file_is_not_given_out),
                 RIG_TEST(a_host_gets_files_of_its_own_units_alone),
+                RIG_TEST(what_a_host_is_not_to_have_any_more_is_not_sent_in_a_later_turn),
         };
 
         log_set_level(LOG_CRIT);

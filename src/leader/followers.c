@@ -47,6 +47,7 @@
 #include "manager-waiters.h"
 #include "mass-loss-controller.h"
 #include "node-calls.h"
+#include "node-questions.h"
 #include "node-lists.h"
 #include "nodes.h"
 #include "older-secrets.h"
@@ -359,7 +360,7 @@ bool followers_turn(Leader *l) {
         if (!scheduler_label_step(l) || !nodes_empty_step(l) || !orders_rows_step(l))
                 return decide_nothing(l);
         listings_step(l);
-        node_calls_turn(l);
+        node_questions_turn(l);
         why_turn(l);
         node_lists_turn(l);
         job_shows_turn(l);

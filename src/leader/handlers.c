@@ -26,9 +26,9 @@
 #include "macro.h"
 #include "manager-waiters.h"
 #include "members.h"
-#include "node-calls.h"
 #include "node-changes.h"
 #include "node-lists.h"
+#include "node-questions.h"
 #include "open-jobs.h"
 #include "queue-changes.h"
 #include "rebalances.h"
@@ -169,15 +169,15 @@ static bool is_handled(const Handler *h) {
         return h->answer || h->answer_to || h->answer_each || h->begin || h->plan || h->decide;
 }
 
-// What nodes answer is the same for the leader, but for what stands in leader/queries/node-calls.c.
-static const Handler asks_nodes = {.begin = node_calls_start};
+// What nodes answer is the same for the leader, but for what stands in leader/queries/node-questions.c.
+static const Handler asks_nodes = {.begin = node_questions_start};
 
 const Handler *handler_find(Argosy__Request__WhatCase what) {
         const RequestKind *kind = request_kind(what);
         size_t i = (size_t) what;
 
         if (kind && kind->by == REQUEST_BY_NODES)
-                return node_calls_can_ask(what) ? &asks_nodes : NULL;
+                return node_questions_has(what) ? &asks_nodes : NULL;
         return i < ELEMENTSOF(handlers) && is_handled(&handlers[i]) ? &handlers[i] : NULL;
 }
 

@@ -6,7 +6,7 @@
 //
 //      LEADER READS     answer, answer_to, answer_each   at once, also by a voter that does not lead; or in turns (is_long)
 //      LEADER WAITS     begin                 puts the ticket where whoever answers it later finds it
-//      NODES  READS     begin                 no row here: node_calls_start(), and a row in queries/node-calls.c
+//      NODES  READS     begin                 no row here: node_questions_start(), and a row in queries/node-questions.c
 //      LEADER CHANGES   plan, decide          when the next log entry is decided
 
 #include "handler-log.h"

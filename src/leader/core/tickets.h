@@ -85,6 +85,7 @@ struct Ticket {
         uint64_t content;    // job_request_content()
         bool has_content;
         struct AuthorQuestions *questions; // of whoever asks nodes this, until nobody works on it; NULL: nodes are not asked
+        const struct NodeQuestion *question; // the row of its kind, if nodes are asked
         ListNode calls;   // NodeCall.by_ticket
         ListNode marks;   // of lines of journals, that were not taken yet
         uint64_t last_mark;

@@ -1,17 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the questions to nodes share that have files of their own (status-calls.c, verify-calls.c), with node-calls.c.
+// What the questions to nodes share that have files of their own (node-questions.c, status-calls.c, verify-calls.c), with node-calls.c.
 
 #include "node-calls.h"
 
-enum { NODE_CALLS_MORE = 1 }; // no looks are left in this turn
+enum {
+        NODE_CALLS_MORE = 1,    // no looks are left in this turn
+        NODE_CALLS_SHARE = 256, // looks of one ticket in a turn, if others wait
+};
 
 // Room for what a request becomes for one node.
 typedef union RequestOfOne {
         Argosy__Request__Status status;
         Argosy__Request__Journal journal;
 } RequestOfOne;
+
+// What is particular to one kind of request that nodes answer (REQUEST_BY_NODES in model/request-kind.c, and a test
+// compares). How a node answers: agent_call() in agent/queries/agent-calls.c.
+struct NodeQuestion {
+        int (*ask)(Leader *l, Ticket *t); // node_calls_ask() for each node, or node_calls_respond() why there is none; or node_calls_ask_some()
+        int (*more)(Leader *l, Ticket *t, size_t *left); // goes on with that: 0, NODE_CALLS_MORE or a negative errno
+        // May be NULL: the node is asked what the client asked. Else what this one of several is asked.
+        void (*narrow)(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room);
+        // May be NULL. To an answer comes what only the leader knows.
+        void (*complete)(Leader *l, Argosy__Response *r, NodeCall *c);
+        Argosy__Response *(*lost)(Leader *l, const NodeCall *c); // instead of an answer that will not come
+};
 
 // What the leader says by itself. 0.
 int node_calls_respond(Ticket *t, Argosy__Response *r);
@@ -21,15 +36,22 @@ int node_calls_ask(Leader *l, Ticket *t, const char *unit, Node *n);
 int node_calls_ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *l, Ticket *t, Node *n));
 // The ticket's share of this turn; whoever has more to ask stands behind the others for the next one. 0 or a negative errno.
 int node_calls_ask_some(Leader *l, Ticket *t);
+// Whether it names units that were not looked at; false of any request but a Status.
+bool node_calls_has_more(const Ticket *t);
+// The ticket's end, unless an answer is to come.
+void node_calls_end_without_calls(Ticket *t);
+bool node_calls_is_called(const Ticket *t, const Node *n);
+// The mark in a node's answer becomes the next one of the ticket.
+void node_calls_pass_mark_on(Ticket *t, NodeCall *c, Argosy__Response__Journal *j);
+// Tells nodes that nobody waits for their answers, some in each turn.
+void node_calls_cancel_some(Leader *l);
 
-// ---- of units: Request.Status (status-calls.c). As a row of `questions` in node-calls.c says.
+// ---- of units: Request.Status (status-calls.c). As a row of node-questions.c says.
 int status_calls_ask(Leader *l, Ticket *t);
 int status_calls_ask_more(Leader *l, Ticket *t, size_t *left);
 void status_calls_narrow(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room);
 void status_calls_complete(Leader *l, Argosy__Response *r, NodeCall *c);
 Argosy__Response *status_calls_lost(Leader *l, const NodeCall *c);
-// Whether units are named that were not looked at; false of any other request.
-bool status_calls_has_more(const Ticket *t);
 // Whether the unit is to be on the node, or is there by its host's word. `u`, `e`: may be NULL.
 bool status_calls_unit_is_at(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
 

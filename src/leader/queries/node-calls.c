@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+// Questions to nodes: one call for each unit on its node, or for each node that it is about. Answers are passed on as they come, completed
+// by what only the leader knows, and an empty one ends them. What is particular to one kind of request is its row in node-questions.c.
 //
-// Verbs that agents answer, one row of `questions` for each. A request becomes one call for each unit on its node, or
-// for each node that it is about; answers are passed on as they come, completed by what only the leader knows, and an empty one ends
-// them.
-//
-// A Status may name thousands of units, and there may be thousands of nodes to be asked. Each turn takes LOOKS_PER_TURN looks at them, of
-// all who ask, each of whom gets his share. Hosts are asked in the order of their numbers, so whoever comes or goes meanwhile moves
-// nobody's place. How many of these questions a node works on at a time is its agent's business (agent/queries/agent-remote.c).
+// Hosts are asked in the order of their numbers, so whoever comes or goes meanwhile moves nobody's place. How many of these questions a
+// node works on at a time is its agent's business (agent/queries/agent-remote.c).
 //
 // Lines of journals come no faster than whoever asked takes them: the window that he offers is shared by the
 // nodes, and each mark of theirs goes on as the next mark of the ticket. When he has taken it, its node hears so.
+
 #include <errno.h>
 
 #include "author.h"
@@ -26,10 +24,9 @@
 #include "tickets.h"
 #include "turn.h"
 #include "unit-on-node.h"
+
 enum {
         CALL_MARKS_MAX = 16, // not taken; a node that keeps to its window has half of that at most
-        LOOKS_PER_TURN = 2048, // at nodes, at some 1.5 us each
-        LOOKS_SHARE = 256,     // of one ticket in a turn, if others wait
         CANCELS_PER_TURN = 1024,
 };
 
@@ -93,7 +90,7 @@ void node_calls_end(Leader *l, Ticket *t) {
                 mark_free(CONTAINER_OF(i, Mark, list));
 }
 
-static void cancel_some(Leader *l) {
+void node_calls_cancel_some(Leader *l) {
         for (unsigned n = 0; n < CANCELS_PER_TURN && !list_is_empty(&l->calls_over); n++)
                 cancel(l, CONTAINER_OF(l->calls_over.next, NodeCall, by_ticket));
         if (!list_is_empty(&l->calls_over))
@@ -104,20 +101,6 @@ void node_calls_clear(Leader *l) {
         while (!list_is_empty(&l->calls_over))
                 node_call_free(l, CONTAINER_OF(l->calls_over.next, NodeCall, by_ticket));
 }
-
-// What is particular to one kind of request that nodes answer (REQUEST_BY_NODES in model/request-kind.c, and a test
-// compares). How a node answers: agent_call() in agent/queries/agent-calls.c.
-typedef struct Question {
-        int (*ask)(Leader *l, Ticket *t); // node_calls_ask() for each node, or node_calls_respond() why there is none; or node_calls_ask_some()
-        int (*more)(Leader *l, Ticket *t, size_t *left); // goes on with that: 0, NODE_CALLS_MORE or a negative errno
-        // May be NULL: the node is asked what the client asked. Else what this one of several is asked.
-        void (*narrow)(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room);
-        // May be NULL. To an answer comes what only the leader knows.
-        void (*complete)(Leader *l, Argosy__Response *r, NodeCall *c);
-        Argosy__Response *(*lost)(Leader *l, const NodeCall *c); // instead of an answer that will not come
-} Question;
-
-static const Question *question_of(const Ticket *t);
 
 int node_calls_respond(Ticket *t, Argosy__Response *r) {
         ticket_send(t, r);
@@ -172,7 +155,7 @@ int node_call_begin(Leader *l, Ticket *t, const char *unit, Node *n, NodeCall **
 void node_call_send(Leader *l, NodeCall *c) {
         Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
         Argosy__Request request = *c->ticket->request;
-        const Question *question = question_of(c->ticket);
+        const struct NodeQuestion *question = c->ticket->question;
         RequestOfOne room;
 
         if (question->narrow)
@@ -219,8 +202,8 @@ int node_calls_ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *
 }
 
 int node_calls_ask_some(Leader *l, Ticket *t) {
-        size_t left = LOOKS_SHARE;
-        int r = question_of(t)->more(l, t, &left);
+        size_t left = NODE_CALLS_SHARE;
+        int r = t->question->more(l, t, &left);
 
         if (r != NODE_CALLS_MORE)
                 return r;
@@ -259,100 +242,13 @@ static void answer_names(Leader *l, NodeCall *c, const Argosy__ToVoter__NameAnsw
         gone.answered(gone.ticket, gone.node, answer, gone.id, gone.userdata);
 }
 
-// ------------------------------------------------------------------------------------------------ journal
-
-static void narrow_journal(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room) {
-        room->journal = *request->journal;
-        room->journal.window = t->window;
-        request->journal = &room->journal;
-}
-
-static int ask_journal_of(Leader *l, Ticket *t, Node *n) {
-        const char *name = t->request->journal->name;
-
-        return node_is_heard(n) && status_calls_unit_is_at(l, unit_find(l, name), cluster_state_find_unit(l->state, name), n)
-                       ? node_calls_ask(l, t, name, n)
-                       : 0;
-}
-
-static int ask_journal_of_one(Leader *l, Ticket *t) {
-        const Argosy__Request__Journal *m = t->request->journal;
-        uint32_t number = 0;
-        Node *n = cluster_state_resolve_node(l->state, m->node, &number, NULL) ? node_find(l, number) : NULL;
-
-        if (!number)
-                return node_calls_respond(t, response_error(ENOENT, "%s: no such node", m->node));
-        t->window = flow_window_share(m->window, 1);
-        if (!n || !node_is_heard(n))
-                return node_calls_respond(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
-        return node_calls_ask(l, t, m->name, n);
-}
-
-static int ask_for_more_journals(Leader *l, Ticket *t, size_t *left) {
-        int r = node_calls_ask_hosts(l, t, left, ask_journal_of);
-
-        if (r != 0 || t->n_calls || !list_is_empty(&t->responses))
-                return r;
-        return node_calls_respond(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", t->request->journal->name));
-}
-
-// They share the window; who has it and is asked is counted first, which is little beside asking him.
-static size_t count_holders(const Unit *u) {
-        size_t n = 0;
-
-        if (u)
-                list_foreach (i, &u->on_nodes)
-                        n++;
-        return n;
-}
-
-static int ask_for_journal(Leader *l, Ticket *t) {
-        const Argosy__Request__Journal *m = t->request->journal;
-        const Unit *u = unit_find(l, m->name);
-
-        if (!u && !cluster_state_find_unit(l->state, m->name))
-                return node_calls_respond(t, response_error(ENOENT, "%s: no such unit", m->name));
-        if (*m->node)
-                return ask_journal_of_one(l, t);
-        t->window = flow_window_share(m->window, count_holders(u));
-        return node_calls_ask_some(l, t);
-}
-
 // ------------------------------------------------------------------------------------------------ top
 
-static bool is_called(const Ticket *t, const Node *n) {
+bool node_calls_is_called(const Ticket *t, const Node *n) {
         list_foreach (i, &n->calls)
                 if (CONTAINER_OF(i, NodeCall, by_node)->ticket == t)
                         return true;
         return false;
-}
-
-// Not one that came into session meanwhile, and is asked already.
-static int ask_usage_of(Leader *l, Ticket *t, Node *n) {
-        return node_is_heard(n) && !is_called(t, n) ? node_calls_ask(l, t, "", n) : 0;
-}
-
-static int ask_for_more_usage(Leader *l, Ticket *t, size_t *left) {
-        int r = node_calls_ask_hosts(l, t, left, ask_usage_of);
-
-        if (r != 0 || t->n_calls || !list_is_empty(&t->responses))
-                return r;
-        return node_calls_respond(t, response_error(EHOSTUNREACH, "no node can be reached"));
-}
-
-static int ask_for_usage(Leader *l, Ticket *t) {
-        const Argosy__Request__Top *m = t->request->top;
-        uint32_t number = 0;
-        Node *n;
-
-        if (!*m->node)
-                return node_calls_ask_some(l, t);
-        if (!cluster_state_resolve_node(l->state, m->node, &number, NULL))
-                return node_calls_respond(t, response_error(ENOENT, "%s: no such node", m->node));
-        n = node_find(l, number);
-        if (!n || !node_is_heard(n))
-                return node_calls_respond(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
-        return node_calls_ask(l, t, "", n);
 }
 
 // Goes through all tickets, which is little beside a Welcome.
@@ -366,7 +262,7 @@ static void watch_nodes_of(Leader *l, Host *h) {
                 list_foreach (k, &h->nodes) {
                         Node *n = CONTAINER_OF(k, Node, of_host);
 
-                        if (node_is_heard(n) && !is_called(t, n))
+                        if (node_is_heard(n) && !node_calls_is_called(t, n))
                                 (void) node_calls_ask(l, t, "", n); // without memory it is missed, and nothing else
                 }
         }
@@ -379,32 +275,6 @@ void node_calls_on_sessions_begun(Leader *l) {
                 list_unlink(&h->session_begun);
                 watch_nodes_of(l, h);
         }
-}
-
-// Hosts call their nodes as they like; here they have the names that everybody sees.
-static void complete_usage(Leader *l, Argosy__Response *r, NodeCall *c) {
-        const Node *n = c->node;
-
-        if (r->what_case == ARGOSY__RESPONSE__WHAT_USAGE) {
-                (void) field_set(&r->usage->node, n->name);
-                r->usage->number = ++c->ticket->n_readings;
-        } else if (r->status != 0) {
-                _cleanup_free_ char *why = strdup(r->message);
-
-                (void) field_printf(&r->message, "%s: %s", n->name, why ?: "");
-        }
-}
-
-static Argosy__Response *usage_gone(Leader *l, const NodeCall *c) {
-        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_USAGE);
-
-        if (r && field_set(&r->usage->node, c->node->name) < 0) {
-                message_free(r);
-                return NULL;
-        }
-        if (r)
-                r->usage->gone = true;
-        return r;
 }
 
 // ------------------------------------------------------------------------------------------------ answers
@@ -421,7 +291,7 @@ static void send_taken(Leader *l, const NodeCall *c, uint64_t mark) {
 }
 
 // The mark of a node's lines goes on as the ticket's next one.
-static void pass_mark_on(Ticket *t, NodeCall *c, Argosy__Response__Journal *j) {
+void node_calls_pass_mark_on(Ticket *t, NodeCall *c, Argosy__Response__Journal *j) {
         uint64_t theirs = j->mark;
         Mark *m;
 
@@ -454,59 +324,13 @@ void node_calls_on_taken(Leader *l, Ticket *t, uint64_t mark) {
         }
 }
 
-static void end_without_calls(Ticket *t) {
-        if (!t->n_calls && !t->asks_hosts && !status_calls_has_more(t))
+bool node_calls_has_more(const Ticket *t) {
+        return t->request->what_case == ARGOSY__REQUEST__WHAT_STATUS && t->n_asked < t->request->status->n_names;
+}
+
+void node_calls_end_without_calls(Ticket *t) {
+        if (!t->n_calls && !t->asks_hosts && !node_calls_has_more(t))
                 ticket_end(t);
-}
-
-void node_calls_turn(Leader *l) {
-        cancel_some(l);
-        verify_calls_turn(l);
-        for (size_t n = 0; n < LOOKS_PER_TURN && !list_is_empty(&l->asking); n += LOOKS_SHARE) {
-                Ticket *t = CONTAINER_OF(l->asking.next, Ticket, turn_due);
-
-                list_unlink(&t->turn_due);
-                if (node_calls_ask_some(l, t) < 0)
-                        ticket_settle(t, NULL);
-                else
-                        end_without_calls(t);
-        }
-}
-
-// ------------------------------------------------------------------------------------------------ questions
-
-static void complete_journal(Leader *l, Argosy__Response *r, NodeCall *c) {
-        if (r->what_case != ARGOSY__RESPONSE__WHAT_JOURNAL)
-                return;
-        pass_mark_on(c->ticket, c, r->journal);
-        (void) field_set(&r->journal->node, c->node->name);
-}
-
-static Argosy__Response *question_lost(Leader *l, const NodeCall *c) {
-        return response_error(EHOSTUNREACH, "the connection to node %s was lost", c->node->name);
-}
-
-static const Question questions[] = {
-        [ARGOSY__REQUEST__WHAT_STATUS] = {status_calls_ask, status_calls_ask_more, status_calls_narrow, status_calls_complete, status_calls_lost},
-        [ARGOSY__REQUEST__WHAT_JOURNAL] = {ask_for_journal, ask_for_more_journals, narrow_journal, complete_journal, question_lost},
-        [ARGOSY__REQUEST__WHAT_VERIFY] = {verify_calls_ask, NULL, NULL, verify_calls_complete, question_lost},
-        [ARGOSY__REQUEST__WHAT_TOP] = {ask_for_usage, ask_for_more_usage, NULL, complete_usage, usage_gone},
-};
-
-static const Question *question_of(const Ticket *t) {
-        return &questions[t->request->what_case]; // who has none was not taken on
-}
-
-bool node_calls_can_ask(Argosy__Request__WhatCase what) {
-        return (size_t) what < ELEMENTSOF(questions) && questions[what].ask;
-}
-
-int node_calls_start(Leader *l, Ticket *t) {
-        int r = question_of(t)->ask(l, t);
-
-        if (r >= 0)
-                end_without_calls(t);
-        return r;
 }
 
 // Since the question was taken on, its unit may have come to another role.
@@ -536,14 +360,14 @@ void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *r
                 return;
         }
         r = message_copy(reply->response);
-        if (r && question_of(t)->complete)
-                question_of(t)->complete(l, r, c);
+        if (r && t->question->complete)
+                t->question->complete(l, r, c);
         if (r)
                 authorization_filter(l, t->author, r);
         if (reply->response->final)
                 node_call_free(l, c);
         ticket_send(t, r);
-        end_without_calls(t);
+        node_calls_end_without_calls(t);
 }
 
 // The node cannot answer any more.
@@ -564,10 +388,10 @@ void node_calls_on_node_lost(Leader *l, Node *n) {
                         answer_names(l, c, NULL);
                         continue;
                 }
-                r = question_of(t)->lost(l, c);
+                r = t->question->lost(l, c);
                 node_call_free(l, c);
                 ticket_send(t, r);
-                end_without_calls(t);
+                node_calls_end_without_calls(t);
         }
 }
 

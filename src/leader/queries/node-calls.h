@@ -23,8 +23,6 @@ struct NodeCall {
         void *userdata;
 };
 
-bool node_calls_can_ask(Argosy__Request__WhatCase what);
-int node_calls_start(Leader *l, Ticket *t);
 // What a ticket asks of a node: *ret, to be sent. NULL: it was told why not. 0 or -ENOMEM.
 int node_call_begin(Leader *l, Ticket *t, const char *unit, Node *n, NodeCall **ret);
 void node_call_send(Leader *l, NodeCall *c);
@@ -33,8 +31,6 @@ int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__Na
                          NodeNamesAnswered *answered, void *userdata, uint64_t *ret);
 // Whether a node can be asked about names at present.
 bool node_calls_knows_names(const Node *n);
-// Asks more nodes, or about more units, for those who have named thousands, or ask all nodes.
-void node_calls_turn(Leader *l);
 void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply);
 void node_calls_on_taken(Leader *l, Ticket *t, uint64_t mark);
 void node_calls_on_node_lost(Leader *l, Node *n);

@@ -280,16 +280,12 @@ static int status_of_unit(Leader *l, Ticket *t, size_t *left) {
         return 0;
 }
 
-bool status_calls_has_more(const Ticket *t) {
-        return t->request->what_case == ARGOSY__REQUEST__WHAT_STATUS && t->n_asked < t->request->status->n_names;
-}
-
 int status_calls_ask_more(Leader *l, Ticket *t, size_t *left) {
         int r = 0;
 
-        while (r == 0 && *left > 0 && status_calls_has_more(t))
+        while (r == 0 && *left > 0 && node_calls_has_more(t))
                 r = status_of_unit(l, t, left);
-        return r == 0 && status_calls_has_more(t) ? NODE_CALLS_MORE : r;
+        return r == 0 && node_calls_has_more(t) ? NODE_CALLS_MORE : r;
 }
 
 int status_calls_ask(Leader *l, Ticket *t) {

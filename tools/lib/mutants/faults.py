@@ -4536,7 +4536,7 @@ FAULTS = [
           "",
           "model/jobs: a_million_keys_are_remembered_and_the_oldest_go"),
     Fault("status-of-all-in-one-turn", "src/leader/queries/node-calls.c",
-          "size_t left = LOOKS_SHARE;",
+          "size_t left = NODE_CALLS_SHARE;",
           "size_t left = SIZE_MAX;",
           "leader/node-calls: a_turn_looks_at_some_of_thousands"),
     Fault("listeners-take-all-places", "src/leader/queries/node-calls.c",

@@ -27,7 +27,7 @@ class Allocators:
 
     def measure(self, name):
         self.bench.copy_program(f"argosyd-{name}")
-        self.node.run("systemctl stop argosyd.socket argosyd.service && rm -rf /var/lib/argosy/* /run/argosy/* && "
+        self.node.run("systemctl stop argosyd.socket argosyd.service run-argosy-secrets.mount && rm -rf /var/lib/argosy/* /run/argosy/* && "
                       f"cp --remove-destination {PROGRAMS}/argosyd-{name} {PATH} && systemctl start argosyd.socket argosyd.service")
         self.bench.wait_whole()
         pid, wall = self.node.argosyd_pid_outside(), 0.0

@@ -33,7 +33,7 @@ class Builds:
             shutil.copy2(program, self.node.path(f"{PROGRAMS}/argosyd-{name}"))
 
     def measure(self, name):
-        self.node.run("systemctl stop argosyd.socket argosyd.service && rm -rf /var/lib/argosy/* /run/argosy/* && "
+        self.node.run("systemctl stop argosyd.socket argosyd.service run-argosy-secrets.mount && rm -rf /var/lib/argosy/* /run/argosy/* && "
                       f"cp --remove-destination {PROGRAMS}/argosyd-{name} {PATH} && "
                       "systemctl reset-failed && systemctl start argosyd.socket argosyd.service")
         self.bench.wait_whole()

@@ -15,6 +15,8 @@ char *str_printf(const char *format, ...) _printf_(1, 2);
 // The letters of ASCII, whatever the locale says.
 void str_lower(char *s);
 bool str_has_prefix(const char *s, const char *prefix);
+// Whether the path is `dir`, or lies beneath it, by their names alone. `dir` has no slash at its end.
+bool path_is_beneath(const char *path, const char *dir);
 // Copies into a buffer of `size` bytes; false (and an empty string) if it does not fit.
 bool str_copy(char *ret, size_t size, const char *s);
 // How many of the `len` bytes at `s` are kept of at most `max`: a character of UTF-8 is kept whole or not at all.

@@ -56,9 +56,7 @@ static dev_t device_of(const char *line) {
 }
 
 static bool lies_in(const char *path, const char *place) {
-        size_t len = strlen(place);
-
-        return streq(place, "/") || (str_has_prefix(path, place) && (path[len] == '/' || !path[len]));
+        return streq(place, "/") || path_is_beneath(path, place);
 }
 
 char *mount_point_find(const char *table, const char *path, dev_t *ret_device) {

@@ -39,6 +39,12 @@ bool str_has_prefix(const char *s, const char *prefix) {
         return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+bool path_is_beneath(const char *path, const char *dir) {
+        size_t len = strlen(dir);
+
+        return str_has_prefix(path, dir) && (!path[len] || path[len] == '/');
+}
+
 bool str_copy(char *ret, size_t size, const char *s) {
         size_t len = strlen(s);
 

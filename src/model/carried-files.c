@@ -306,12 +306,6 @@ static int check_folders(const Check *c) {
         return 0;
 }
 
-static bool is_beneath(const char *path, const char *dir) {
-        size_t len = strlen(dir);
-
-        return str_has_prefix(path, dir) && (!path[len] || path[len] == '/');
-}
-
 // Beneath a bound folder there would be no place for another one.
 static int check_destinations(const Check *c) {
         const UnitFile *f = c->file;
@@ -320,7 +314,7 @@ static int check_destinations(const Check *c) {
                 for (size_t k = 0; k < i; k++) {
                         const char *a = f->file_sources[i].destination, *b = f->file_sources[k].destination;
 
-                        if (a && b && (is_beneath(a, b) || is_beneath(b, a)))
+                        if (a && b && (path_is_beneath(a, b) || path_is_beneath(b, a)))
                                 return option_refuse(c->ret_why, c->path, f->file_sources[i].line,
                                                      "%s and %s cannot both be bound: one lies in the other's place", b, a);
                 }
@@ -471,7 +465,7 @@ static int check_setting(const Check *c, const IniLine *line) {
 
                 if (s->destination && !destination)
                         return -ENOMEM;
-                if (!destination || !is_beneath(path, destination))
+                if (!destination || !path_is_beneath(path, destination))
                         continue;
                 at = strlen(destination);
                 return option_refuse(c->ret_why, c->path, line->line,

@@ -53,19 +53,13 @@ bool file_source_is_pattern(const FileSource *s) {
 
 bool file_source_covers(const FileSource *s, const char *name) {
         const char *slash = strrchr(s->source, '/'), *name_slash = strrchr(name, '/');
-        size_t len = strlen(s->source), dir = slash ? (size_t) (slash + 1 - s->source) : 0;
+        size_t dir = slash ? (size_t) (slash + 1 - s->source) : 0;
 
         if (!file_source_is_pattern(s))
-                return str_has_prefix(name, s->source) && (!name[len] || name[len] == '/');
+                return path_is_beneath(name, s->source);
         if ((name_slash ? (size_t) (name_slash + 1 - name) : 0) != dir || memcmp(name, s->source, dir) != 0)
                 return false;
         return fnmatch(s->source + dir, name + dir, FNM_PERIOD) == 0;
-}
-
-static bool is_beneath(const char *path, const char *dir) {
-        size_t len = strlen(dir);
-
-        return str_has_prefix(path, dir) && (!path[len] || path[len] == '/');
 }
 
 static int check_source(const char *source, char **ret_why) {
@@ -95,7 +89,7 @@ static int check_destination(const char *destination, char **ret_why) {
                 return str_refuse(ret_why, "%s is not a path as a destination has it: from / on, without ., .., // and a / at its end, of "
                                            "letters, digits and ._@+=,~- alone", destination);
         for (size_t i = 0; i < ELEMENTSOF(others); i++)
-                if (is_beneath(destination, others[i]) || is_beneath(others[i], destination))
+                if (path_is_beneath(destination, others[i]) || path_is_beneath(others[i], destination))
                         return str_refuse(ret_why, "nothing is bound at %s: %s is not a unit's to change", destination, others[i]);
         return 0;
 }
@@ -162,7 +156,7 @@ static int check_pair(const FileSource *a, const FileSource *b, const char *name
 
         if (!one || !two)
                 return -ENOMEM;
-        return is_beneath(one, two) || is_beneath(two, one) ? str_refuse(ret_why, "%s and %s cannot both be bound: one lies in the other's place", one, two) : 0;
+        return path_is_beneath(one, two) || path_is_beneath(two, one) ? str_refuse(ret_why, "%s and %s cannot both be bound: one lies in the other's place", one, two) : 0;
 }
 
 static int check_pairs(const UnitFile *file, size_t i, const char *name, char **ret_why) {

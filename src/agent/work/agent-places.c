@@ -237,12 +237,6 @@ static void on_run(PoolWork *w) {
 
 // ------------------------------------------------------------------------------------------------ the line
 
-static bool is_beneath(const char *path, const char *dir) {
-        size_t len = strlen(dir);
-
-        return str_has_prefix(path, dir) && (!path[len] || path[len] == '/');
-}
-
 // Whether a look that is late says that one at this place would be in vain.
 static bool is_place_in_vain(const Agent *a, const struct AgentPlace *p, const char *table) {
         dev_t device;
@@ -251,7 +245,7 @@ static bool is_place_in_vain(const Agent *a, const struct AgentPlace *p, const c
         list_foreach (n, &a->places.late) {
                 const PlaceLook *late = CONTAINER_OF(n, PlaceLook, link);
 
-                if (late->device ? late->device == device : late->beneath && is_beneath(p->path, late->beneath))
+                if (late->device ? late->device == device : late->beneath && path_is_beneath(p->path, late->beneath))
                         return true;
         }
         return false;

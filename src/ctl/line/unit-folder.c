@@ -295,15 +295,10 @@ static int add_directories(UnitFolder *f, int dirfd, const char *dir, Buf *why) 
 
 // A file that a unit brings, or the folder that such a one is in.
 static bool is_carried(const UnitFolder *f, const char *entry) {
-        size_t len = strlen(entry);
-
         for (size_t i = 0; i < f->n_files; i++)
-                for (size_t k = 0; k < f->files[i]->carried.n_names; k++) {
-                        const char *name = f->files[i]->carried.names[k];
-
-                        if (str_has_prefix(name, entry) && (!name[len] || name[len] == '/'))
+                for (size_t k = 0; k < f->files[i]->carried.n_names; k++)
+                        if (path_is_beneath(f->files[i]->carried.names[k], entry))
                                 return true;
-                }
         return false;
 }
 

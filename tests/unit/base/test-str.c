@@ -134,6 +134,14 @@ static void words_of_people_turn_no_text_around(void **state) {
                 assert_false(str_is_plain(bad[i]));
 }
 
+static void a_path_lies_beneath_whole_folders(void **state) {
+        assert_true(path_is_beneath("/srv/web", "/srv/web"));
+        assert_true(path_is_beneath("/srv/web/conf", "/srv/web"));
+        assert_true(path_is_beneath("conf/a", "conf"));
+        assert_false(path_is_beneath("/srv/website", "/srv/web"));
+        assert_false(path_is_beneath("/srv", "/srv/web"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(spans_are_read_as_systemd_writes_them),
@@ -145,6 +153,7 @@ int main(void) {
                 cmocka_unit_test(an_escape_ends_with_its_part),
                 cmocka_unit_test(text_is_cut_at_the_border_of_a_character),
                 cmocka_unit_test(bytes_that_are_no_characters_are_cut_anywhere),
+                cmocka_unit_test(a_path_lies_beneath_whole_folders),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

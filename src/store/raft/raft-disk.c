@@ -364,6 +364,7 @@ static int on_send(struct raft_io *io, struct raft_io_send *req, const struct ra
                    raft_io_send_cb done) {
         RaftStore *s = owner_of(io);
         struct raft_message changed, told;
+        size_t bytes;
 
         if (s->raft_closing) { // guard 18
                 done(req, RAFT_CANCELED);
@@ -371,8 +372,9 @@ static int on_send(struct raft_io *io, struct raft_io_send *req, const struct ra
         }
         message = raft_snapshot_send(s, message, &changed);
         message = raft_window_skip(s, message, &changed); // guard 23
-        if (raft_window_bytes(message) > 0)
-                return raft_window_send(s, req, message, done);
+        bytes = raft_window_bytes(message);
+        if (bytes > 0)
+                return raft_window_send(s, req, message, bytes, done);
         return s->uv_io.send(io, req, tell_term(s, raft_authority_send(s, message, &changed), &told), done); // heartbeats and votes always go
 }
 

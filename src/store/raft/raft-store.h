@@ -257,8 +257,8 @@ int raft_disk_must_work(RaftStore *s, int r, const char *what);
 size_t raft_window_bytes(const struct raft_message *message);
 // The message, or *ret_changed, which lacks the entries that are on their way.
 const struct raft_message *raft_window_skip(RaftStore *s, const struct raft_message *message, struct raft_message *ret_changed);
-// As raft_io.send(), of a message with entries or a snapshot. One for which there is no room is lost.
-int raft_window_send(RaftStore *s, struct raft_io_send *req, const struct raft_message *message, raft_io_send_cb done);
+// As raft_io.send(), of a message with so many bytes of entries or of a snapshot. One for which there is no room is lost.
+int raft_window_send(RaftStore *s, struct raft_io_send *req, const struct raft_message *message, size_t bytes, raft_io_send_cb done);
 // A member has answered what it was sent of entries.
 void raft_window_on_answer(RaftStore *s, uint32_t raft_id, const struct raft_append_entries_result *answer);
 

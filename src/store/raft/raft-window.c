@@ -74,10 +74,8 @@ const struct raft_message *raft_window_skip(RaftStore *s, const struct raft_mess
         const SendWindow *w;
         unsigned n;
 
-        if (message->type != RAFT_APPEND_ENTRIES || raft_window_bytes(message) < REPEAT_BYTES)
-                return message;
-        w = find_window(s, (uint32_t) message->server_id);
-        if (!w || !is_on_its_way(s, w, m->term) || w->through <= m->prev_log_index)
+        w = message->type == RAFT_APPEND_ENTRIES ? find_window(s, (uint32_t) message->server_id) : NULL;
+        if (!w || w->through <= m->prev_log_index || !is_on_its_way(s, w, m->term) || raft_window_bytes(message) < REPEAT_BYTES)
                 return message;
         n = (unsigned) MIN_OF(w->through - m->prev_log_index, (uint64_t) m->n_entries);
         *ret_changed = *message;
@@ -125,11 +123,10 @@ static bool has_room_for(const SendWindow *w, const struct raft_message *message
         return w->bytes == 0 || (message->type == RAFT_APPEND_ENTRIES && w->bytes <= WINDOW_BYTES);
 }
 
-int raft_window_send(RaftStore *s, struct raft_io_send *req, const struct raft_message *message, raft_io_send_cb done) {
+int raft_window_send(RaftStore *s, struct raft_io_send *req, const struct raft_message *message, size_t bytes, raft_io_send_cb done) {
         const struct raft_append_entries *m = &message->append_entries;
         SendWindow *w = make_window(s, (uint32_t) message->server_id);
         bool goes_on = w && is_on_its_way(s, w, m->term);
-        size_t bytes = raft_window_bytes(message);
         Send *send;
         int r;
 

@@ -196,9 +196,12 @@ static void on_call(RigHost *h, const Argosy__ToHost *m) {
                 virtual_host_on_message(&h->virtual, m);
 }
 
-static void on_to_host(RigHost *h, const Argosy__ToHost *m) {
+// `before_attach`: it was sent before the leader heard of the session that goes on now.
+static void on_to_host(RigHost *h, const Argosy__ToHost *m, bool before_attach) {
         switch (m->msg_case) {
         case ARGOSY__TO_HOST__MSG_ORDERS:
+                if (before_attach) // as an agent does: they count for a session that is over
+                        break;
                 assert_true(h->virtual.welcomed);
                 virtual_host_on_message(&h->virtual, m);
                 break;
@@ -277,14 +280,14 @@ static bool send_reports(RigHost *h) {
 bool rig_host_turn(RigHost *h) {
         Argosy__ToHost **inbox;
         bool busy = h->n_inbox > 0;
-        size_t n;
+        size_t n, n_before_attach = 0;
 
         if (h->was_linked && !h->linked) {
                 unlink_host(h);
                 for (size_t i = 0; i < h->n_inbox;
                      i++) // the last words before the end of a link get through
                         if (h->up && h->inbox[i]->msg_case == ARGOSY__TO_HOST__MSG_REMOVED)
-                                on_to_host(h, h->inbox[i]);
+                                on_to_host(h, h->inbox[i], false);
                 rig_host_clear_inbox(h);
                 leader_on_host_link(h->rig->leader, h->number, NULL);
                 return true;
@@ -292,6 +295,7 @@ bool rig_host_turn(RigHost *h) {
         if (!h->up || h->deaf)
                 return false;
         if (!h->attached && h->rig->leader->leading && cluster_state_find_host(h->rig->state, h->number)) {
+                n_before_attach = h->n_inbox;
                 attach(h);
                 busy = true;
         }
@@ -301,7 +305,7 @@ bool rig_host_turn(RigHost *h) {
         h->inbox = NULL;
         h->n_inbox = 0;
         for (size_t i = 0; i < n; i++) {
-                on_to_host(h, inbox[i]);
+                on_to_host(h, inbox[i], i < n_before_attach);
                 message_free(inbox[i]);
         }
         free(inbox);

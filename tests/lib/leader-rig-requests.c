@@ -25,6 +25,8 @@ static void on_response(const Argosy__Response *response, void *userdata) {
         a->responses = realloc(a->responses, (a->n + 1) * sizeof(*a->responses));
         a->responses[a->n++] = message_copy(response);
         a->final = response->final;
+        if (a->rig->on_answer)
+                a->rig->on_answer(a->rig, a, response);
         if (a->final)
                 give_back(a);
 }

@@ -51,8 +51,12 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         g->batches++;
         if (!g->unchecked)
                 give_up_the_destroyed(g);
+        g->entry = data;
+        g->entry_len = len;
+        g->entry_index = index;
         if (g->on_entry)
                 g->on_entry(g);
+        g->entry = NULL;
         if (g->leader)
                 leader_on_applied(g->leader, index);
         return 0;
@@ -543,7 +547,7 @@ void rig_age(Rig *g, uint64_t us) {
 }
 
 void rig_pass_ms(Rig *g, unsigned ms) {
-        for (unsigned step = RIG_BEAT_MS / 4; ms > 0; ms -= MIN_OF(step, ms)) {
+        for (unsigned step = MAX_OF(g->beat_ms / 4, 1u); ms > 0; ms -= MIN_OF(step, ms)) {
                 g->now_us += MIN_OF(step, ms) * USEC_PER_MSEC;
                 g->wall_us += MIN_OF(step, ms) * USEC_PER_MSEC;
                 for (size_t i = 0; i < g->n_hosts; i++) {
@@ -642,19 +646,23 @@ static void propose_hosts(Rig *g, size_t n, uint32_t feature_level) {
         }
 }
 
-static void start(Rig *g, size_t n_hosts, uint32_t feature_level, bool unchecked) {
+void rig_start_with(Rig *g, RigSetup setup) {
+        unsigned lease_ms = setup.lease_ms ?: RIG_LEASE_MS;
+        uint32_t feature_level = setup.feature_level ?: FEATURE_LEVEL;
         LeaderConfig config = {.loop = &g->loop,
                                .self = 1,
-                               .lease_ms = RIG_LEASE_MS,
-                               .mass_loss_percent = 100,
-                               .beat_ms = RIG_BEAT_MS,
+                               .lease_ms = lease_ms,
+                               .mass_loss_percent = setup.mass_loss_percent ?: 100,
+                               .beat_ms = lease_ms / 4,
                                .now_us = now_us,
                                .cpu_us = cpu_us,
                                .wall_us = wall_us};
         _cleanup_(batch_done) Batch b = {};
         Argosy__LogOp *op;
 
-        *g = (Rig){.now_us = 1000 * USEC_PER_SEC, .cpu_us = 1, .wall_us = 1700000000 * USEC_PER_SEC, .unchecked = unchecked};
+        *g = (Rig){.now_us = 1000 * USEC_PER_SEC, .cpu_us = 1, .wall_us = 1700000000 * USEC_PER_SEC, .unchecked = setup.unchecked};
+        g->lease_ms = lease_ms;
+        g->beat_ms = lease_ms / 4;
         g->hosts = calloc(RIG_HOSTS_MAX, sizeof(*g->hosts));
         assert_non_null(g->hosts);
         assert_int_equal(uv_loop_init(&g->loop), 0);
@@ -671,7 +679,7 @@ static void start(Rig *g, size_t n_hosts, uint32_t feature_level, bool unchecked
         op->cluster->voters_wanted = 3;
         op->cluster->feature_level = feature_level;
         rig_propose(g, &b);
-        propose_hosts(g, n_hosts, feature_level);
+        propose_hosts(g, setup.n_hosts, feature_level);
         g->hosts[0].opened = 1;
         g->members[g->n_members++] = (StoreMember){.raft_id = 1, .voter = true};
         assert_int_equal(leader_new(&config, &leader_ops, g, &g->leader), 0);
@@ -680,15 +688,15 @@ static void start(Rig *g, size_t n_hosts, uint32_t feature_level, bool unchecked
 }
 
 void rig_start_at(Rig *g, size_t n_hosts, uint32_t feature_level) {
-        start(g, n_hosts, feature_level, false);
+        rig_start_with(g, (RigSetup){.n_hosts = n_hosts, .feature_level = feature_level});
 }
 
 void rig_start(Rig *g, size_t n_hosts) {
-        start(g, n_hosts, FEATURE_LEVEL, false);
+        rig_start_with(g, (RigSetup){.n_hosts = n_hosts});
 }
 
 void rig_start_many(Rig *g, size_t n_hosts) {
-        start(g, n_hosts, FEATURE_LEVEL, true);
+        rig_start_with(g, (RigSetup){.n_hosts = n_hosts, .unchecked = true});
 }
 
 void rig_give_ca(Rig *g, const Ca *ca, VoterSecrets *secrets) {

@@ -88,6 +88,7 @@ struct Rig {
         unsigned start_ms; // how long a restart takes, while rig_pass_ms() lets time pass
         RigHost *hosts; // room for RIG_HOSTS_MAX
         size_t n_hosts;
+        unsigned lease_ms, beat_ms;
         bool unchecked; // what is true of all hosts and units is not looked for after each turn: they are too many
         uint64_t id; // of the last Change
         ProtobufCBinaryData *sent; // files that come with unit files which are handed in
@@ -107,11 +108,15 @@ struct Rig {
                                  // leader's work
         void (*on_turn)(Rig *g); // after each turn; NULL: nobody looks
         void (*on_entry)(Rig *g); // an entry of the log is in the state, and the leader has not heard of it; NULL: nobody looks
+        const uint8_t *entry;     // it, as long as that lasts
+        size_t entry_len;
+        uint64_t entry_index;
         bool pool_held;             // the test keeps the pool busy: what the leader has given it is not waited for
         void (*on_closing)(Rig *g); // the leader has begun to close; NULL: nobody looks
         // What the leader tells a host, and what that one says, besides; NULL: nobody listens.
         void (*on_host_message)(Rig *g, uint32_t host, const Argosy__ToHost *m);
         void (*on_voter_message)(Rig *g, uint32_t host, const Argosy__ToVoter *m);
+        void (*on_answer)(Rig *g, const RigAnswer *a, const Argosy__Response *r); // each response; NULL: nobody looks
         // The log takes its time: what the leader gives it stays here until rig_release().
         bool slow;
         struct RigHeld {
@@ -123,6 +128,15 @@ struct Rig {
         size_t n_held;
 };
 
+typedef struct RigSetup {
+        size_t n_hosts;
+        uint32_t feature_level;     // 0: FEATURE_LEVEL
+        bool unchecked;
+        unsigned lease_ms;          // 0: RIG_LEASE_MS; four beats
+        unsigned mass_loss_percent; // 0: 100
+} RigSetup;
+
+void rig_start_with(Rig *g, RigSetup setup);
 // All hosts up, attached and welcomed; host 1 is the leader's. All of them, and the log, at FEATURE_LEVEL or
 // at another one.
 void rig_start(Rig *g, size_t n_hosts);

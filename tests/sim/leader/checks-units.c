@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Checks of where units run.
+#include <stdio.h>
+
+#include "checks-private.h"
+#include "test.h"
+
+static void one_unit(const WorldUnit *w) {
+        const Argosy__UnitRecord *r = rig_record(&world.rig, w->name);
+        bool launched = r && r->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+
+        if (r && r->global)
+                return;
+        if (launched && r->node > 0)
+                check_says("one-place");
+        for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
+                RigHost *h = rig_host(&world.rig, i);
+                const VirtualUnit *v = h->up ? virtual_host_find(&h->virtual, w->name) : NULL;
+
+                if (v && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && (!launched || r->node != h->virtual.node))
+                        check_fail("one-place", "%s runs on n%u, where it does not belong", w->name, i);
+        }
+}
+
+void one_place_on_calm(void) {
+        for (size_t i = 0; i < world.n_units; i++)
+                one_unit(&world.units[i]);
+}

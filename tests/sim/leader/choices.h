@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Where everything that is left to chance in a story comes from. A story is a list of steps, and each step has a word of 64
+// bits, from which it draws all that it needs. So a step that is taken out changes nothing about what the other ones draw:
+// that is what makes a story shrink, and a list that somebody wrote by hand is a story, too.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// A stream of numbers that a word determines.
+typedef struct Draw {
+        uint64_t state;
+} Draw;
+
+Draw draw_from(uint64_t word);
+uint64_t draw_word(Draw *d);
+unsigned draw_below(Draw *d, unsigned n); // n > 0
+bool draw_one_in(Draw *d, unsigned n);
+// From lo to hi, every order of magnitude as often as another one. lo > 0.
+uint64_t draw_log(Draw *d, uint64_t lo, uint64_t hi);
+// An index, each as often as its weight says among all; at least one weight is not 0.
+size_t draw_weighted(Draw *d, const unsigned *weights, size_t n);
+
+#define DRAW_PICK(d, array) ((array)[draw_below(d, (unsigned) (sizeof(array) / sizeof(*(array))))])
+
+typedef enum StepKind {
+        STEP_ASK,    // somebody asks the cluster for something
+        STEP_FAULT,  // something breaks, or works again
+        STEP_TIME,   // time passes
+        STEP_SETTLE, // everything happens that happens without time passing
+        STEP_CALM,   // what is broken works again, and what has been asked is looked at
+        _STEP_KINDS,
+} StepKind;
+
+extern const char *const step_kind_names[_STEP_KINDS];
+
+typedef struct Step {
+        StepKind kind;
+        uint64_t word;
+} Step;
+
+enum { STORY_STEPS_MAX = 4096 };
+
+typedef struct StoryPlan {
+        uint64_t seed;  // 0: it was read from a file
+        uint64_t swarm; // from which the swarm is drawn (swarm.h)
+        unsigned hosts; // instead of those that the swarm draws; 0: these
+        Step steps[STORY_STEPS_MAX];
+        size_t n_steps;
+        char without[256]; // names of features that are left out besides, each with a blank behind it
+} StoryPlan;
+
+// As text, one line each: "swarm HEX", "hosts N", "without NAME", "ask HEX", "time HEX" ...
+int story_plan_read(StoryPlan *ret, const char *path); // negative errno; it has said why
+int story_plan_write(const StoryPlan *p, const char *path);

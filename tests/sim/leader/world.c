@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See world.h. Steps are played one by one; each ends with a turn at least. What the rig and the checks find wrong ends the story.
+#include "world.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "checks.h"
+#include "leader-private.h"
+#include "message.h"
+#include "process.h"
+#include "test.h"
+
+World world;
+
+const char *const world_authors[WORLD_AUTHORS] = {"root", "alice", "carol", "a stranger"};
+
+bool world_is_well(void) {
+        return world.rig.led && !world.rig.slow && !world.is_failing;
+}
+
+// ------------------------------------------------------------------------------------------------ what happens
+
+static void on_entry(Rig *g) {
+        story_digest("entry", g->entry, g->entry_len);
+        story_event("entry", 0, g->entry_index, "%zu", g->entry_len);
+        checks_on_entry();
+}
+
+static void on_answer(Rig *g, const RigAnswer *a, const Argosy__Response *r) {
+        _cleanup_buf_ Buf packed = {};
+        size_t len = argosy__response__get_packed_size(r);
+
+        assert_non_null(buf_reserve(&packed, len));
+        argosy__response__pack(r, packed.data);
+        story_digest("response", packed.data, len);
+        story_event("response", 0, r->id, "%d %s", r->status, r->message);
+}
+
+static void on_host_message(Rig *g, uint32_t host, const Argosy__ToHost *m) {
+        story_event("to-host", host, m->msg_case, "%zu", argosy__to_host__get_packed_size(m));
+}
+
+static void on_voter_message(Rig *g, uint32_t host, const Argosy__ToVoter *m) {
+        if (m->msg_case == ARGOSY__TO_VOTER__MSG_REPORTS)
+                world.n_transitions += m->reports->n_reports;
+        story_event("from-host", host, m->msg_case, "%zu", argosy__to_voter__get_packed_size(m));
+}
+
+// ------------------------------------------------------------------------------------------------ steps
+
+static void settle(void) {
+        if (world_is_well()) {
+                rig_settle(&world.rig);
+                checks_on_settled();
+        } else
+                rig_turns(&world.rig, 4);
+}
+
+static void pass_time(Draw *d) {
+        unsigned ms = (unsigned) draw_log(d, 1, world.swarm.time_max_ms);
+
+        if (!world_is_well())
+                return;
+        story_tell("%u ms pass", ms);
+        rig_pass_ms(&world.rig, ms);
+        checks_on_settled();
+}
+
+// What is broken works again, and so much time passes that whatever waits for it has happened.
+static void calm_down(void) {
+        story_tell("everything works again");
+        faults_heal();
+        rig_pass_ms(&world.rig, 2 * world.swarm.lease_ms + world.swarm.start_ms + world.swarm.stop_ms);
+        checks_on_settled();
+        checks_on_calm();
+}
+
+static void step(const Step *s) {
+        Draw d = draw_from(s->word);
+
+        story_event("step", 0, world.step, "%s", step_kind_names[s->kind]);
+        switch (s->kind) {
+        case STEP_ASK:
+                asks_step(&d);
+                break;
+        case STEP_FAULT:
+                faults_step(&d);
+                break;
+        case STEP_TIME:
+                pass_time(&d);
+                return;
+        case STEP_SETTLE:
+                settle();
+                return;
+        default:
+                calm_down();
+                return;
+        }
+        rig_turns(&world.rig, draw_below(&d, 3));
+}
+
+// ------------------------------------------------------------------------------------------------ a story
+
+static void begin(const StoryPlan *plan) {
+        Draw d = draw_from(plan->swarm ^ 3);
+        Swarm s = swarm_draw(plan->swarm, plan->without);
+
+        if (plan->hosts)
+                s.hosts = plan->hosts;
+        world.plan = *plan;
+        world.swarm = s;
+        world.n_contents = world.n_units = world.n_asked = 0;
+        world.n_transitions = 0;
+        world.step = 0;
+        world.is_failing = false;
+        process_begin(plan->swarm, &world.rig.now_us, &world.rig.wall_us);
+        rig_start_with(&world.rig, (RigSetup){.n_hosts = s.hosts, .lease_ms = s.lease_ms, .mass_loss_percent = s.mass_loss_percent});
+        world.rig.start_ms = s.start_ms;
+        world.rig.stop_ms = s.stop_ms;
+        world.rig.batch_max = s.batch_max;
+        world_units_begin(&d);
+}
+
+static void end(void) {
+        rig_stop(&world.rig);
+        for (size_t i = 0; i < world.n_asked; i++)
+                message_free(world.asked[i].request);
+        for (size_t i = 0; i < world.n_contents; i++)
+                free(world.contents[i].text);
+        checks_end();
+        arena_reset(&world.arena);
+}
+
+void world_play(const StoryPlan *plan, StoryOutput output) {
+        begin(plan);
+        story_begin(output, &world.rig.now_us);
+        checks_begin();
+        world.rig.on_entry = on_entry;
+        world.rig.on_answer = on_answer;
+        world.rig.on_host_message = on_host_message;
+        world.rig.on_voter_message = on_voter_message;
+        for (; world.step < plan->n_steps; world.step++)
+                step(&plan->steps[world.step]);
+        calm_down();
+        checks_on_end();
+        end();
+}

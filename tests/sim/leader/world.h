@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// One story: a leader with everything around it (leader-rig.h), who asks it for what, what breaks, and what is known about it
+// all without asking the leader. There is one at a time.
+//
+//      plan (choices.h, swarm.h) -> world_step() -> asks.c, faults.c, time -> the rig
+//                                                                              | entries, messages, responses
+//                                               checks.c <- story.c <- hooks <-+
+
+#include "arena.h"
+#include "choices.h"
+#include "hash.h"
+#include "leader-rig.h"
+#include "story.h"
+#include "swarm.h"
+
+enum { WORLD_UNITS_MAX = 32, WORLD_CONTENTS_MAX = 1024, WORLD_ASKED_MAX = 8192, WORLD_AUTHORS = 4 };
+
+// A content of a unit, and what is known of it because it was made so: the product has no part in this.
+typedef struct WorldContent {
+        char *text;
+        Hash hash;
+        bool bad;               // units with it fail
+        bool global;
+        bool picky;             // it has any demand on a node, or another unit
+        unsigned hosts;         // Host=: bit N-1 of each that may have it; 0: any
+        const char *zone;       // RequireLabel=zone=; NULL: any
+        unsigned conflicts;     // Conflicts=: bit of each unit
+} WorldContent;
+
+typedef struct WorldUnit {
+        char name[48], file[48]; // file: itself, or its template
+} WorldUnit;
+
+typedef enum WorldAuthor { AUTHOR_ROOT, AUTHOR_ALICE, AUTHOR_CAROL, AUTHOR_STRANGER } WorldAuthor;
+
+typedef struct WorldAsked {
+        Argosy__Request *request; // as it was asked
+        WorldAuthor author;
+        RigAnswer *answer;
+        size_t again_of; // 1 + the one that it repeats; 0: it is the first
+        size_t n_seen;   // of the answer's responses, by the checks
+        bool called_off;
+        uint64_t asked_us;
+} WorldAsked;
+
+typedef struct World {
+        Rig rig;
+        StoryPlan plan;
+        Swarm swarm;
+        size_t step;
+        Arena arena; // of the request that is being made
+        WorldContent contents[WORLD_CONTENTS_MAX];
+        size_t n_contents;
+        WorldUnit units[WORLD_UNITS_MAX];
+        size_t n_units;
+        WorldAsked asked[WORLD_ASKED_MAX];
+        size_t n_asked;
+        bool is_failing; // the log takes nothing
+        uint64_t n_transitions; // of units on hosts
+} World;
+
+extern World world;
+extern const char *const world_authors[WORLD_AUTHORS];
+
+// The whole story: returns when it has ended well. A check that fails ends the process (cmocka's fail_msg()).
+void world_play(const StoryPlan *plan, StoryOutput output);
+
+// world-units.c
+void world_units_begin(Draw *d);
+const WorldUnit *world_unit_draw(Draw *d);
+const WorldContent *world_content_draw(Draw *d, const WorldUnit *u);
+const WorldContent *world_content_find(const uint8_t hash[HASH_SIZE]); // NULL: none of ours
+int world_unit_index(const char *name);                             // -1: none of ours
+
+// asks.c
+void asks_step(Draw *d);
+
+// faults.c
+void faults_step(Draw *d);
+void faults_heal(void); // everything works again
+// The log can take what comes, and somebody leads.
+bool world_is_well(void);

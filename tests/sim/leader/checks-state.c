@@ -24,12 +24,8 @@ void voters_begin(void) {
         assert_int_equal(cluster_state_restore(follower, image.data, image.len), 0);
 }
 
-void voters_on_entry(void) {
-        Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, world.rig.entry_len, world.rig.entry);
-
-        assert_non_null(batch);
+void voters_on_entry(const Argosy__LogBatch *batch) {
         assert_int_equal(cluster_state_apply(follower, batch), 0);
-        message_free(batch);
         check_says("voters-are-equal");
 }
 
@@ -56,21 +52,66 @@ void voters_end(void) {
         follower = NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ answers
+// ------------------------------------------------------------------------------------------------ counters
 
-// An answer with a job names one that the log has.
-void acknowledged_on_settled(void) {
-        for (size_t i = 0; i < world.n_asked; i++) {
-                WorldAsked *a = &world.asked[i];
+static bool sets_time(const Argosy__LogBatch *batch) {
+        for (size_t i = 0; i < batch->n_ops; i++)
+                if (batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_TIME_SET)
+                        return true;
+        return false;
+}
 
-                for (; a->n_seen < a->answer->n; a->n_seen++) {
-                        const Argosy__Response *r = a->answer->responses[a->n_seen];
+// What the entry touched of units has revisions that are newer than all before it.
+static void units_only_grow(uint64_t before) {
+        for (size_t i = 0; i < log_truth.n_touched; i++) {
+                const struct LogTouched *t = &log_truth.touched[i];
+                const LogUnit *u = &log_truth.units[t->unit];
 
-                        if (r->status != 0 || r->job == 0)
-                                continue;
-                        check_says("acknowledged-is-kept");
-                        if (r->job > cluster_state_last_job(world.rig.state))
-                                check_fail("acknowledged-is-kept", "request %zu was answered with job %" PRIu64 ", and the log has none", i + 1, r->job);
-                }
+                if (!u->exists)
+                        continue;
+                if (u->revision <= before || u->start_rev > u->revision || u->restart_rev > u->revision || u->stop_rev > u->revision)
+                        check_fail("counters-only-grow", "%s has revision %" PRIu64 ", and the entry began at %" PRIu64, world.units[t->unit].name,
+                                   u->revision, before);
+                if (t->before.exists && (u->start_rev < t->before.start_rev || u->restart_rev < t->before.restart_rev || u->stop_rev < t->before.stop_rev))
+                        check_fail("counters-only-grow", "a revision of %s has gone back", world.units[t->unit].name);
         }
+}
+
+void counters_on_entry(const Argosy__LogBatch *batch) {
+        uint64_t revision = cluster_state_revision(world.rig.state), time_us = cluster_state_time_us(world.rig.state);
+
+        if (revision < log_truth.revision)
+                check_fail("counters-only-grow", "the revision goes back from %" PRIu64 " to %" PRIu64, log_truth.revision, revision);
+        if (time_us < log_truth.time_us && !sets_time(batch))
+                check_fail("counters-only-grow", "the log's time goes back by %" PRIu64 " us", log_truth.time_us - time_us);
+        units_only_grow(log_truth.revision);
+        if (revision > log_truth.revision)
+                check_says("counters-only-grow");
+        log_truth.revision = revision;
+        log_truth.time_us = time_us;
+}
+
+// ------------------------------------------------------------------------------------------------ limits
+
+enum { ENTRY_UNITS_MAX = 384 }; // that one entry touches, since each voter applies it in one turn
+
+void limits_on_entry(const Argosy__LogBatch *batch) {
+        size_t n_stored, bytes = world.rig.entry_len, n_units = 0;
+        size_t max = world.rig.batch_max ? world.rig.batch_max : STORE_BATCH_MAX;
+
+        for (size_t i = 0; i < batch->n_ops; i++)
+                n_units += batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_UNIT || batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_UNIT_REMOVE;
+        if (batch->n_ops == 0)
+                check_fail("entry-within-limits", "an entry does nothing");
+        if (bytes > max)
+                check_fail("entry-within-limits", "an entry has %zu bytes, of %zu", bytes, max);
+        if (n_units > ENTRY_UNITS_MAX)
+                check_fail("entry-within-limits", "an entry puts %zu units", n_units);
+        (void) cluster_state_stored_requests(world.rig.state, &n_stored);
+        if (n_stored > CLUSTER_STORED_REQUESTS_MAX || cluster_state_jobs_bytes(world.rig.state) > cluster_state_history_bytes(world.rig.state))
+                check_fail("entry-within-limits", "the log keeps more of jobs than it may");
+        if (cluster_state_figures(world.rig.state).state_operations_refused > 0)
+                check_fail("entry-within-limits", "an operation of an entry was refused by whoever applies it");
+        if (batch->n_ops > 1)
+                check_says("entry-within-limits");
 }

@@ -4,14 +4,25 @@
 // What must be true in each story. One row for each: its name, the rule that it is about, when it is looked at, and how often
 // its premise has come true, without which it would say nothing.
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "argosy.pb-c.h"
+
+struct RigAnswer;
+struct WorldAsked;
 
 typedef struct Check {
         const char *name;
         const char *rule;    // as ARCHITECTURE.md has it
         const char *premise; // what must have happened for it to say anything
+        const char *planted; // fault of tools/mutants that trips it; NULL: none is known
         void (*begin)(void); // of a story
-        void (*on_entry)(void); // an entry is in the state, and the leader has not heard of it
+        void (*on_entry)(const Argosy__LogBatch *batch); // an entry is in the state, and the leader has not heard of it
+        // A response to what the story asked; what checks ask is not told.
+        void (*on_answer)(const struct WorldAsked *asked, const Argosy__Response *response);
+        void (*on_order)(uint32_t host, const Argosy__ToHost *m);  // the leader sends that, and it may be lost
+        void (*on_heard)(uint32_t host, const Argosy__ToVoter *m); // the leader is about to hear that
         void (*on_settled)(void); // nothing more happens unless time passes
         void (*on_calm)(void);    // and nothing is broken, for longer than anything may take
         void (*on_end)(void);
@@ -29,7 +40,10 @@ void check_premise(const Check *c);
 const Check *check_find(const char *name);
 
 void checks_begin(void);
-void checks_on_entry(void);
+void checks_on_entry(const uint8_t *entry, size_t len);
+void checks_on_answer(const struct RigAnswer *answer, const Argosy__Response *response);
+void checks_on_order(uint32_t host, const Argosy__ToHost *m);
+void checks_on_heard(uint32_t host, const Argosy__ToVoter *m);
 void checks_on_settled(void);
 void checks_on_calm(void);
 void checks_on_end(void);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@
 #include "macro.h"
 #include "process.h"
 #include "world.h"
+
+enum { STORIES_OF_A_NIGHT = 1000 }; // of which each check must have said something
 
 // What a process that plays many tells the one that began it.
 typedef struct Tally {
@@ -95,6 +98,29 @@ static int write_digests(const Tally *t) {
         return f ? fclose(f) : 0;
 }
 
+static double children_seconds(void) {
+        struct rusage usage;
+
+        if (getrusage(RUSAGE_CHILDREN, &usage) < 0)
+                return 0;
+        return (double) usage.ru_utime.tv_sec + (double) usage.ru_utime.tv_usec / 1e6 + (double) usage.ru_stime.tv_sec + (double) usage.ru_stime.tv_usec / 1e6;
+}
+
+// A check whose premise never came true has said nothing: of many stories that is red. Returns how many are.
+static unsigned show_premises(const Tally *t) {
+        bool many = options.last - options.first + 1 >= STORIES_OF_A_NIGHT;
+        unsigned n_red = 0;
+
+        for (unsigned i = 0; i < n_checks; i++) {
+                printf("%12" PRIu64 "  %s: %s\n", t->premises[i], checks[i].name, checks[i].premise);
+                if (many && t->premises[i] == 0) {
+                        fprintf(stderr, "red: check %s has said nothing: never was it so that %s\n", checks[i].name, checks[i].premise);
+                        n_red++;
+                }
+        }
+        return n_red;
+}
+
 static int play_many(void) {
         size_t size = sizeof(Tally) + (options.last - options.first + 1) * sizeof(uint64_t);
         Tally *t = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -121,11 +147,10 @@ static int play_many(void) {
         }
         if (write_digests(t) < 0)
                 return 2;
-        printf("%" PRIu64 " stories, %" PRIu64 " red, %" PRIu64 " events, %" PRIu64 " transitions, %" PRIu64 " virtual seconds\n",
-               options.last - options.first + 1, n_red, t->n_events, t->n_transitions, t->virtual_us / 1000000);
-        for (unsigned i = 0; i < n_checks; i++)
-                printf("%12" PRIu64 "  %s: %s\n", t->premises[i], checks[i].name, checks[i].premise);
-        return n_red > 0;
+        printf("%" PRIu64 " stories, %" PRIu64 " red, %" PRIu64 " events, %" PRIu64 " transitions, %" PRIu64 " virtual seconds, %.0f events per CPU second\n",
+               options.last - options.first + 1, n_red, t->n_events, t->n_transitions, t->virtual_us / 1000000,
+               (double) t->n_events / MAX_OF(children_seconds(), 0.001));
+        return show_premises(t) > 0 || n_red > 0;
 }
 
 // ------------------------------------------------------------------------------------------------ the command line

@@ -25,7 +25,7 @@ bool world_is_well(void) {
 static void on_entry(Rig *g) {
         story_digest("entry", g->entry, g->entry_len);
         story_event("entry", 0, g->entry_index, "%zu", g->entry_len);
-        checks_on_entry();
+        checks_on_entry(g->entry, g->entry_len);
 }
 
 static void on_answer(Rig *g, const RigAnswer *a, const Argosy__Response *r) {
@@ -36,16 +36,19 @@ static void on_answer(Rig *g, const RigAnswer *a, const Argosy__Response *r) {
         argosy__response__pack(r, packed.data);
         story_digest("response", packed.data, len);
         story_event("response", 0, r->id, "%d %s", r->status, r->message);
+        checks_on_answer(a, r);
 }
 
 static void on_host_message(Rig *g, uint32_t host, const Argosy__ToHost *m) {
         story_event("to-host", host, m->msg_case, "%zu", argosy__to_host__get_packed_size(m));
+        checks_on_order(host, m);
 }
 
 static void on_voter_message(Rig *g, uint32_t host, const Argosy__ToVoter *m) {
         if (m->msg_case == ARGOSY__TO_VOTER__MSG_REPORTS)
                 world.n_transitions += m->reports->n_reports;
         story_event("from-host", host, m->msg_case, "%zu", argosy__to_voter__get_packed_size(m));
+        checks_on_heard(host, m);
 }
 
 // ------------------------------------------------------------------------------------------------ steps

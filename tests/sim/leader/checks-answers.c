@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Checks of what those are told who asked for a change: that it is in the log, once, as theirs; or that nothing was changed.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "checks-private.h"
+#include "request-kind.h"
+#include "test.h"
+
+static size_t number_of(const WorldAsked *a) {
+        return (size_t) (a - world.asked) + 1;
+}
+
+static bool is_change(const WorldAsked *a) {
+        return log_request_id(a->request);
+}
+
+// The job that the answer names is the request's own.
+void acknowledged_on_answer(const WorldAsked *a, const Argosy__Response *r) {
+        uint64_t job;
+
+        if (!is_change(a) || r->status != 0 || r->job == 0)
+                return;
+        job = log_job_of(log_request_id(a->request));
+        if (job != r->job)
+                check_fail("acknowledged-is-kept", "request %zu was answered with job %" PRIu64 ", and the log has %" PRIu64 " of it", number_of(a), r->job, job);
+        check_says("acknowledged-is-kept");
+}
+
+// Whoever asks once more hears of the same job. That no second one is in the log is seen where the log is read (checks-log.c).
+void once_on_answer(const WorldAsked *a, const Argosy__Response *r) {
+        const WorldAsked *first = a->again_of ? &world.asked[a->again_of - 1] : NULL;
+
+        if (!first || !is_change(a) || !first->answer || first->answer == a->answer || first->answer->n == 0)
+                return;
+        if (r->status != 0 || r->job == 0 || first->answer->responses[0]->job == 0)
+                return;
+        if (first->answer->responses[0]->job != r->job)
+                check_fail("acknowledged-once", "request %zu became job %" PRIu64 ", and asked again job %" PRIu64, number_of(first),
+                           first->answer->responses[0]->job, r->job);
+        check_says("acknowledged-once");
+}
+
+// ------------------------------------------------------------------------------------------------ refusals
+
+static bool says_nothing_was_changed(const Argosy__Response *r) {
+        return r->final && r->status != 0 && strstr(r->message, "nothing was changed");
+}
+
+// Nobody who asked with this id waits any more, and the last of them was told that nothing was changed.
+static bool was_refused(const uint8_t *id) {
+        bool refused = false;
+
+        for (size_t i = 0; i < world.n_asked; i++) {
+                const WorldAsked *a = &world.asked[i];
+                const uint8_t *of = log_request_id(a->request);
+
+                if (!of || memcmp(of, id, LOG_ID_SIZE) != 0)
+                        continue;
+                if (!a->answer || a->answer->n == 0 || !says_nothing_was_changed(a->answer->responses[a->answer->n - 1]))
+                        return false;
+                refused = true;
+        }
+        return refused;
+}
+
+void refused_on_answer(const WorldAsked *a, const Argosy__Response *r) {
+        uint64_t job;
+
+        if (!is_change(a) || !says_nothing_was_changed(r))
+                return;
+        job = log_job_of(log_request_id(a->request));
+        if (job > 0 && log_truth.jobs[job]->touched)
+                check_fail("refused-is-undone", "request %zu was told '%s', and job %" PRIu64 " has changed units", number_of(a), r->message, job);
+        check_says("refused-is-undone");
+}
+
+void refused_on_entry(const Argosy__LogBatch *batch) {
+        for (size_t i = 0; i < batch->n_ops; i++) {
+                const Argosy__LogOp *op = batch->ops[i];
+
+                if (op->op_case == ARGOSY__LOG_OP__OP_JOB && op->job->id.len == LOG_ID_SIZE && op->job->number == 0 && was_refused(op->job->id.data))
+                        check_fail("refused-is-undone", "whoever asked was told that nothing was changed, and job %" PRIu64 " does it", log_truth.n_jobs);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ authors
+
+void author_on_answer(const WorldAsked *a, const Argosy__Response *r) {
+        const LogJob *j;
+
+        if (!is_change(a) || r->status != 0 || r->job == 0 || r->job > log_truth.n_jobs || !log_truth.jobs[r->job])
+                return;
+        j = log_truth.jobs[r->job];
+        if (a->author != AUTHOR_ROOT && (strcmp(j->user, world_authors[a->author]) != 0 || j->uid != 1000 + (uint32_t) a->author))
+                check_fail("author-is-whoever-asked", "%s asked for job %" PRIu64 ", which is %s's", world_authors[a->author], r->job, j->user);
+        check_says("author-is-whoever-asked");
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Reads the log for the checks (checks-log.h): a second, small applier of the operations about units, jobs and rights. Each entry is read
+// once, before other checks look at it. What it has come to must be what the records of the state say.
+#include "checks-log.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks-private.h"
+#include "request-kind.h"
+#include "test.h"
+
+LogTruth log_truth;
+
+static LogUnit unit_of_record(const Argosy__UnitRecord *r) {
+        LogUnit u = {.exists = true, .global = r->global, .target = r->target, .node = r->node, .revision = r->revision};
+
+        u.start_rev = r->start_rev;
+        u.restart_rev = r->restart_rev;
+        u.stop_rev = r->stop_rev;
+        if (r->spec.len == HASH_SIZE)
+                memcpy(u.spec.bytes, r->spec.data, HASH_SIZE);
+        return u;
+}
+
+void log_begin(void) {
+        ClusterState *s = world.rig.state;
+
+        memset(&log_truth, 0, sizeof(log_truth));
+        log_truth.n_jobs = cluster_state_last_job(s);
+        log_truth.first_job = log_truth.n_jobs + 1;
+        log_truth.revision = cluster_state_revision(s);
+        log_truth.time_us = cluster_state_time_us(s);
+        log_truth.grants[0] = (LogGrant){.right = ARGOSY__RIGHT__RIGHT_ADMIN, .group = "argosy"};
+        log_truth.n_grants = 1;
+}
+
+void log_end(void) {
+        for (uint64_t i = 0; i <= log_truth.n_jobs && i < LOG_JOBS_MAX; i++)
+                free(log_truth.jobs[i]);
+        memset(&log_truth, 0, sizeof(log_truth));
+}
+
+// ------------------------------------------------------------------------------------------------ requests and rights
+
+const uint8_t *log_request_id(const Argosy__Request *q) {
+        const RequestJob *job = request_job(q);
+        const ProtobufCBinaryData *id = job && job->id ? job->id(q) : NULL;
+
+        if (!job)
+                return NULL;
+        if (!id && q->job)
+                id = &q->job->id;
+        return id && id->len == LOG_ID_SIZE ? id->data : NULL;
+}
+
+uint64_t log_job_of(const uint8_t *id) {
+        for (uint64_t i = log_truth.n_jobs; i >= log_truth.first_job; i--)
+                if (log_truth.jobs[i] && log_truth.jobs[i]->has_id && memcmp(log_truth.jobs[i]->id, id, LOG_ID_SIZE) == 0)
+                        return i;
+        return 0;
+}
+
+static bool is_for(const LogGrant *g, WorldAuthor author) {
+        return *g->user && strcmp(g->user, world_authors[author]) == 0 && (g->host == 0 || g->host == 1);
+}
+
+bool log_has_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right, const char *role) {
+        bool has = author == AUTHOR_ROOT || right == ARGOSY__RIGHT__RIGHT_NONE;
+
+        for (size_t i = 0; !has && i < n; i++)
+                has = is_for(&grants[i], author) && grants[i].right >= right && (!*grants[i].role || (role && strcmp(grants[i].role, role) == 0));
+        return has;
+}
+
+bool log_has_some_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right) {
+        bool has = author == AUTHOR_ROOT || right == ARGOSY__RIGHT__RIGHT_NONE;
+
+        for (size_t i = 0; !has && i < n; i++)
+                has = is_for(&grants[i], author) && grants[i].right >= right;
+        return has;
+}
+
+static LogGrant grant_of(const Argosy__GrantRecord *r) {
+        LogGrant g = {.right = r->right, .host = r->host};
+
+        snprintf(g.user, sizeof(g.user), "%s", r->user);
+        snprintf(g.group, sizeof(g.group), "%s", r->group);
+        snprintf(g.role, sizeof(g.role), "%s", r->role);
+        return g;
+}
+
+static void on_grant(const Argosy__GrantRecord *r, bool given) {
+        LogGrant g = grant_of(r);
+        size_t i = 0;
+
+        while (i < log_truth.n_grants && memcmp(&log_truth.grants[i], &g, sizeof(g)) != 0)
+                i++;
+        if (given && i == log_truth.n_grants && i < LOG_GRANTS_MAX)
+                log_truth.grants[log_truth.n_grants++] = g;
+        else if (!given && i < log_truth.n_grants)
+                log_truth.grants[i] = log_truth.grants[--log_truth.n_grants];
+}
+
+// What a host's users have goes with the host.
+static void on_host_removed(uint32_t host) {
+        for (size_t i = log_truth.n_grants; i > 0; i--)
+                if (log_truth.grants[i - 1].host == host)
+                        log_truth.grants[i - 1] = log_truth.grants[--log_truth.n_grants];
+}
+
+// ------------------------------------------------------------------------------------------------ units
+
+static void note_touched(int unit, LogUnit before, LogUnit after) {
+        if (log_truth.n_touched == LOG_TOUCHED_MAX)
+                return;
+        log_truth.touched[log_truth.n_touched++] = (struct LogTouched){.unit = (unsigned) unit, .before = before, .after = after};
+}
+
+static void on_unit(const Argosy__LogOp__UnitPut *put) {
+        int i = world_unit_index(put->unit->name);
+        LogUnit before, after;
+
+        if (i < 0)
+                return;
+        before = log_truth.units[i];
+        if (put->if_revision > 0 && (!before.exists || before.revision != put->if_revision))
+                return;
+        after = unit_of_record(put->unit);
+        if (after.global)
+                after.node = 0;
+        log_truth.units[i] = after;
+        note_touched(i, before, after);
+}
+
+static void on_unit_removed(const char *name) {
+        int i = world_unit_index(name);
+
+        if (i < 0 || !log_truth.units[i].exists)
+                return;
+        note_touched(i, log_truth.units[i], (LogUnit){});
+        log_truth.units[i] = (LogUnit){};
+}
+
+// ------------------------------------------------------------------------------------------------ jobs
+
+static void on_move(const Argosy__JobRecord *r, const Argosy__JobMove *move, const char *name) {
+        struct LogMove *m = &log_truth.moves[log_truth.n_moves];
+        int unit = world_unit_index(name);
+
+        if (unit < 0 || log_truth.n_moves == LOG_TOUCHED_MAX)
+                return;
+        *m = (struct LogMove){.unit = (unsigned) unit, .cause = r->own, .host = r->own_host};
+        snprintf(m->from, sizeof(m->from), "%s", move->from);
+        snprintf(m->to, sizeof(m->to), "%s", move->to);
+        snprintf(m->reason, sizeof(m->reason), "%s", move->reason);
+        log_truth.n_moves++;
+}
+
+static void on_moves(const Argosy__JobRecord *r) {
+        for (size_t i = 0; i < r->n_moves; i++)
+                for (size_t k = 0; k < r->moves[i]->n_names; k++)
+                        on_move(r, r->moves[i], r->moves[i]->names[k]);
+}
+
+static void begin_job(const Argosy__LogOp__JobPut *put) {
+        LogJob *j = calloc(1, sizeof(*j));
+        uint64_t number = ++log_truth.n_jobs, same;
+
+        assert_non_null(j);
+        assert_true(number < LOG_JOBS_MAX);
+        j->entry = log_truth.n_entries;
+        j->own = put->job->own;
+        j->host = put->job->host;
+        j->uid = put->job->uid;
+        j->parted = put->more || put->stored;
+        snprintf(j->user, sizeof(j->user), "%s", put->job->user);
+        snprintf(j->verb, sizeof(j->verb), "%s", put->job->verb);
+        if (put->id.len == LOG_ID_SIZE) {
+                same = log_job_of(put->id.data);
+                if (same)
+                        check_fail("acknowledged-once", "jobs %" PRIu64 " and %" PRIu64 " are of one request", same, number);
+                memcpy(j->id, put->id.data, LOG_ID_SIZE);
+                j->has_id = true;
+        }
+        log_truth.jobs[number] = j;
+}
+
+// What was touched from `first` on is the job's.
+static void on_job(const Argosy__LogOp__JobPut *put, size_t first) {
+        uint64_t number = put->number;
+        LogJob *j;
+
+        if (number == 0) {
+                begin_job(put);
+                number = log_truth.n_jobs;
+        } else if (number <= log_truth.n_jobs && log_truth.jobs[number])
+                log_truth.jobs[number]->parted = true;
+        j = number <= log_truth.n_jobs ? log_truth.jobs[number] : NULL;
+        if (put->job->own != ARGOSY__OWN_CAUSE__OWN_NONE)
+                on_moves(put->job);
+        for (size_t i = first; j && i < log_truth.n_touched; i++) {
+                struct LogTouched *t = &log_truth.touched[i];
+
+                t->asked = j->own == ARGOSY__OWN_CAUSE__OWN_NONE;
+                t->job = number;
+                if (!(j->touched & (1u << t->unit)))
+                        j->before[t->unit] = t->before;
+                j->touched |= 1u << t->unit;
+                j->after[t->unit] = t->after;
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ an entry
+
+// What the applier fills in, from the state; and the rest must be there as it was read.
+static void compare(unsigned i) {
+        const Argosy__UnitRecord *r = rig_record(&world.rig, world.units[i].name);
+        LogUnit *u = &log_truth.units[i], is;
+
+        if (!r != !u->exists)
+                check_fail("records-are-the-log", "%s is %s the cluster, and the log says otherwise", world.units[i].name, r ? "in" : "not in");
+        if (!r)
+                return;
+        is = unit_of_record(r);
+        if (is.target != u->target || is.global != u->global || is.node != u->node || memcmp(&is.spec, &u->spec, sizeof(is.spec)) != 0)
+                check_fail("records-are-the-log", "the record of %s is not what the log has put", world.units[i].name);
+        *u = is;
+}
+
+void log_on_entry(const Argosy__LogBatch *batch) {
+        unsigned at[LOG_TOUCHED_MAX + 1]; // operation by which each of the touched was
+        size_t first, seen = 0;
+
+        log_truth.n_entries++;
+        log_truth.n_touched = log_truth.n_moves = 0;
+        memcpy(log_truth.grants_before, log_truth.grants, log_truth.n_grants * sizeof(*log_truth.grants));
+        log_truth.n_grants_before = log_truth.n_grants;
+        for (size_t i = 0; i < batch->n_ops; i++) {
+                const Argosy__LogOp *op = batch->ops[i];
+
+                switch (op->op_case) {
+                case ARGOSY__LOG_OP__OP_UNIT:
+                        on_unit(op->unit);
+                        break;
+                case ARGOSY__LOG_OP__OP_UNIT_REMOVE:
+                        on_unit_removed(op->unit_remove->name);
+                        break;
+                case ARGOSY__LOG_OP__OP_GRANT:
+                        on_grant(op->grant, true);
+                        break;
+                case ARGOSY__LOG_OP__OP_GRANT_REMOVE:
+                        on_grant(op->grant_remove, false);
+                        break;
+                case ARGOSY__LOG_OP__OP_HOST_REMOVE:
+                        on_host_removed(op->host_remove->host);
+                        break;
+                case ARGOSY__LOG_OP__OP_JOB:
+                        first = log_truth.n_touched;
+                        while (first > 0 && at[first - 1] + op->job->n_ops >= i && !log_truth.touched[first - 1].job)
+                                first--;
+                        on_job(op->job, first);
+                        break;
+                default:
+                        break;
+                }
+                for (; seen < log_truth.n_touched; seen++)
+                        at[seen] = (unsigned) i;
+        }
+        for (size_t i = 0; i < log_truth.n_touched; i++)
+                compare(log_truth.touched[i].unit);
+        if (log_truth.n_touched > 0)
+                check_says("records-are-the-log");
+        if (log_truth.n_jobs != cluster_state_last_job(world.rig.state))
+                check_fail("records-are-the-log", "the log has had %" PRIu64 " jobs, and the state %" PRIu64, log_truth.n_jobs,
+                           cluster_state_last_job(world.rig.state));
+}

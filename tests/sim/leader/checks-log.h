@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What the log says of units, jobs and rights, read by the checks alone from one entry after the other. They compare with it what
+// the leader says and does.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "argosy.pb-c.h"
+#include "hash.h"
+#include "world.h"
+
+enum { LOG_ID_SIZE = 16, LOG_JOBS_MAX = 16384, LOG_GRANTS_MAX = 512, LOG_TOUCHED_MAX = 64 };
+
+// A unit as the log wants it.
+typedef struct LogUnit {
+        bool exists, global;
+        Hash spec;
+        Argosy__Target target;
+        uint32_t node;
+        uint64_t revision, start_rev, restart_rev, stop_rev;
+} LogUnit;
+
+typedef struct LogJob {
+        uint8_t id[LOG_ID_SIZE];
+        bool has_id, parted; // parted: more entries than one
+        Argosy__OwnCause own;
+        uint64_t entry; // in which it began, by LogTruth.n_entries
+        char user[24], verb[24];
+        uint32_t host, uid;
+        // Of the units that it changed: as they were before, and as it left them. Bits of world.units.
+        uint32_t touched;
+        LogUnit before[WORLD_UNITS_MAX], after[WORLD_UNITS_MAX];
+} LogJob;
+
+typedef struct LogGrant {
+        Argosy__Right right;
+        char user[24], group[24], role[24];
+        uint32_t host;
+} LogGrant;
+
+typedef struct LogTruth {
+        uint64_t n_entries, revision, time_us;
+        LogUnit units[WORLD_UNITS_MAX];
+        LogJob *jobs[LOG_JOBS_MAX]; // by number
+        uint64_t n_jobs, first_job; // the last number, and that behind the ones that were there when the story began
+        LogGrant grants[LOG_GRANTS_MAX];
+        size_t n_grants;
+        // Of the entry that came last: what it touched, and how that was before. `asked`: by a request, and not by the cluster
+        // itself; `job`: which.
+        size_t n_touched;
+        struct LogTouched {
+                unsigned unit;
+                LogUnit before, after;
+                bool asked;
+                uint64_t job;
+        } touched[LOG_TOUCHED_MAX];
+        // Moves that jobs of the cluster's own in this entry tell of.
+        size_t n_moves;
+        struct LogMove {
+                unsigned unit;
+                char from[16], to[16], reason[160];
+                Argosy__OwnCause cause;
+                uint32_t host;
+        } moves[LOG_TOUCHED_MAX];
+        // And rights as they were before it.
+        LogGrant grants_before[LOG_GRANTS_MAX];
+        size_t n_grants_before;
+} LogTruth;
+
+extern LogTruth log_truth;
+
+// The request's id; NULL: it has none.
+const uint8_t *log_request_id(const Argosy__Request *q);
+// The job that the log has of a request with that id; 0: none.
+uint64_t log_job_of(const uint8_t *id);
+// Whether somebody has that right, of all units or, with a role, of those of that role too, by these grants.
+bool log_has_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right, const char *role);
+// One of some role at least.
+bool log_has_some_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right);

@@ -7,6 +7,7 @@
 
 // leader-rig.c
 void rig_host_clear_inbox(RigHost *h);
+void rig_host_clear_outbox(RigHost *h);
 void rig_loop_turn(Rig *g); // the leader's part of one
 bool rig_loop_is_busy(Rig *g);
 

@@ -377,7 +377,7 @@ static void assert_tallies(const Leader *l) {
                         const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
 
                         if (unit_on_node_is_reported(s))
-                                found.seen[unit_on_node_is_heard(s) ? s->active : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN]++;
+                                found.seen[unit_on_node_is_heard(s) && s->active < UNIT_STATES ? s->active : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN]++;
                 }
         }
         map_foreach (slot, &l->held_jobs)
@@ -569,6 +569,7 @@ void rig_depose(Rig *g) {
                 uv_run(&g->loop, UV_RUN_NOWAIT);
         for (size_t i = 0; i < g->n_hosts; i++) {
                 rig_host_clear_inbox(&g->hosts[i]);
+                rig_host_clear_outbox(&g->hosts[i]);
                 g->hosts[i].attached = g->hosts[i].virtual.welcomed = false;
         }
 }
@@ -773,7 +774,9 @@ void rig_stop(Rig *g) {
                 virtual_host_done(&h->virtual);
                 buf_done(&h->renewed);
                 rig_host_clear_inbox(h);
+                rig_host_clear_outbox(h);
                 free(h->inbox);
+                free(h->outbox);
         }
         free(g->hosts);
         g->hosts = NULL;

@@ -27,6 +27,7 @@ typedef struct RigHost {
         bool up; // beats and obeys
         bool linked, was_linked;
         bool deaf;                    // beats, but takes and says nothing
+        const char *name;             // its own; NULL: as its record has it
         Argosy__Label label, *labels; // its own; NULL: as its record has them
         Argosy__Label **many_labels;  // instead; the test's
         size_t n_many_labels;
@@ -38,6 +39,12 @@ typedef struct RigHost {
         bool refuses;             // every name belongs to somebody else here
         const char *const *others; // names that belong to somebody else here, behind the last NULL; NULL: none
         bool mute;                // does not answer questions about names
+        bool lies;                // says what its key allows, whatever is true: nothing that follows from its words is held against the leader
+        bool fetch_hangs;         // takes no pieces of files
+        bool delayed;             // what it says is on its way until it is not
+        Argosy__ToVoter **outbox; // that
+        size_t n_outbox;
+        bool attaches;            // an Attach is among it
         const char *reason;       // why its second manager cannot be used, told with the next Attach; NULL: it can
         char *managers[2];        // of an Attach
         Argosy__NodeReport report, *reports;
@@ -171,6 +178,10 @@ void rig_host_off(Rig *g, uint32_t host);
 void rig_host_on(Rig *g, uint32_t host, bool forget);
 void rig_host_drain(Rig *g, uint32_t host); // a full one takes more again
 void rig_host_goodbye(Rig *g, uint32_t host);
+// Its last word: nothing runs there any more.
+void rig_host_last_word(Rig *g, uint32_t host);
+// Says that now, whatever is true and whatever it has said. `m`: from the heap, ours from now on.
+void rig_host_lie(Rig *g, uint32_t host, Argosy__ToVoter *m);
 // Its disk goes on: the log that it was asked for last is open. For rig_settle().
 void rig_host_open_log(Rig *g, uint32_t host);
 // A second manager, or with NULL none any more; attaches anew.

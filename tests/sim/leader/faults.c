@@ -4,8 +4,74 @@
 
 #include <errno.h>
 
+#include "message.h"
 #include "test.h"
 #include "world.h"
+
+enum { SAID_MAX = 8, HOSTS_MAX = 16, OTHERS_MAX = 3 };
+
+static struct {
+        unsigned entries_left; // until the leader is deposed; 0: it is not
+        bool entry_was_last;
+        char names[HOSTS_MAX][16];
+        struct {
+                Argosy__ToVoter *list[SAID_MAX]; // what it said last, in this session or an earlier one
+                size_t n;
+        } said[HOSTS_MAX];
+        const char *others[HOSTS_MAX][OTHERS_MAX + 1];
+} faults_state;
+
+bool world_host_lies(uint32_t host) {
+        return rig_host(&world.rig, host)->lies;
+}
+
+void faults_begin(void) {
+        faults_state.entries_left = 0;
+        faults_state.entry_was_last = false;
+        assert_true(world.swarm.hosts <= HOSTS_MAX);
+        for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
+                snprintf(faults_state.names[i - 1], sizeof(faults_state.names[i - 1]), "n%u", i);
+                rig_host(&world.rig, i)->name = faults_state.names[i - 1];
+        }
+}
+
+void faults_end(void) {
+        for (size_t i = 0; i < HOSTS_MAX; i++) {
+                for (size_t k = 0; k < faults_state.said[i].n; k++)
+                        message_free(faults_state.said[i].list[k]);
+                faults_state.said[i].n = 0;
+        }
+}
+
+void faults_on_voter_message(uint32_t host, const Argosy__ToVoter *m) {
+        size_t n = faults_state.said[host - 1].n;
+        Argosy__ToVoter **list = faults_state.said[host - 1].list;
+
+        if (!world.swarm.faults[FAULT_repeat] || m->msg_case == ARGOSY__TO_VOTER__MSG_BEAT)
+                return;
+        if (n == SAID_MAX) {
+                message_free(list[0]);
+                memmove(&list[0], &list[1], (--n) * sizeof(*list));
+        }
+        list[n] = message_copy(m);
+        faults_state.said[host - 1].n = n + 1;
+}
+
+// The entry that has just been applied is the last one of this leader: what else it has under way it never hears of.
+void faults_on_entry(void) {
+        if (faults_state.entries_left == 0 || --faults_state.entries_left > 0)
+                return;
+        story_tell("the leader is deposed behind entry %llu", (unsigned long long) world.rig.entry_index);
+        store_memory_lead(world.rig.store, false);
+        faults_state.entry_was_last = true;
+}
+
+void faults_on_turn(void) {
+        if (!faults_state.entry_was_last)
+                return;
+        faults_state.entry_was_last = false;
+        rig_depose(&world.rig);
+}
 
 static RigHost *draw_host(Draw *d) {
         return rig_host(&world.rig, 1 + draw_below(d, world.swarm.hosts));
@@ -86,10 +152,14 @@ static void log_goes_on(void) {
 static void fault_leader(Draw *d) {
         if (world.rig.slow || world.is_failing)
                 return;
-        if (world.rig.led)
-                depose();
-        else
+        if (!world.rig.led) {
                 elect();
+        } else if (draw_one_in(d, 3)) {
+                depose();
+        } else {
+                faults_state.entries_left = (unsigned) draw_log(d, 1, 16);
+                story_tell("the leader will be deposed in %u entries", faults_state.entries_left);
+        }
 }
 
 static void fault_unknown(Draw *d) {
@@ -146,7 +216,20 @@ static void fault_unit(Draw *d) {
 
 static void fault_foreign(Draw *d) {
         RigHost *h = draw_host(d);
+        const char **others = faults_state.others[h->number - 1];
 
+        if (!h->others && draw_one_in(d, 2)) {
+                for (unsigned i = 0; i < OTHERS_MAX; i++)
+                        others[i] = draw_one_in(d, 2) || i == 0 ? world_unit_draw(d)->name : NULL;
+                h->others = others;
+                story_tell("n%u has %s of its own", h->number, others[0]);
+                return;
+        }
+        if (h->others) {
+                h->others = NULL;
+                story_tell("n%u has no such unit of its own any more", h->number);
+                return;
+        }
         story_tell("n%u %s", h->number, h->refuses ? "has no units of its own any more" : "has units of these names of its own");
         h->refuses = !h->refuses;
 }
@@ -174,19 +257,114 @@ static void fault_goodbye(Draw *d) {
 
         if (!h || !h->up || !h->attached || !world.rig.led)
                 return;
-        story_tell("n%u shuts down", h->number);
-        rig_host_goodbye(&world.rig, h->number);
+        switch (draw_below(d, 3)) {
+        case 0:
+                story_tell("n%u shuts down", h->number);
+                rig_host_goodbye(&world.rig, h->number);
+                break;
+        case 1: // whoever has begun and does not go on says Attach anew
+                story_tell("n%u begins to shut down, and does not", h->number);
+                virtual_host_goodbye(&h->virtual, true);
+                rig_turns(&world.rig, draw_below(d, 4));
+                h->attached = false;
+                break;
+        default:
+                story_tell("n%u has shut down", h->number);
+                rig_host_goodbye(&world.rig, h->number);
+                if (draw_one_in(d, 2))
+                        rig_turns(&world.rig, draw_below(d, 4));
+                if (world.rig.led && h->linked)
+                        rig_host_last_word(&world.rig, h->number);
+        }
 }
 
-static void nothing(Draw *d) {
+static void fault_delay(Draw *d) {
+        RigHost *h = draw_host(d);
+
+        story_tell("what n%u says %s", h->number, h->delayed ? "comes now" : "takes its time");
+        h->delayed = !h->delayed;
 }
 
-static void (*const faults[_FAULTS])(Draw *d) = {
-        [FAULT_power] = fault_power,     [FAULT_deaf] = fault_deaf,       [FAULT_lazy] = fault_lazy,   [FAULT_link] = fault_link,
-        [FAULT_full] = fault_full,       [FAULT_leader] = fault_leader,   [FAULT_unknown] = fault_unknown, [FAULT_slow] = fault_slow,
-        [FAULT_disk] = fault_disk,       [FAULT_unit] = fault_unit,       [FAULT_foreign] = fault_foreign, [FAULT_clock] = fault_clock,
-        [FAULT_labels] = fault_labels,   [FAULT_goodbye] = fault_goodbye, [FAULT_repeat] = nothing,    [FAULT_garbage] = nothing,
-};
+static void fault_mute(Draw *d) {
+        RigHost *h = draw_host(d);
+
+        if (draw_one_in(d, 2)) {
+                story_tell("n%u %s", h->number, h->mute ? "answers again" : "does not answer about names");
+                h->mute = !h->mute;
+                return;
+        }
+        story_tell("n%u %s", h->number, h->fetch_hangs ? "takes files again" : "takes no files");
+        if (h->fetch_hangs)
+                h->linked = false; // it asks anew with its next Attach
+        h->fetch_hangs = !h->fetch_hangs;
+}
+
+static void fault_manager(Draw *d) {
+        RigHost *h = draw_host(d);
+
+        if (!world_is_well() || !h->up || h->deaf)
+                return;
+        if (h->virtual.manager && h->attached && draw_one_in(d, 2)) {
+                const char *reason = h->reason ? NULL : "its manager does not answer";
+
+                story_tell("the second manager of n%u %s", h->number, reason ? "cannot be used" : "can be used again");
+                rig_host_send_reason(&world.rig, h->number, reason);
+                return;
+        }
+        story_tell("n%u %s", h->number, h->virtual.manager ? "has no second manager any more" : "has a second manager");
+        h->reason = NULL;
+        rig_host_set_manager(&world.rig, h->number, h->virtual.manager ? NULL : "alice");
+}
+
+static void fault_voter(Draw *d) {
+        RigHost *h = draw_host(d);
+
+        switch (draw_below(d, 3)) {
+        case 0:
+                story_tell("logs that are asked for of n%u %s", h->number, h->disk_hangs ? "open" : "do not open");
+                if (h->disk_hangs && h->asked_open && h->up && h->attached && world_is_well())
+                        rig_host_open_log(&world.rig, h->number);
+                h->disk_hangs = !h->disk_hangs;
+                break;
+        case 1:
+                story_tell("the logs of other voters %s", world.rig.lags ? "have caught up" : "lag");
+                world.rig.lags = !world.rig.lags;
+                break;
+        default:
+                world.rig.members_silent = world.rig.members_silent ? 0 : h->raft_id;
+                story_tell("the log of %s", world.rig.members_silent ? "a voter does not answer" : "each voter answers");
+        }
+}
+
+// Whoever has the key of a host says things of that host, and of no other.
+static bool may_lie(const RigHost *h) {
+        return h && h->up && h->linked && h->attached && world.rig.led;
+}
+
+// The newest once more, as it is: true still. An older one may be true no more.
+static void fault_repeat(Draw *d) {
+        RigHost *h = draw_host(d);
+        size_t n = faults_state.said[h->number - 1].n, i = n - (n > 0 ? (size_t) draw_log(d, 1, n) : 0);
+
+        if (!may_lie(h) || n == 0)
+                return;
+        story_tell("n%u says again what it said %zu messages ago", h->number, n - i);
+        rig_host_lie(&world.rig, h->number, message_copy(faults_state.said[h->number - 1].list[i]));
+}
+
+static void fault_garbage(Draw *d) {
+        RigHost *h = draw_other_host(d);
+
+        for (unsigned n = 1 + draw_below(d, 4); may_lie(h) && n > 0; n--) {
+                Argosy__ToVoter *m = lies_draw(d, h);
+
+                story_tell("n%u says what no agent says (%u)", h->number, m->msg_case);
+                rig_host_lie(&world.rig, h->number, m);
+        }
+}
+
+#define FAULT_FUNCTION(name, what) [FAULT_##name] = fault_##name,
+static void (*const faults[_FAULTS])(Draw *d) = {SWARM_FAULTS(FAULT_FUNCTION)};
 
 void faults_step(Draw *d) {
         unsigned all = 0;
@@ -198,16 +376,32 @@ void faults_step(Draw *d) {
 }
 
 void faults_heal(void) {
+        faults_state.entries_left = 0;
         log_goes_on();
+        world.rig.lags = false;
+        world.rig.members_silent = 0;
         elect();
         for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
                 RigHost *h = rig_host(&world.rig, i);
 
-                h->deaf = h->lazy = h->refuses = false;
+                h->deaf = h->lazy = h->refuses = h->delayed = h->mute = false;
+                h->others = NULL;
+                if (h->lies || h->fetch_hangs || h->reason)
+                        h->linked = false; // it attaches, and says what is true
+                h->fetch_hangs = false;
+                h->reason = NULL;
+                if (h->disk_hangs && h->asked_open && h->up && h->linked)
+                        rig_host_open_log(&world.rig, i);
+                h->disk_hangs = false;
                 h->clock_ahead_us = 0;
                 if (h->full)
                         rig_host_drain(&world.rig, i);
                 if (!h->up)
                         rig_host_on(&world.rig, i, false);
         }
+}
+
+void faults_healed(void) {
+        for (uint32_t i = 1; i <= world.swarm.hosts; i++)
+                rig_host(&world.rig, i)->lies = false;
 }

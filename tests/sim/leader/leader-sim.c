@@ -194,7 +194,7 @@ int main(int argc, char **argv) {
                 fprintf(stderr, "leader-sim --seed N | --seeds A..B | --file PATH  [--prose] [--events] [--digests PATH]\n");
                 return 2;
         }
-        log_set_level(LOG_ERR);
+        log_set_level(LOG_CRIT);
         atexit(on_exit_while_playing);
         return options.last ? play_many() : play_one();
 }

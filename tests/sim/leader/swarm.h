@@ -20,6 +20,10 @@
         F(disk, "the log takes nothing")                                                                               \
         F(unit, "a unit fails, ends, or is stopped by somebody else")                                                  \
         F(foreign, "a host has a unit of that name of its own, or refuses")                                            \
+        F(delay, "what a host says takes its time, or is lost with the link")                                          \
+        F(mute, "a host does not answer questions, or takes no files")                                                 \
+        F(manager, "a host gets a second manager, or loses it, or cannot use it")                                      \
+        F(voter, "the log of a voter does not open, lags, or does not answer")                                         \
         F(clock, "a wall clock jumps")                                                                                 \
         F(repeat, "a host says once more what it has said before")                                                     \
         F(garbage, "a host says what its key allows and no agent says")                                                \

@@ -26,6 +26,11 @@ static void on_entry(Rig *g) {
         story_digest("entry", g->entry, g->entry_len);
         story_event("entry", 0, g->entry_index, "%zu", g->entry_len);
         checks_on_entry(g->entry, g->entry_len);
+        faults_on_entry();
+}
+
+static void on_turn(Rig *g) {
+        faults_on_turn();
 }
 
 static void on_answer(Rig *g, const RigAnswer *a, const Argosy__Response *r) {
@@ -47,6 +52,7 @@ static void on_host_message(Rig *g, uint32_t host, const Argosy__ToHost *m) {
 static void on_voter_message(Rig *g, uint32_t host, const Argosy__ToVoter *m) {
         if (m->msg_case == ARGOSY__TO_VOTER__MSG_REPORTS)
                 world.n_transitions += m->reports->n_reports;
+        faults_on_voter_message(host, m);
         story_event("from-host", host, m->msg_case, "%zu", argosy__to_voter__get_packed_size(m));
         checks_on_heard(host, m);
 }
@@ -56,7 +62,8 @@ static void on_voter_message(Rig *g, uint32_t host, const Argosy__ToVoter *m) {
 static void settle(void) {
         if (world_is_well()) {
                 rig_settle(&world.rig);
-                checks_on_settled();
+                if (world_is_well())
+                        checks_on_settled();
         } else
                 rig_turns(&world.rig, 4);
 }
@@ -68,7 +75,8 @@ static void pass_time(Draw *d) {
                 return;
         story_tell("%u ms pass", ms);
         rig_pass_ms(&world.rig, ms);
-        checks_on_settled();
+        if (world_is_well()) // a leader that was deposed meanwhile
+                checks_on_settled();
 }
 
 // What is broken works again, and so much time passes that whatever waits for it has happened.
@@ -76,6 +84,7 @@ static void calm_down(void) {
         story_tell("everything works again");
         faults_heal();
         rig_pass_ms(&world.rig, 2 * world.swarm.lease_ms + world.swarm.start_ms + world.swarm.stop_ms);
+        faults_healed();
         checks_on_settled();
         checks_on_calm();
 }
@@ -124,10 +133,12 @@ static void begin(const StoryPlan *plan) {
         world.rig.stop_ms = s.stop_ms;
         world.rig.batch_max = s.batch_max;
         world_units_begin(&d);
+        faults_begin();
 }
 
 static void end(void) {
         rig_stop(&world.rig);
+        faults_end();
         for (size_t i = 0; i < world.n_asked; i++)
                 message_free(world.asked[i].request);
         for (size_t i = 0; i < world.n_contents; i++)
@@ -141,6 +152,7 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
         story_begin(output, &world.rig.now_us);
         checks_begin();
         world.rig.on_entry = on_entry;
+        world.rig.on_turn = on_turn;
         world.rig.on_answer = on_answer;
         world.rig.on_host_message = on_host_message;
         world.rig.on_voter_message = on_voter_message;

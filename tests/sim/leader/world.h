@@ -80,5 +80,16 @@ void asks_step(Draw *d);
 // faults.c
 void faults_step(Draw *d);
 void faults_heal(void); // everything works again
+void faults_healed(void); // and all of that has been heard of
+void faults_begin(void);
+void faults_end(void);
+void faults_on_entry(void);
+void faults_on_turn(void);
+void faults_on_voter_message(uint32_t host, const Argosy__ToVoter *m);
+// What it says need not be true, and what is said of it and its units follows from that.
+bool world_host_lies(uint32_t host);
+
+// lies.c
+Argosy__ToVoter *lies_draw(Draw *d, const RigHost *h); // from the heap
 // The log can take what comes, and somebody leads.
 bool world_is_well(void);

@@ -539,10 +539,10 @@ static void drop_unit_on_node(Leader *l, UnitOnNode *s) {
 }
 
 static void begin_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
+        h->linked = true;
+        h->leaving = h->down = false; // also as it is counted, while parts of its Attach are still to come
         end_session(l, h);
         foreach_unit_on_node(h, l, drop_unit_on_node);
-        h->linked = true;
-        h->leaving = h->down = false;
         h->attach_seq = a->seq;
         host_clock_say(l, h, a->wall_us, true);
         h->cpu_milli = a->cpu_milli;

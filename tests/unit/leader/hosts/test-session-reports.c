@@ -81,6 +81,23 @@ static void a_host_is_in_session_when_its_last_part_is_here(void **state) {
         assert_null(tables_unit_on_node(&t, "c.service", 2));
 }
 
+static void a_host_that_comes_back_is_counted_while_its_parts_come(void **state) {
+        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        size_t expected = t.leader->n_hosts.expected, awaited;
+
+        attach(2);
+        awaited = t.leader->n_hosts.awaited;
+        goodbye.stopping = true;
+        session_on_goodbye(t.leader, tables_host(&t, 2), &goodbye);
+        assert_int_equal(t.leader->n_hosts.expected, expected - 1);
+        attach_in_parts(2);
+        assert_int_equal(t.leader->n_hosts.expected, expected);
+        assert_int_equal(t.leader->n_hosts.awaited, awaited + 1);
+        part(2, last_seq, "a.service", true);
+        assert_int_equal(t.leader->n_hosts.expected, expected);
+        assert_int_equal(t.leader->n_hosts.awaited, awaited);
+}
+
 static void parts_end_with_their_link(void **state) {
         put("a.service", 2);
         attach_in_parts(2);
@@ -353,6 +370,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(what_a_host_holds_is_known_as_it_says_it),
                 TEST(a_host_is_in_session_when_its_last_part_is_here),
+                TEST(a_host_that_comes_back_is_counted_while_its_parts_come),
                 TEST(parts_end_with_their_link),
                 TEST(of_what_a_message_holds_no_more_is_taken_than_an_agent_says),
                 TEST(a_host_that_attaches_again_and_again_has_to_wait),

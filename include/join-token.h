@@ -26,7 +26,7 @@ typedef struct JoinToken {
         uint8_t secret[16];
 } JoinToken;
 
-int join_token_new(const void *ca_cert, size_t len, JoinToken *ret);
+void join_token_new(const void *ca_cert, size_t len, JoinToken *ret);
 // malloc'd; NULL: out of memory.
 char *join_token_format(const JoinToken *t);
 // Blanks around it are forgiven. -EINVAL and *ret_why (static).

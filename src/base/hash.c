@@ -10,7 +10,12 @@
 #include <pthread.h>
 
 #include "hash.h"
+#include "process-end.h"
 #include "str.h"
+
+static _Noreturn void end_without_hash(void) {
+        process_abort("the TLS library has no SHA-256"); // nothing could work
+}
 
 Hash hash_of(const void *data, size_t len) {
         Hash h;
@@ -18,7 +23,7 @@ Hash hash_of(const void *data, size_t len) {
 
         r = gnutls_hash_fast(GNUTLS_DIG_SHA256, data, len, h.bytes);
         if (r < 0)
-                abort(); // SHA-256 missing from the TLS library: nothing could work
+                end_without_hash();
         return h;
 }
 
@@ -29,14 +34,14 @@ int hasher_init(Hasher *h) {
         if (r == GNUTLS_E_MEMORY_ERROR)
                 return -ENOMEM;
         if (r < 0)
-                abort(); // as above
+                end_without_hash();
         h->digest = digest;
         return 0;
 }
 
 void hasher_add(Hasher *h, const void *data, size_t len) {
         if (gnutls_hash(h->digest, data, len) < 0)
-                abort();
+                end_without_hash();
 }
 
 void hasher_done(Hasher *h, Hash *ret) {

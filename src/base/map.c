@@ -17,10 +17,10 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <sys/random.h>
 
 #include "map.h"
 #include "open-table.h"
+#include "random.h"
 
 enum {
         MAP_MIN_SLOTS = 8,
@@ -71,8 +71,7 @@ uint64_t map_hash(const void *data, size_t len) {
         uint64_t k0, k1, m, v0, v1, v2, v3;
 
         if (!map_seeded) {
-                if (getrandom(map_seed, sizeof(map_seed), 0) != sizeof(map_seed))
-                        abort(); // cannot happen for 16 bytes once the kernel has booted
+                random_bytes(map_seed, sizeof(map_seed));
                 map_seeded = true;
         }
         memcpy(&k0, map_seed, 8);

@@ -6,16 +6,14 @@
 #include "oom.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "log.h"
+#include "process-end.h"
 
 _Noreturn void oom_end(void) {
         log_error("Fatal: there is no memory left.");
-        fflush(NULL);
-        _exit(EXIT_FAILURE); // systemd starts us again
+        process_end(EXIT_FAILURE);
 }
 
 void *oom_checked(void *memory) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "macro.h"
+#include "process-end.h"
 
 static const unsigned most[_POOL_SHARES] = {
         [POOL_CLUSTER] = POOL_OURS,      [POOL_GUESTS] = POOL_GUESTS_MAX, [POOL_LATER] = POOL_LATER_MAX,
@@ -78,7 +79,7 @@ static void go_on(void) {
                 pool.n_running[w->share]++;
                 pool.n_ours += is_ours(w->share);
                 if (uv_queue_work(w->loop, &w->work, on_work, on_worked) < 0)
-                        abort(); // only for a NULL callback
+                        process_abort("the pool takes no work"); // only for a NULL callback
         }
 }
 

@@ -38,6 +38,7 @@
 #include "message.h"
 #include "paths.h"
 #include "port.h"
+#include "process-end.h"
 #include "recovery.h"
 #include "router.h"
 #include "run-private.h"
@@ -410,12 +411,6 @@ static void forget_everything(Daemon *d) {
         memset(d, 0, sizeof(*d));
 }
 
-// exit() would wait until the pool's threads are back: libuv joins them.
-static _Noreturn void leave(int status) {
-        fflush(NULL);
-        _exit(status);
-}
-
 int daemon_run(const RunOptions *options, char **argv) {
         _cleanup_free_ char *why = NULL;
         static Daemon daemon; // handles inside must outlive the loop
@@ -457,7 +452,7 @@ int daemon_run(const RunOptions *options, char **argv) {
                 execute_again(d, argv);
         status = d->end == DAEMON_EXIT ? EXIT_SUCCESS : EXIT_FAILURE;
         if (!complete)
-                leave(status);
+                process_end(status);
         forget_everything(d);
         return status;
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "placement-private.h"
+#include "process-end.h"
 
 // ------------------------------------------------------------------------------------------------ hosts
 
@@ -243,7 +244,7 @@ Placement *placement_new(void) {
         p->reservation.unit = p->reservation.host = PLACEMENT_NONE;
         if (placement_resource(p, "cpu", NULL) != PLACEMENT_CPU ||
             placement_resource(p, "memory", NULL) != PLACEMENT_MEMORY)
-                abort(); // these are the first
+                process_abort("cpu and memory are not the first resources");
         index_restride(p, 1);
         index_start(p, INDEX_LOAD);
         return p;

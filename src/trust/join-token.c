@@ -10,22 +10,21 @@
 #include <stdio.h>
 
 #include "join-token.h"
+#include "random.h"
 #include "str.h"
 
 #define PREFIX "argosy1."
 
 enum { ID_BYTES = 4, TOKEN_LENGTH = 8 + 64 + 1 + 8 + 1 + 32 };
 
-int join_token_new(const void *ca_cert, size_t len, JoinToken *ret) {
+void join_token_new(const void *ca_cert, size_t len, JoinToken *ret) {
         JoinToken t = {.ca_hash = hash_of(ca_cert, len)};
         uint8_t id[ID_BYTES];
 
-        if (gnutls_rnd(GNUTLS_RND_NONCE, id, sizeof(id)) < 0 ||
-            gnutls_rnd(GNUTLS_RND_KEY, t.secret, sizeof(t.secret)) < 0)
-                return -EIO;
+        random_bytes(id, sizeof(id));
+        random_bytes(t.secret, sizeof(t.secret));
         hex_encode(id, sizeof(id), t.id);
         *ret = t;
-        return 0;
 }
 
 char *join_token_format(const JoinToken *t) {

@@ -2,6 +2,7 @@
 //
 // See secret-box.h. gnutls does all of it; nothing of the value or the key stays in our memory but what the caller has.
 
+#include "random.h"
 #include "secret-box.h"
 
 #include <endian.h>
@@ -32,8 +33,7 @@ static int append_label(const SecretLabel *label, Buf *ret) {
 static int seal(gnutls_aead_cipher_hd_t cipher, const Buf *beside, const void *value, size_t len, uint8_t *out) {
         size_t written = len + TAG_SIZE;
 
-        if (gnutls_rnd(GNUTLS_RND_NONCE, out, NONCE_SIZE) < 0)
-                return -EIO;
+        random_bytes(out, NONCE_SIZE);
         if (gnutls_aead_cipher_encrypt(cipher, out, NONCE_SIZE, beside->data, beside->len, TAG_SIZE, value, len,
                                        out + NONCE_SIZE, &written) < 0)
                 return -ENOMEM;

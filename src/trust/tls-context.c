@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "clock.h"
 #include "identity.h"
 #include "tls-context.h"
 #include "x509.h"
@@ -301,7 +302,7 @@ static int judge_pin(const TlsContext *c, const Hash *expect_pin, const TlsPeer 
 }
 
 static bool out_of_date(gnutls_x509_crt_t cert) {
-        time_t now = time(NULL);
+        time_t now = (time_t) (clock_wall_us() / USEC_PER_SEC);
 
         return now < gnutls_x509_crt_get_activation_time(cert) ||
                now >= gnutls_x509_crt_get_expiration_time(cert);

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
+#include "random.h"
 #include "x509.h"
 
 enum {
@@ -154,17 +156,14 @@ bool x509_is_signed_by(gnutls_x509_crt_t cert, gnutls_x509_crt_t ca) {
 
 static int set_serial(gnutls_x509_crt_t cert) {
         uint8_t serial[SERIAL_SIZE];
-        int r;
 
-        r = gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof(serial));
-        if (r < 0)
-                return r;
+        random_bytes(serial, sizeof(serial));
         serial[0] = (serial[0] & 0x7f) | 0x40; // positive, and always the same length
         return gnutls_x509_crt_set_serial(cert, serial, sizeof(serial));
 }
 
 static int set_validity(gnutls_x509_crt_t cert, unsigned days) {
-        time_t now = time(NULL);
+        time_t now = (time_t) (clock_wall_us() / USEC_PER_SEC);
         int r;
 
         r = gnutls_x509_crt_set_activation_time(cert, now > BACKDATE_SECONDS ? now - BACKDATE_SECONDS : 0);

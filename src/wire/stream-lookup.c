@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "pool.h"
+#include "random.h"
 #include "str.h"
 #include "stream-internal.h"
 
@@ -42,14 +43,13 @@ uint16_t stream_address_text(const struct sockaddr *from, char ret[STREAM_ADDRES
 
 // Any of them, so that a link that dials again and again comes to each.
 static struct addrinfo *choose(struct addrinfo *found) {
-        uint32_t random = 0, n = 0;
+        uint32_t n = 0;
         struct addrinfo *a;
 
         for (a = found; a; a = a->ai_next)
                 n++;
-        (void) uv_random(NULL, NULL, &random, sizeof(random), 0, NULL); // without it: the first
         a = found;
-        for (random %= n; random > 0; random--)
+        for (uint32_t skip = random_below(n); skip > 0; skip--)
                 a = a->ai_next;
         return a;
 }

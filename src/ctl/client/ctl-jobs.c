@@ -8,12 +8,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <sys/random.h>
 
 #include "array.h"
 #include "clock.h"
 #include "ctl-jobs.h"
 #include "json.h"
+#include "random.h"
 #include "request-key.h"
 #include "request-kind.h"
 #include "str.h"
@@ -93,14 +93,12 @@ int ctl_jobs_check(Ctl *ctl) {
 
 // ---- ids
 
-int ctl_request_id(Ctl *ctl, uint8_t ret[REQUEST_ID_SIZE]) {
-        if (!ctl->opt.key)
-                return getrandom(ret, REQUEST_ID_SIZE, 0) == REQUEST_ID_SIZE
-                               ? EXIT_OK
-                               : ctl_fail(ctl, "no random numbers: %s", strerror(errno));
+void ctl_request_id(Ctl *ctl, uint8_t ret[REQUEST_ID_SIZE]) {
         static_assert((size_t) REQUEST_ID_SIZE == REQUEST_KEY_ID_SIZE, "an id is what is made of a key");
-        request_key_id(ctl->opt.key, ctl->n_ids++, ret);
-        return EXIT_OK;
+        if (ctl->opt.key)
+                request_key_id(ctl->opt.key, ctl->n_ids++, ret);
+        else
+                random_bytes(ret, REQUEST_ID_SIZE);
 }
 
 // ---- requests
@@ -139,8 +137,10 @@ void ctl_job_attach(Ctl *ctl, CtlJob *job, Argosy__Request *request) {
         *job = (CtlJob){.message = ARGOSY__REQUEST__JOB__INIT};
         if (!is_job(request))
                 return;
-        if (!has_own_id(request) && ctl_request_id(ctl, job->id) == EXIT_OK)
+        if (!has_own_id(request)) {
+                ctl_request_id(ctl, job->id);
                 job->message.id = (ProtobufCBinaryData){.data = job->id, .len = sizeof(job->id)};
+        }
         job->message.reason = (char *) (ctl->opt.reason ?: "");
         job->message.if_revision = ctl->opt.if_revision;
         job->message.hold = ctl->opt.given[OPT_HOLD];

@@ -99,9 +99,8 @@ typedef struct Json Json;
 int ctl_ask_for_list(Ctl *ctl, Json *json, Argosy__Request *request, unsigned flags, ResponseFn f,
                      void *userdata);
 
-// The id of a request that is not to be carried out twice: random, or made of --key. EXIT_OK, or the code after a
-// complaint.
-int ctl_request_id(Ctl *ctl, uint8_t ret[REQUEST_ID_SIZE]);
+// The id of a request that is not to be carried out twice: random, or made of --key.
+void ctl_request_id(Ctl *ctl, uint8_t ret[REQUEST_ID_SIZE]);
 
 // ctl-suggest.c: what an answer says of units that are not there is kept; and, when all is said, what may have been meant.
 void ctl_note_unknown(Ctl *ctl, const Argosy__Response *r);

@@ -10,8 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 
+#include "random.h"
 #include "str.h"
 
 #define COOKIE "argosy-dashboard="
@@ -39,19 +39,17 @@ static const struct {
         {502, "Bad Gateway"},       {503, "Service Unavailable"},
 };
 
-int door_init(Door *d) {
+void door_init(Door *d) {
         uint8_t keys[2][DOOR_KEY_SIZE], name[8];
         char hex[2 * sizeof(name) + 1];
 
-        if (getrandom(keys, sizeof(keys), 0) != sizeof(keys) ||
-            getrandom(name, sizeof(name), 0) != sizeof(name))
-                return -errno;
+        random_bytes(keys, sizeof(keys));
+        random_bytes(name, sizeof(name));
         *d = (Door){};
         hex_encode(keys[0], DOOR_KEY_SIZE, d->secret);
         hex_encode(keys[1], DOOR_KEY_SIZE, d->cookie);
         hex_encode(name, sizeof(name), hex);
         str_fit(d->name, sizeof(d->name), "argosy-%s.localhost", hex);
-        return 0;
 }
 
 size_t door_head_length(const char *bytes, size_t len) {

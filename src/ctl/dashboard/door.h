@@ -37,8 +37,8 @@ typedef struct DoorAnswer {
         uint64_t body;   // of DOOR_PASS: bytes that follow the head
 } DoorAnswer;
 
-// With new keys. 0, or -errno of getrandom().
-int door_init(Door *d) _warn_unused_;
+// With new keys.
+void door_init(Door *d);
 // `head` is a head to the end of its empty line. *head_out gets what is said to argosyd (DOOR_PASS) or to the browser (all else).
 // A verdict, or -ENOMEM.
 int door_judge(Door *d, const char *head, size_t len, Buf *head_out, DoorAnswer *ret) _warn_unused_;

@@ -7,11 +7,11 @@
 // cluster takes care, and is waited for as such (ctl-main.c).
 
 #include <errno.h>
-#include <sys/random.h>
 
 #include "ctl-jobs.h"
 #include "ctl.h"
 #include "json.h"
+#include "random.h"
 #include "str.h"
 #include "table.h"
 #include "terminal.h"
@@ -195,8 +195,7 @@ int verb_rebalance(Ctl *ctl, char **args, size_t n) {
         CtlJob job;
         int code;
 
-        if (getrandom(id, sizeof(id), 0) != sizeof(id))
-                return ctl_fail(ctl, "no random numbers: %s", strerror(errno));
+        random_bytes(id, sizeof(id));
         code = ctl_patterns(ctl, args, n, &patterns, &m.n_patterns);
         if (code != EXIT_OK)
                 return code;

@@ -66,10 +66,8 @@ static int begin(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitArgsF
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__NamedFile sent = ARGOSY__NAMED_FILE__INIT;
         uint8_t id[REQUEST_ID_SIZE];
-        int code = ctl_request_id(ctl, id);
 
-        if (code != EXIT_OK)
-                return code;
+        ctl_request_id(ctl, id);
         if (file) {
                 sent.name = file->name;
                 sent.path = file->path;

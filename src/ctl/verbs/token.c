@@ -6,12 +6,12 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "access-token.h"
 #include "client-certificate.h"
 #include "ctl.h"
 #include "ctl-rows.h"
+#include "random.h"
 #include "row-json.h"
 #include "str.h"
 #include "table.h"
@@ -97,8 +97,7 @@ static int read_words(Ctl *ctl, char **words, size_t n, Argosy__Request__TokenCr
 static int make_text(Ctl *ctl, Create *c, Hash *ret_proof) {
         uint8_t secret[ACCESS_TOKEN_SECRET_SIZE];
 
-        if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
-                return ctl_fail(ctl, "the kernel gives no random bytes: %s", strerror(errno));
+        random_bytes(secret, sizeof(secret));
         access_token_text(secret, c->text);
         (void) access_token_proof(c->text, ret_proof); // it was made as they are
         explicit_bzero(secret, sizeof(secret));

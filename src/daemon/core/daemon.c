@@ -14,6 +14,7 @@
 #include "agent.h"
 #include "cluster-state.h"
 #include "log.h"
+#include "process-end.h"
 #include "str.h"
 
 const char *daemon_host_name(Daemon *d, uint32_t host, char *buf, size_t size) {
@@ -52,8 +53,7 @@ static _Noreturn void fail(Daemon *d, const char *why, int status) {
         (void) sd_notifyf(0, "STATUS=Failed: %s", why);
         if (d->end == DAEMON_RUNNING)
                 d->end = DAEMON_FAILED;
-        fflush(NULL);
-        _exit(status); // no orderly end: what failed may be the disk or memory itself
+        process_end(status); // no orderly end: what failed may be the disk or memory itself
 }
 
 void daemon_fail(Daemon *d, const char *why) {

@@ -10,12 +10,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "ca.h"
 #include "fileio.h"
+#include "random.h"
 #include "state-dir.h"
 #include "store.h"
 #include "str.h"
@@ -143,8 +143,7 @@ int state_dir_create(const char *dir, const char *host_name, const char *address
         Identity identity = {};
         int r;
 
-        if (getrandom(cluster_id, sizeof(cluster_id), 0) != sizeof(cluster_id))
-                return -EIO;
+        random_bytes(cluster_id, sizeof(cluster_id));
         r = create_identity(dir, host_name, &identity);
         if (r >= 0) {
                 self.host = self.raft_id = 1;

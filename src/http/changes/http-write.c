@@ -8,7 +8,6 @@
 #include "http-write.h"
 
 #include <errno.h>
-#include <sys/random.h>
 
 #include "arena.h"
 #include "array.h"
@@ -19,6 +18,7 @@
 #include "macro.h"
 #include "map.h"
 #include "message.h"
+#include "random.h"
 #include "request-key.h"
 #include "request-kind.h"
 #include "secret-name.h"
@@ -311,8 +311,8 @@ static int read_headers(Write *w, const HttpWriteHeaders *h) {
                 return str_refuse(w->ret_why, "Idempotency-Key is a text of 1 to %i characters", (int) REQUEST_KEY_MAX);
         if (h->key)
                 request_key_id(h->key, 0, w->id);
-        else if (getrandom(w->id, sizeof(w->id), 0) != sizeof(w->id))
-                return -ENOMEM; // there is one that is not ready before the boot is over
+        else
+                random_bytes(w->id, sizeof(w->id));
         if (!h->if_match)
                 return 0;
         len = strlen(h->if_match);

@@ -8,10 +8,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "clock.h"
 #include "macro.h"
+#include "random.h"
 
 void http_sessions_done(HttpSessions *s) {
         free(s->list);
@@ -56,8 +56,7 @@ int http_sessions_begin(HttpSessions *s, const Hash *proof, uint64_t now_us, cha
                 s->list = calloc(HTTP_SESSIONS_MAX, sizeof(*s->list));
         if (!s->list)
                 return -ENOMEM;
-        if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
-                return -EIO;
+        random_bytes(secret, sizeof(secret));
         drop_ended(s, now_us);
         r = make_room(s, proof);
         access_token_secret_text(secret, ret_id);

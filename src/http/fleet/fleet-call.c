@@ -10,11 +10,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "fleet-call-private.h"
 #include "macro.h"
 #include "message.h"
+#include "random.h"
 #include "request-key.h"
 #include "str.h"
 
@@ -285,8 +285,7 @@ static Argosy__Request *ask_change(const FleetCall *c) {
         _cleanup_buf_ Buf text = {};
         char *name = c->target.name;
 
-        if (getrandom(id, sizeof(id), 0) != sizeof(id))
-                return NULL;
+        random_bytes(id, sizeof(id));
         q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         q.change = &m;
         q.job = &job;
@@ -349,8 +348,7 @@ static Argosy__Request *ask_labels(FleetCall *c) {
         char *key = p->key;
         uint8_t id[REQUEST_KEY_ID_SIZE];
 
-        if (getrandom(id, sizeof(id), 0) != sizeof(id))
-                return NULL;
+        random_bytes(id, sizeof(id));
         q.what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
         q.label_change = &m;
         q.job = &job;

@@ -21,6 +21,7 @@
 #include "event-marks.h"
 #include "log.h"
 #include "orders.h"
+#include "process-end.h"
 #include "registry.h"
 #include "retry-controller.h"
 #include "rollout-content.h"
@@ -159,7 +160,7 @@ void rollout_controller_sync(Leader *l) {
         if (l->rollouts_revision == cluster_state_rollouts_revision(l->state))
                 return;
         if (sync_all(l) < 0) // tables that miss a record would decide wrongly
-                abort();
+                process_abort("there is no memory for the rollouts of the log");
 }
 
 void rollout_controller_clear(Leader *l) {

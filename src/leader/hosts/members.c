@@ -77,8 +77,9 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
                 ticket_settle(t, response_error(EINVAL, "no host can have the name that the token is to be for"));
                 return 0;
         }
-        if (!cluster->ca || join_token_new(cluster->ca->cert.data, cluster->ca->cert.len, &token) < 0)
+        if (!cluster->ca)
                 return -ENOMEM;
+        join_token_new(cluster->ca->cert.data, cluster->ca->cert.len, &token);
         hash = join_secret_hash(&token);
         text = join_token_format(&token);
         record.id = token.id;

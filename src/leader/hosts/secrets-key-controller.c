@@ -18,11 +18,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "host-link.h"
 #include "host-marks.h"
 #include "log.h"
+#include "random.h"
 #include "registry.h"
 #include "response.h"
 #include "secret-box.h"
@@ -104,8 +104,7 @@ static int make_key(Leader *l, uint32_t *ret_number) {
 
         if (r < 0)
                 return r;
-        if (getrandom(key.data, key.len, 0) != (ssize_t) key.len)
-                return -EIO;
+        random_bytes(key.data, key.len);
         return voter_secrets_controller_make(l, VOTER_SECRET_SECRETS, key.data, key.len, ret_number);
 }
 

@@ -12,6 +12,7 @@
 
 #include "decide.h"
 #include "frame.h"
+#include "random.h"
 #include "str.h"
 #include "tls-context.h"
 
@@ -41,10 +42,10 @@ static void on_timer(uv_timer_t *timer) {
 
 static void dial_later(Link *l) {
         unsigned delay_ms = 0;
-        uint32_t random = 0;
+        uint32_t random;
 
         if (!l->dial_now) {
-                (void) uv_random(NULL, NULL, &random, sizeof(random), 0, NULL); // without it: no jitter
+                random_bytes(&random, sizeof(random));
                 delay_ms = decide_redial_ms(l->failures++, l->config.redial_min_ms, l->config.redial_max_ms,
                                             random);
         }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "list.h"
+#include "process-end.h"
 #include "store-impl.h"
 #include "uvx.h"
 
@@ -63,7 +64,7 @@ static void op_finish(MemoryStore *m, Op *op) {
                 if (!lost && op->kind == OP_BATCH &&
                     m->store.ops->apply(index, op->data, op->len, m->store.userdata) < 0) {
                         m->store.ops->fatal("a committed batch could not be applied", m->store.userdata);
-                        _exit(EXIT_FAILURE);
+                        process_end(EXIT_FAILURE);
                 }
                 op->done(lost ? STORE_UNKNOWN : STORE_COMMITTED, index, op->userdata);
                 break;

@@ -47,6 +47,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "process-end.h"
 #include "raft-store.h"
 #include "segments.h"
 #include "str.h"
@@ -102,7 +103,7 @@ static void knock(RaftStore *s) {
                 return;
         s->gate.closed = true;
         if (uv_queue_work(s->loop, &s->gate.work, on_knock, on_opened) < 0)
-                abort(); // only for a NULL callback
+                process_abort("the pool takes no work"); // only for a NULL callback
 }
 
 // ---- writes

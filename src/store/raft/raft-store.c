@@ -19,14 +19,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fileio.h"
 #include "install-marker.h"
 #include "log.h"
+#include "process-end.h"
 #include "raft-store.h"
+#include "random.h"
 #include "segments.h"
 #include "str.h"
 
@@ -58,7 +59,7 @@ void raft_store_fatal(RaftStore *s, const char *format, ...) {
         str_vfit(why, sizeof(why), format, ap);
         va_end(ap);
         s->store.ops->fatal(why, s->store.userdata);
-        _exit(EXIT_FAILURE); // at once: libraft is in a state from which it would only crash or lie
+        process_end(EXIT_FAILURE); // at once: libraft is in a state from which it would only crash or lie
 }
 
 int raft_store_errno(int raft_error) {
@@ -360,8 +361,9 @@ static RaftStore *raft_store_new(const StoreConfig *config, const StoreOps *ops,
         list_init(&s->pending);
         list_init(&s->held);
         list_init(&s->barriers);
-        if (!s->dir || getrandom(&s->run, sizeof(s->run), 0) != sizeof(s->run))
+        if (!s->dir)
                 return raft_store_free(s);
+        random_bytes(&s->run, sizeof(s->run));
         return s;
 }
 

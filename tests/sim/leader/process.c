@@ -5,16 +5,15 @@
 #include "process.h"
 
 #include <errno.h>
-#include <gnutls/crypto.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
 #include "choices.h"
+#include "random.h"
 
 enum { QUEUED_MAX = 4096 };
 
@@ -67,26 +66,13 @@ uint64_t process_cpu_ns(void) {
 
 // ------------------------------------------------------------------------------------------------ chance
 
-static void fill(void *data, size_t len) {
+void random_bytes(void *data, size_t len) {
         for (size_t i = 0; i < len; i++)
                 ((uint8_t *) data)[i] = (uint8_t) draw_word(&process.chance);
 }
 
-ssize_t getrandom(void *data, size_t len, unsigned flags) {
-        fill(data, len);
-        return (ssize_t) len;
-}
-
-int uv_random(uv_loop_t *loop, uv_random_t *req, void *data, size_t len, unsigned flags, uv_random_cb done) {
-        if (done)
-                return UV_ENOSYS;
-        fill(data, len);
-        return 0;
-}
-
-int gnutls_rnd(gnutls_rnd_level_t level, void *data, size_t len) {
-        fill(data, len);
-        return 0;
+uint32_t random_below(uint32_t n) {
+        return draw_below(&process.chance, n);
 }
 
 // ------------------------------------------------------------------------------------------------ the pool

@@ -5,7 +5,7 @@
 // symbols are defined in the program itself, so that libuv's and libraft's own calls come here as well:
 //
 //      clock_gettime, uv_hrtime            the story's clock; CPU time is the kernel's
-//      getrandom, uv_random, gnutls_rnd    a stream of the story
+//      random_bytes, random_below          a stream of the story (random.h)
 //      uv_queue_work, uv_cancel            work that is done by the loop, at a turn that is drawn, in an order that is drawn
 //
 // The map's seed is drawn once for a process (map.c), from the same constant in each.

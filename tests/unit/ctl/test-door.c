@@ -96,8 +96,8 @@ static void what_is_between_the_two_of_us_is_not_passed_on(void **state) {
 static void keys_are_never_the_same(void **state) {
         Door a, b;
 
-        assert_int_equal(door_init(&a), 0);
-        assert_int_equal(door_init(&b), 0);
+        door_init(&a);
+        door_init(&b);
         assert_int_equal(strlen(a.secret), DOOR_KEY_HEX - 1);
         assert_string_not_equal(a.secret, b.secret);
         assert_string_not_equal(a.cookie, b.cookie);

@@ -13,7 +13,7 @@ static void a_new_token_survives_the_way_to_another_host(void **state) {
         const char *why;
         Hash ca = hash_of("ca", 2);
 
-        assert_int_equal(join_token_new("ca", 2, &t), 0);
+        join_token_new("ca", 2, &t);
         assert_non_null(text = join_token_format(&t));
         assert_non_null(padded = str_printf(" %s\n", text));
         assert_int_equal(join_token_parse(padded, &parsed, &why), 0);
@@ -25,8 +25,8 @@ static void a_new_token_survives_the_way_to_another_host(void **state) {
 static void two_tokens_differ(void **state) {
         JoinToken a, b;
 
-        assert_int_equal(join_token_new("ca", 2, &a), 0);
-        assert_int_equal(join_token_new("ca", 2, &b), 0);
+        join_token_new("ca", 2, &a);
+        join_token_new("ca", 2, &b);
         assert_memory_not_equal(a.secret, b.secret, sizeof(a.secret));
         assert_string_not_equal(a.id, b.id);
 }

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See process-end.h. systemd starts the daemon again, which disturbs no unit.
+#include "process-end.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "log.h"
+
+_Noreturn void process_end(int status) {
+        fflush(NULL);
+        _exit(status);
+}
+
+_Noreturn void process_abort(const char *why) {
+        log_error("Fatal: %s.", why);
+        fflush(NULL);
+        abort();
+}

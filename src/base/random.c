@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See random.h. systemd has seeded the kernel before it starts a service, so nothing waits here. A process in whose sandbox the call
+// is forbidden ends: an id that is no id, or a key that somebody can guess, would be worse.
+#include "random.h"
+
+#include <assert.h>
+#include <sys/random.h>
+
+#include "process-end.h"
+
+void random_bytes(void *ret, size_t len) {
+        assert(len <= RANDOM_BYTES_MAX);
+        if (getrandom(ret, len, 0) != (ssize_t) len)
+                process_abort("the kernel gives no random bytes");
+}
+
+uint32_t random_below(uint32_t n) {
+        uint32_t random;
+
+        random_bytes(&random, sizeof(random));
+        return (uint32_t) (((uint64_t) random * n) >> 32);
+}

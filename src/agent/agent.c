@@ -8,8 +8,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "agent-carried.h"
+#include "agent-barred.h"
 #include "agent-calls.h"
+#include "agent-carried.h"
 #include "agent-companions.h"
 #include "agent-core.h"
 #include "agent-fence.h"
@@ -62,7 +63,7 @@ static void on_wake(uv_timer_t *timer) {
 
 static void arm_wake(Agent *a) {
         uint64_t next = a->fence_retry_us, paced = agent_report_next_wake(a), probation = agent_probation_next_wake(a),
-                 loops = agent_loops_next_wake(a), places = agent_places_next_wake(a), now_us;
+                 loops = agent_loops_next_wake(a), places = agent_places_next_wake(a), barred = agent_barred_next_wake(a), now_us;
 
         agent_foreach_node (node, a) {
                 uint64_t t = agent_node_next_wake(node);
@@ -79,6 +80,8 @@ static void arm_wake(Agent *a) {
                 next = loops;
         if (places != 0 && (next == 0 || places < next))
                 next = places;
+        if (barred != 0 && (next == 0 || barred < next))
+                next = barred;
         if (probation != 0 && (next == 0 || probation < next))
                 next = probation;
         if (a->attach_wanted && a->leader != 0 && (next == 0 || a->attach_retry_us < next))
@@ -157,6 +160,7 @@ static void agent_drain(void *userdata) {
         obey_some(a);
         agent_fence_drain(a);
         plan_nodes(a);
+        agent_barred_turn(a);
         agent_places_turn(a);
         agent_carried_turn(a);
         agent_carried_left_turn(a);
@@ -227,6 +231,7 @@ void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata) {
         agent_names_drop(a);
         agent_carried_drop(a);
         agent_carried_left_drop(a);
+        agent_barred_drop(a);
         agent_companions_clear(a);
         agent_foreach_node (node, a)
                 agent_foreach_unit(u, node) agent_unit_unwant(u);
@@ -360,6 +365,7 @@ static void agent_free(Agent *a) {
         agent_fence_drop(a);
         agent_carried_drop(a);
         agent_carried_left_drop(a);
+        agent_barred_drop(a);
         agent_local_units_drop(a);
         map_done(&a->specs);
         map_done(&a->carried_names);
@@ -385,6 +391,9 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         list_init(&a->report);
         list_init(&a->carried_fetches);
         list_init(&a->carried_waiting);
+        list_init(&a->barred.waiting);
+        list_init(&a->barred.round);
+        list_init(&a->barred.passed);
         list_init(&a->places.waiting);
         list_init(&a->places.late);
         list_init(&a->paced);

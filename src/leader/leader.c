@@ -200,6 +200,9 @@ static void take_message(Leader *l, Host *h, Argosy__ToVoter *m) {
         case ARGOSY__TO_VOTER__MSG_FLEET_UNITS:
                 session_on_fleet_units(l, h, m->fleet_units);
                 break;
+        case ARGOSY__TO_VOTER__MSG_ADMITS:
+                session_on_admits(l, h, m->admits);
+                break;
         case ARGOSY__TO_VOTER__MSG_FILE_ASK:
                 file_pieces_on_ask(l, h, m->file_ask);
                 break;

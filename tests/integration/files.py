@@ -130,6 +130,9 @@ def test_a_node_without_the_place_is_none_for_the_unit(c: Cluster):
     c.ctl_fails("start /root/shop/web.service", saying="/etc/web, where File=conf is to be, does not exist on this node")
     for node in c.nodes:
         assert not node.run("ls -d /etc/web 2>/dev/null || true")
+    c.node("n2").run("mkdir /etc/web")  # and it starts by itself
+    eventually(lambda: (c.row("web.service")["node"], c.row("web.service")["active"]) == ("n2", "active"))
+    assert seen(c.node("n2")) == "a 1\nb 1\n"
 
 
 def test_nor_does_a_start_of_systemds_own_make_the_place(c: Cluster):
@@ -173,8 +176,9 @@ def test_a_place_on_a_file_system_that_does_not_answer_is_none_and_holds_up_noth
         assert seen(n2, "other.service") == "a 1\nb 1\n"
         n2.run("timeout 3 systemctl restart argosyd")  # which does not wait for it
         c.ctl_fails("start dead", saying=silent)
-    n2.run("mkdir /srv/dead/web")
-    c.ctl("start dead")
+    assert c.row("dead.service")["active"] != "active"
+    n2.run("mkdir /srv/dead/web")  # and it starts by itself
+    eventually(lambda: c.row("dead.service")["active"] == "active")
     assert not n2.run("ls /srv/dead/web")
 
 

@@ -35,7 +35,7 @@ typedef struct World {
         bool verifies;           // contents are looked at before they replace what runs
         bool closed, cut, attached, stopping, cleared;
         Map seen;
-        Argosy__ToVoter *attach, *goodbye, *fleet_units; // the newest ones
+        Argosy__ToVoter *attach, *goodbye, *fleet_units, *admits; // the newest ones
         uint32_t beat_ms;                  // of the next Welcome; 0: 20
         uint64_t reports_us,
                 reports_gap_us; // boot time of the last message with reports; the shortest time between two
@@ -53,7 +53,7 @@ typedef struct World {
         Hash file_asked;         // of the newest FileAsk
         uint64_t file_asked_from;
         char file_asked_for[256]; // unit
-        unsigned n_file_asks;
+        unsigned n_file_asks, n_admits;
         Argosy__ToVoter *call_reply;
         unsigned n_call_replies, n_call_errors;
         const char *secrets_dir; // NULL: it has no place for secrets
@@ -148,6 +148,10 @@ static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
                 w.file_asked_from = m->file_ask->from;
                 str_fit(w.file_asked_for, sizeof(w.file_asked_for), "%s", m->file_ask->unit);
                 w.n_file_asks++;
+                break;
+        case ARGOSY__TO_VOTER__MSG_ADMITS:
+                keep(&w.admits, m);
+                w.n_admits++;
                 break;
         case ARGOSY__TO_VOTER__MSG_CALL_REPLY:
                 keep(&w.call_reply, m);
@@ -379,7 +383,7 @@ static inline void seen_free(void *value) {
 }
 
 static inline int rig_down(void) {
-        Argosy__ToVoter *kept[] = {w.attach, w.goodbye, w.fleet_units, w.call_reply};
+        Argosy__ToVoter *kept[] = {w.attach, w.goodbye, w.fleet_units, w.admits, w.call_reply};
 
         assert_null(w.agent);
         map_done_with(&w.seen, seen_free);

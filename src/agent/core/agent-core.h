@@ -160,6 +160,13 @@ typedef struct Agent {
                 struct PlaceLook *looking;
                 unsigned n_late;
         } places;
+        struct { // units that are refused for what may pass: agent-barred.c alone
+                Map names;                       // AgentBarred
+                ListNode waiting, round, passed; // for the next look, in the one under way, and what the leader is to hear
+                struct AgentBarred *looked_at;   // NULL: none, or it was dropped meanwhile
+                bool in_round, looking;
+                uint64_t due_us; // boot time of the next look; 0: there is nothing to look for
+        } barred;
         Map carried_names; // files that contents name: carried-names.c alone
         bool carried_is_left; // a content that is not known has gone, and perhaps files with it: agent-carried-left.c
         struct AgentCarriedLeft *carried_left; // NULL: nothing of that is under way

@@ -75,7 +75,7 @@ bool carried_store_has(const char *dir, const Hash *hash, bool executable) {
         return path && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static int check_room(int fd, size_t len) {
+static int check_room(int fd, uint64_t len) {
         struct statvfs v;
         uint64_t needed;
 
@@ -85,13 +85,18 @@ static int check_room(int fd, size_t len) {
         return v.f_blocks == 0 || v.f_bavail >= needed ? 0 : -ENOSPC;
 }
 
+bool carried_store_has_room_for(const char *dir, uint64_t bytes) {
+        _cleanup_(closep) int fd = bytes > 0 ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+        return fd < 0 || check_room(fd, bytes) != -ENOSPC;
+}
+
 bool carried_store_has_room(const char *dir, const CarriedFiles *files) {
-        _cleanup_(closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        size_t bytes = 0;
+        uint64_t bytes = 0;
 
         for (size_t i = 0; i < files->n; i++)
                 bytes += carried_store_has(dir, &files->list[i].hash, files->list[i].executable) ? 0 : files->list[i].size;
-        return bytes == 0 || fd < 0 || check_room(fd, bytes) != -ENOSPC;
+        return carried_store_has_room_for(dir, bytes);
 }
 
 int carried_store_put(const char *dir, const Hash *hash, bool executable, const void *bytes, size_t len) {

@@ -27,6 +27,7 @@ bool carried_store_has(const char *dir, const Hash *hash, bool executable);
 int carried_store_put(const char *dir, const Hash *hash, bool executable, const void *bytes, size_t len) _warn_unused_;
 // Whether those of these files that are not there fit into what may be taken of the file system.
 bool carried_store_has_room(const char *dir, const CarriedFiles *files);
+bool carried_store_has_room_for(const char *dir, uint64_t bytes);
 // Removes a content that no folder has.
 void carried_store_drop(const char *dir, const Hash *hash, bool executable);
 

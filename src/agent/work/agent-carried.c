@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "agent-barred.h"
 #include "agent-spec.h"
 #include "agent-step.h"
 #include "agent-unit.h"
@@ -130,8 +131,10 @@ static int fetch_missing(Agent *a, const CarriedFiles *files) {
 }
 
 static void refuse(AgentUnit *u, const char *why) {
-        if (!u->has_held)
+        if (!u->has_held) {
                 u->refused = true;
+                agent_barred_note(u);
+        }
         agent_step_done(u, why);
 }
 

@@ -92,6 +92,24 @@ int agent_places_of(const CarriedFiles *files, const FileSource *sources, size_t
         return p.list ? 0 : -ENOMEM;
 }
 
+int agent_places_copy(const AgentPlaces *p, AgentPlaces *ret) {
+        AgentPlaces copy = {.list = calloc(p->n ?: 1, sizeof(*copy.list))};
+
+        for (; copy.list && copy.n < p->n; copy.n++) {
+                const struct AgentPlace *from = &p->list[copy.n];
+                struct AgentPlace *to = &copy.list[copy.n];
+
+                *to = (struct AgentPlace){.path = strdup(from->path), .source = strdup(from->source), .is_file = from->is_file};
+                if (to->path && to->source)
+                        continue;
+                copy.n++;
+                agent_places_done(&copy);
+                return -ENOMEM;
+        }
+        *ret = copy;
+        return copy.list ? 0 : -ENOMEM;
+}
+
 // ------------------------------------------------------------------------------------------------ in the pool
 
 static int look_at(const char *path, int flags, struct statx *ret) {

@@ -17,6 +17,7 @@ typedef struct AgentPlaces {
 
 // Those of a unit of that name. 0 or -ENOMEM.
 int agent_places_of(const CarriedFiles *files, const FileSource *sources, size_t n_sources, const char *unit, AgentPlaces *ret);
+int agent_places_copy(const AgentPlaces *p, AgentPlaces *ret); // 0 or -ENOMEM
 void agent_places_done(AgentPlaces *p);
 
 // Takes `places` over, and calls back once, never before it returns: why the unit cannot have its files there, a clause; NULL: it can. At

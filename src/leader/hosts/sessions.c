@@ -64,6 +64,7 @@ enum {
         ATTACH_EVERY_US = 500000,
         EXPIRED_PER_TURN = 4096, // units on nodes of hosts that are lost, at up to 0.5 us each,
         EXPIRED_HOST = 16,       // of which a host is worth so many
+        ADMITS_MAX = 1024,       // of one message: what an agent remembers (agent-barred.h)
 };
 
 static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, UnitOnNode *s)) {
@@ -623,6 +624,24 @@ void session_on_attach_part(Leader *l, Host *h, const Argosy__ToVoter__AttachPar
 void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n_reports) {
         if (h->attached)
                 take_node_reports(l, h, reports, n_reports);
+}
+
+// They may be placed there again, and those that wait for a node are.
+void session_on_admits(Leader *l, Host *h, const Argosy__ToVoter__Admits *admits) {
+        const Node *n = node_find(l, admits->node);
+
+        if (!h->attached || !n || n->host != h)
+                return;
+        for (size_t i = 0; i < MIN_OF(admits->n_units, (size_t) ADMITS_MAX); i++) {
+                Unit *u = unit_find(l, admits->units[i]);
+
+                if (!u || !unit_exclusion(u, n->number))
+                        continue;
+                unit_forget_exclusions(l, u, n->number);
+                unit_event(l, u, LIFE_RECONSIDER);
+                l->retry_pending = true;
+        }
+        leader_mark(l);
 }
 
 void session_on_fleet_units(Leader *l, Host *h, const Argosy__FleetUnits *said) {

@@ -14,6 +14,7 @@ void session_on_drained(Leader *l, Host *h);
 void sessions_acknowledge(Leader *l);
 void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye);
 void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n);
+void session_on_admits(Leader *l, Host *h, const Argosy__ToVoter__Admits *admits);
 void session_on_fleet_units(Leader *l, Host *h, const Argosy__FleetUnits *said);
 void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *reports);
 void session_on_link_lost(Leader *l, Host *h);

@@ -328,6 +328,36 @@ static void a_node_is_named_by_host_and_manager(void **state) {
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+static void admits(uint32_t node, const char *name) {
+        Argosy__ToVoter__Admits m = ARGOSY__TO_VOTER__ADMITS__INIT;
+        char *names[] = {(char *) "nobody.service", (char *) name};
+
+        m.node = node;
+        m.units = names;
+        m.n_units = 2;
+        session_on_admits(g.leader, host_find(g.leader, 2), &m);
+        rig_settle(&g);
+}
+
+// No request comes: it is the node's word.
+static void what_a_node_would_take_now_is_placed_there_again(void **state) {
+        rig_host(&g, 2)->refuses = true;
+        (void) rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nHost=n2\n");
+        (void) rig_change(&g, START, "all.service", SERVICE "[X-Argosy]\nGlobal=yes\n");
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(rig_count_running(&g, "web.service"), 0);
+        assert_int_equal(rig_count_running(&g, "all.service"), 1);
+        rig_host(&g, 2)->refuses = false;
+        admits(1, "web.service"); // not a node of that host
+        assert_int_equal(rig_count_running(&g, "web.service"), 0);
+        admits(2, "web.service");
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+        admits(2, "all.service");
+        assert_int_equal(rig_count_running(&g, "all.service"), 2);
+        admits(2, "all.service"); // it refuses nothing any more
+        assert_int_equal(rig_count_running(&g, "all.service"), 2);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 T(an_attached_manager_becomes_a_node_and_the_host_hears_its_number),
@@ -345,6 +375,7 @@ int main(void) {
                 T(a_host_cannot_invent_managers),
                 T(a_manager_keeps_its_number_and_gets_one_however_often_its_host_attaches),
                 T(a_node_is_named_by_host_and_manager),
+                T(what_a_node_would_take_now_is_placed_there_again),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,6 +181,22 @@ static void name_is_refused(void) {
         attach_anew();
 }
 
+// All that it has refused.
+static void names_are_admitted(void) {
+        Argosy__ToVoter__Admits m = ARGOSY__TO_VOTER__ADMITS__INIT;
+        char *names[1024];
+
+        name_is_refused();
+        rig_host(&large.rig, HOST)->refuses = false;
+        m.node = rig_host(&large.rig, HOST)->virtual.node;
+        m.units = names;
+        list_foreach (i, &large.rig.leader->excluded)
+                if (m.n_units < ELEMENTSOF(names))
+                        names[m.n_units++] = CONTAINER_OF(i, UnitWork, excluded)->unit->name;
+        assert_true(m.n_units > 0);
+        send_message(HOST, ARGOSY__TO_VOTER__MSG_ADMITS, &m);
+}
+
 static void node_is_down(void) {
         Argosy__ToVoter__NodeReports m = ARGOSY__TO_VOTER__NODE_REPORTS__INIT;
         Argosy__NodeReport node = ARGOSY__NODE_REPORT__INIT, *nodes = &node;
@@ -533,6 +549,7 @@ const TurnCase message_cases[] = {
         MESSAGE(FORWARD_TAKEN, forward_taken),
         MESSAGE(FLEET_UNITS, fleet_units),
         MESSAGE(FILE_ASK, file_ask),
+        MESSAGE(ADMITS, names_are_admitted),
 };
 const size_t n_message_cases = ELEMENTSOF(message_cases);
 

@@ -49,7 +49,7 @@ struct PoolWork {
         void (*done)(PoolWork *w); // on the loop; may free it
 };
 
-// Of the loop that this thread runs.
+// From the thread that runs the loop, which has all these shares for itself.
 void pool_add(uv_loop_t *loop, PoolWork *w, PoolShare share, void (*run)(PoolWork *w), void (*done)(PoolWork *w));
 
 // `release` by a thread, of what is large, one after the other. Nobody hears of it; without memory it is done at once.

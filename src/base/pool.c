@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "macro.h"
+#include "oom.h"
 #include "process-end.h"
 
 static const unsigned most[_POOL_SHARES] = {
@@ -17,28 +18,49 @@ static const unsigned most[_POOL_SHARES] = {
         [POOL_USERS] = POOL_USERS_MAX,   [POOL_HOSTS] = POOL_HOSTS_MAX,   [POOL_PLACES] = POOL_PLACES_MAX,
 };
 
-// Of the loop that this thread runs.
-static _Thread_local struct {
+// Each loop has lines of its own, and shares of the threads of its own, whoever runs it.
+typedef struct LoopLines {
+        uv_loop_t *loop;
+        struct LoopLines *next;
         ListNode lines[_POOL_SHARES];
         ListNode running; // PoolWork.link
         unsigned n_running[_POOL_SHARES], n_ours;
-} pool;
+} LoopLines;
 
-static bool is_running_for(const void *of) {
-        list_foreach (n, &pool.running)
+static _Thread_local LoopLines *all_lines; // of loops that this thread runs: argosyd has one
+
+static LoopLines *lines_of(uv_loop_t *loop) {
+        LoopLines *l = all_lines;
+
+        while (l && l->loop != loop)
+                l = l->next;
+        if (l)
+                return l;
+        l = oom_checked(calloc(1, sizeof(*l)));
+        l->loop = loop;
+        list_init(&l->running);
+        for (unsigned i = 0; i < _POOL_SHARES; i++)
+                list_init(&l->lines[i]);
+        l->next = all_lines;
+        all_lines = l;
+        return l;
+}
+
+static bool is_running_for(const LoopLines *l, const void *of) {
+        list_foreach (n, &l->running)
                 if (CONTAINER_OF(n, PoolWork, link)->of == of)
                         return true;
         return false;
 }
 
 // The first whose principal has nothing under way, or the first that need not be alone.
-static PoolWork *next_of(const ListNode *line) {
+static PoolWork *next_of(const LoopLines *l, const ListNode *line) {
         PoolWork *second = NULL;
 
         list_foreach (n, line) {
                 PoolWork *w = CONTAINER_OF(n, PoolWork, link);
 
-                if (!w->of || !is_running_for(w->of))
+                if (!w->of || !is_running_for(l, w->of))
                         return w;
                 if (!second && !w->alone)
                         second = w;
@@ -51,10 +73,10 @@ static bool is_ours(PoolShare share) {
         return share != POOL_USERS && share != POOL_HOSTS && share != POOL_PLACES;
 }
 
-static PoolWork *next(void) {
+static PoolWork *next(const LoopLines *l) {
         for (unsigned i = 0; i < _POOL_SHARES; i++) {
-                bool may = pool.n_running[i] < most[i] && (!is_ours(i) || pool.n_ours < POOL_OURS);
-                PoolWork *w = may ? next_of(&pool.lines[i]) : NULL;
+                bool may = l->n_running[i] < most[i] && (!is_ours(i) || l->n_ours < POOL_OURS);
+                PoolWork *w = may ? next_of(l, &l->lines[i]) : NULL;
 
                 if (w)
                         return w;
@@ -70,14 +92,14 @@ static void on_work(uv_work_t *work) {
 
 static void on_worked(uv_work_t *work, int status);
 
-static void go_on(void) {
+static void go_on(LoopLines *l) {
         PoolWork *w;
 
-        while ((w = next())) {
+        while ((w = next(l))) {
                 list_unlink(&w->link);
-                list_append(&pool.running, &w->link);
-                pool.n_running[w->share]++;
-                pool.n_ours += is_ours(w->share);
+                list_append(&l->running, &w->link);
+                l->n_running[w->share]++;
+                l->n_ours += is_ours(w->share);
                 if (uv_queue_work(w->loop, &w->work, on_work, on_worked) < 0)
                         process_abort("the pool takes no work"); // only for a NULL callback
         }
@@ -85,27 +107,25 @@ static void go_on(void) {
 
 static void on_worked(uv_work_t *work, int status) {
         PoolWork *w = CONTAINER_OF(work, PoolWork, work);
+        LoopLines *l = lines_of(w->loop);
 
         list_unlink(&w->link);
-        pool.n_running[w->share]--;
-        pool.n_ours -= is_ours(w->share);
-        go_on(); // before `done`, which may take its time
+        l->n_running[w->share]--;
+        l->n_ours -= is_ours(w->share);
+        go_on(l); // before `done`, which may take its time
         w->done(w);
 }
 
 void pool_add(uv_loop_t *loop, PoolWork *w, PoolShare share, void (*run)(PoolWork *w), void (*done)(PoolWork *w)) {
-        if (!pool.running.next) {
-                list_init(&pool.running);
-                for (unsigned i = 0; i < _POOL_SHARES; i++)
-                        list_init(&pool.lines[i]);
-        }
+        LoopLines *l = lines_of(loop);
+
         w->loop = loop;
         w->share = share;
         w->run = run;
         w->done = done;
         list_init(&w->link);
-        list_append(&pool.lines[share], &w->link);
-        go_on();
+        list_append(&l->lines[share], &w->link);
+        go_on(l);
 }
 
 // ---- memory

@@ -156,6 +156,29 @@ static void no_account_has_the_whole_share(void **state) {
         assert_int_equal(count_begun(0, 6), 2);
 }
 
+// Whoever plays several hosts has a loop for each, and one thread.
+static void each_loop_has_its_lines(void **state) {
+        uv_loop_t other;
+
+        assert_int_equal(uv_loop_init(&other), 0);
+        add(0, POOL_LATER, NULL);
+        add(1, POOL_LATER, NULL);
+        pool_add(&other, &pieces[2].pool, POOL_LATER, on_run, on_done);
+        pool_add(&other, &pieces[3].pool, POOL_LATER, on_run, on_done);
+        wait_until_begun(0);
+        wait_until_begun(2); // whatever the first loop has under way
+        assert_false(pieces[1].begun || pieces[3].begun);
+        uv_sem_post(&pieces[2].go);
+        uv_sem_post(&pieces[3].go);
+        while (!pieces[3].done)
+                uv_run(&other, UV_RUN_ONCE);
+        assert_true(pieces[2].done);
+        assert_false(pieces[1].begun); // another loop's
+        end(0);
+        wait_until_begun(1);
+        assert_int_equal(uv_loop_close(&other), 0);
+}
+
 static void memory_is_given_back_by_a_thread(void **state) {
         void *what = malloc(100);
 
@@ -170,6 +193,7 @@ int main(void) {
                 CASE(guests_leave_threads_to_the_cluster),
                 CASE(who_has_something_under_way_waits_for_others),
                 CASE(no_account_has_the_whole_share),
+                CASE(each_loop_has_its_lines),
                 CASE(memory_is_given_back_by_a_thread),
         };
 

@@ -585,6 +585,13 @@ static void put_without_word(Rig *g, const Buf *packed) {
                 uv_run(&g->loop, UV_RUN_NOWAIT);
 }
 
+static void end_unknown(struct RigHeld *held, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                held[i].done(STORE_UNKNOWN, 0, held[i].data);
+                buf_done(&held[i].batch);
+        }
+}
+
 void rig_depose_unknown(Rig *g, bool kept) {
         struct RigHeld held[ELEMENTSOF(g->held)];
         size_t n = g->n_held;
@@ -597,10 +604,11 @@ void rig_depose_unknown(Rig *g, bool kept) {
                         put_without_word(g, &held[i].batch);
         rig_depose(g);
         g->slow = false;
-        for (size_t i = 0; i < n; i++) {
-                held[i].done(STORE_UNKNOWN, 0, held[i].data);
-                buf_done(&held[i].batch);
-        }
+        end_unknown(held, n);
+        n = g->n_held; // before it heard that it leads no more
+        memcpy(held, g->held, sizeof(held));
+        g->n_held = 0;
+        end_unknown(held, n);
 }
 
 void rig_elect(Rig *g) {

@@ -40,18 +40,3 @@ typedef struct Step {
         StepKind kind;
         uint64_t word;
 } Step;
-
-enum { STORY_STEPS_MAX = 4096 };
-
-typedef struct StoryPlan {
-        uint64_t seed;  // 0: it was read from a file
-        uint64_t swarm; // from which the swarm is drawn (swarm.h)
-        unsigned hosts; // instead of those that the swarm draws; 0: these
-        Step steps[STORY_STEPS_MAX];
-        size_t n_steps;
-        char without[256]; // names of features that are left out besides, each with a blank behind it
-} StoryPlan;
-
-// As text, one line each: "swarm HEX", "hosts N", "without NAME", "ask HEX", "time HEX" ...
-int story_plan_read(StoryPlan *ret, const char *path); // negative errno; it has said why
-int story_plan_write(const StoryPlan *p, const char *path);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "coverage.h"
 #include "message.h"
 #include "test.h"
 #include "world.h"
@@ -70,7 +71,7 @@ void faults_on_turn(void) {
         if (!faults_state.entry_was_last)
                 return;
         faults_state.entry_was_last = false;
-        rig_depose(&world.rig);
+        rig_depose_unknown(&world.rig, false); // what waits for a slow log is lost
 }
 
 static RigHost *draw_host(Draw *d) {
@@ -367,12 +368,18 @@ static void fault_garbage(Draw *d) {
 static void (*const faults[_FAULTS])(Draw *d) = {SWARM_FAULTS(FAULT_FUNCTION)};
 
 void faults_step(Draw *d) {
+        size_t n_told = story_n_told();
         unsigned all = 0;
+        SwarmFault fault;
 
         for (unsigned i = 0; i < _FAULTS; i++)
                 all += world.swarm.faults[i];
-        if (all > 0)
-                faults[draw_weighted(d, world.swarm.faults, _FAULTS)](d);
+        if (all == 0)
+                return;
+        fault = (SwarmFault) draw_weighted(d, world.swarm.faults, _FAULTS);
+        faults[fault](d);
+        if (story_n_told() > n_told) // else there was nothing that could break
+                coverage_note_fault(fault);
 }
 
 void faults_heal(void) {

@@ -82,6 +82,10 @@ uint64_t story_n_events(void) {
         return story.n_events;
 }
 
+size_t story_n_told(void) {
+        return story.n_lines;
+}
+
 void story_show_end(void) {
         size_t from = story.n_lines > STORY_LINES ? story.n_lines - STORY_LINES : 0;
 

@@ -13,6 +13,7 @@ enum { STORY_LINES = 100 };
 typedef struct StoryOutput {
         bool prose;  // all of it, as it happens, to standard error
         bool events; // to standard output
+        size_t until; // the step, from 1 on, before which a debugger gets its turn; 0: none
 } StoryOutput;
 
 // `now_us`: the clock of the story.
@@ -23,5 +24,6 @@ __attribute__((format(printf, 4, 5))) void story_event(const char *kind, uint32_
 void story_digest(const char *kind, const void *data, size_t len);
 uint64_t story_digest_value(void);
 uint64_t story_n_events(void);
+size_t story_n_told(void); // lines of prose
 // The last lines of prose, to standard error.
 void story_show_end(void);

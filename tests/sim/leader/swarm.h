@@ -68,17 +68,24 @@ typedef enum SwarmLoad {
 
 extern const char *const swarm_fault_names[_FAULTS], *const swarm_load_names[_LOADS];
 
+// What else is drawn once for a story.
+#define SWARM_FIGURES(F)                                                            \
+        F(hosts, "of the cluster")                                                  \
+        F(units, "that anybody asks for")                                           \
+        F(lease_ms, "of hosts")                                                     \
+        F(start_ms, "that a start takes")                                           \
+        F(stop_ms, "that a stop takes")                                             \
+        F(mass_loss_percent, "of hosts that may be lost at once")                   \
+        F(batch_max, "bytes of an entry; 0: as many as may be")                     \
+        F(time_max_ms, "that pass in one step at most")
+
 typedef struct Swarm {
         unsigned faults[_FAULTS], loads[_LOADS]; // weights; 0: left out
         unsigned steps[_STEP_KINDS];             // likewise; never 0 for STEP_ASK
-        unsigned hosts, units, n_steps;
-        unsigned lease_ms, start_ms, stop_ms;
-        unsigned mass_loss_percent;
-        unsigned batch_max; // bytes of an entry; 0: as many as may be
-        unsigned time_max_ms;
+#define SWARM_FIGURE_FIELD(name, what) unsigned name;
+        SWARM_FIGURES(SWARM_FIGURE_FIELD)
+#undef SWARM_FIGURE_FIELD
+        unsigned n_steps; // that are drawn
 } Swarm;
 
-// `without`: names of features, each with a blank behind it.
-Swarm swarm_draw(uint64_t word, const char *without);
-// The steps of the seed, all of which depend on nothing else.
-void story_plan_draw(StoryPlan *ret, uint64_t seed);
+Swarm swarm_draw(uint64_t word);

@@ -1,10 +1,37 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // cmocka's assertions, for a program that is no test of cmocka's: which keeps what they have to say until the end of a test, and
-// then ends a process that has none. Here they say it at once, and the process ends (see leader-sim.c).
+// then ends a process that has none. Here the process ends (see leader-sim.c), with what they had to say last.
+#include "verdict.h"
+
 #include "test.h"
 
 #include <inttypes.h>
+
+static struct {
+        char words[1024];
+        char place[128];
+} verdict;
+
+const char *verdict_words(void) {
+        return verdict.words;
+}
+
+const char *verdict_sign(void) {
+        static char sign[160];
+        const char *check = strstr(verdict.words, "check "), *end = check ? strchr(check, ':') : NULL;
+
+        if (check == verdict.words && end)
+                snprintf(sign, sizeof(sign), "%.*s", (int) (end - check), check);
+        else
+                snprintf(sign, sizeof(sign), "%s", verdict.place);
+        return sign;
+}
+
+void verdict_set_signal(int number) {
+        snprintf(verdict.place, sizeof(verdict.place), "signal %d", number);
+        snprintf(verdict.words, sizeof(verdict.words), "signal %d: %s", number, strsignal(number));
+}
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -12,27 +39,33 @@ static void say(const char *format, ...) {
         va_list ap;
 
         va_start(ap, format);
-        (void) vfprintf(stderr, format, ap);
+        (void) vsnprintf(verdict.words, sizeof(verdict.words), format, ap);
         va_end(ap);
 }
 
+// fail_msg() puts this before its words.
 void print_error(const char *const format, ...) {
+        static const char error[] = "ERROR: ";
         va_list ap;
 
         va_start(ap, format);
-        (void) vfprintf(stderr, format, ap);
+        (void) vsnprintf(verdict.words, sizeof(verdict.words), strncmp(format, error, strlen(error)) == 0 ? format + strlen(error) : format, ap);
         va_end(ap);
 }
 
 void _fail(const char *const file, const int line) {
-        say("%s:%d\n", file, line);
+        size_t len = strlen(verdict.words);
+
+        if (len > 0 && verdict.words[len - 1] == '\n')
+                verdict.words[len - 1] = 0;
+        snprintf(verdict.place, sizeof(verdict.place), "%s:%d", strrchr(file, '/') ? strrchr(file, '/') + 1 : file, line);
         exit(1);
 }
 
 void _assert_true(const LargestIntegralType result, const char *const expression, const char *const file, const int line) {
         if (result)
                 return;
-        say("not so: %s\n", expression);
+        say("not so: %s", expression);
         _fail(file, line);
 }
 
@@ -61,13 +94,13 @@ void _assert_in_range(const LargestIntegralType value, const LargestIntegralType
 void _assert_string_equal(const char *const a, const char *const b, const char *const file, const int line) {
         if (strcmp(a, b) == 0)
                 return;
-        say("'%s' is not '%s'\n", a, b);
+        say("'%s' is not '%s'", a, b);
         _fail(file, line);
 }
 
 void _assert_memory_equal(const void *const a, const void *const b, const size_t size, const char *const file, const int line) {
         if (memcmp(a, b, size) == 0)
                 return;
-        say("%zu bytes are not the same\n", size);
+        say("%zu bytes are not the same", size);
         _fail(file, line);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "checks.h"
+#include "coverage.h"
 #include "leader-private.h"
 #include "message.h"
 #include "process.h"
@@ -83,6 +84,7 @@ static void pass_time(Draw *d) {
 static void calm_down(void) {
         story_tell("everything works again");
         faults_heal();
+        coverage_note_calm();
         rig_pass_ms(&world.rig, 2 * world.swarm.lease_ms + world.swarm.start_ms + world.swarm.stop_ms);
         faults_healed();
         checks_on_settled();
@@ -116,18 +118,16 @@ static void step(const Step *s) {
 // ------------------------------------------------------------------------------------------------ a story
 
 static void begin(const StoryPlan *plan) {
-        Draw d = draw_from(plan->swarm ^ 3);
-        Swarm s = swarm_draw(plan->swarm, plan->without);
+        Draw d = draw_from(plan->chance ^ 3);
+        Swarm s = plan->swarm;
 
-        if (plan->hosts)
-                s.hosts = plan->hosts;
         world.plan = *plan;
         world.swarm = s;
         world.n_contents = world.n_units = world.n_asked = 0;
         world.n_transitions = 0;
         world.step = 0;
         world.is_failing = false;
-        process_begin(plan->swarm, &world.rig.now_us, &world.rig.wall_us);
+        process_begin(plan->chance, &world.rig.now_us, &world.rig.wall_us);
         rig_start_with(&world.rig, (RigSetup){.n_hosts = s.hosts, .lease_ms = s.lease_ms, .mass_loss_percent = s.mass_loss_percent});
         world.rig.start_ms = s.start_ms;
         world.rig.stop_ms = s.stop_ms;
@@ -137,6 +137,7 @@ static void begin(const StoryPlan *plan) {
 }
 
 static void end(void) {
+        coverage_note_asked();
         rig_stop(&world.rig);
         faults_end();
         for (size_t i = 0; i < world.n_asked; i++)
@@ -156,8 +157,11 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
         world.rig.on_answer = on_answer;
         world.rig.on_host_message = on_host_message;
         world.rig.on_voter_message = on_voter_message;
-        for (; world.step < plan->n_steps; world.step++)
+        for (; world.step < plan->n_steps; world.step++) {
+                if (output.until == world.step + 1)
+                        process_stop_for_debugger();
                 step(&plan->steps[world.step]);
+        }
         calm_down();
         checks_on_end();
         end();

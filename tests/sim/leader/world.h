@@ -12,6 +12,7 @@
 #include "choices.h"
 #include "hash.h"
 #include "leader-rig.h"
+#include "plan.h"
 #include "story.h"
 #include "swarm.h"
 

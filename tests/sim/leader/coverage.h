@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// How much of what may happen has happened, in our own terms: which kind of request came to which end, and which classes of
+// faults came together. Added up over stories; it lies in memory that processes share.
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "swarm.h"
+
+enum { COVERAGE_CELLS_MAX = 1024 };
+
+typedef struct Coverage {
+        struct CoverageCell {
+                uint32_t what; // Argosy__Request__WhatCase
+                int status;    // of its last response; see coverage_end_name()
+                uint64_t n;
+        } cells[COVERAGE_CELLS_MAX];
+        uint32_t n_cells;
+        uint64_t faults[_FAULTS], pairs[_FAULTS][_FAULTS]; // pairs: in one story, without a calm between them
+} Coverage;
+
+// NULL: nobody counts.
+void coverage_begin(Coverage *c);
+void coverage_note_fault(SwarmFault fault);
+void coverage_note_calm(void);
+void coverage_note_asked(void); // all that was asked in the story, at its end
+// For programs: "cell KIND OUTCOME N", "fault NAME N", "pair A B N".
+void coverage_write(const Coverage *c, FILE *f);

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See plan.h. A line that is not known is an error: a story that lacks a part of itself would be another one.
+#include "plan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "macro.h"
+#include "str.h"
+
+void story_plan_draw(StoryPlan *ret, uint64_t seed) {
+        Draw d = draw_from(seed);
+
+        ret->seed = seed;
+        ret->n_steps = 0;
+        ret->chance = draw_word(&d);
+        ret->swarm = swarm_draw(ret->chance);
+        for (unsigned i = 0; i < ret->swarm.n_steps; i++)
+                ret->steps[ret->n_steps++] = (Step){(StepKind) draw_weighted(&d, ret->swarm.steps, _STEP_KINDS), draw_word(&d)};
+        ret->steps[ret->n_steps++] = (Step){STEP_CALM, draw_word(&d)};
+}
+
+// ------------------------------------------------------------------------------------------------ the swarm as text
+
+static unsigned *find_weight(unsigned *weights, const char *const *names, size_t n, const char *name) {
+        for (size_t i = 0; i < n; i++)
+                if (streq(names[i], name))
+                        return &weights[i];
+        return NULL;
+}
+
+// "fault.power", "load.units", "lease_ms"; NULL: not known.
+static unsigned *find_figure(Swarm *s, const char *key) {
+        if (str_has_prefix(key, "fault."))
+                return find_weight(s->faults, swarm_fault_names, _FAULTS, key + strlen("fault."));
+        if (str_has_prefix(key, "load."))
+                return find_weight(s->loads, swarm_load_names, _LOADS, key + strlen("load."));
+#define FIGURE_FOUND(name, what) \
+        if (streq(key, #name))   \
+                return &s->name;
+        SWARM_FIGURES(FIGURE_FOUND)
+#undef FIGURE_FOUND
+        return NULL;
+}
+
+static void write_weights(FILE *f, const char *kind, const unsigned *weights, const char *const *names, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (weights[i] > 0)
+                        fprintf(f, "%s.%s %x\n", kind, names[i], weights[i]);
+}
+
+static void write_swarm(FILE *f, const Swarm *s) {
+#define FIGURE_WRITTEN(name, what) fprintf(f, "%s %x\n", #name, s->name);
+        SWARM_FIGURES(FIGURE_WRITTEN)
+#undef FIGURE_WRITTEN
+        write_weights(f, "fault", s->faults, swarm_fault_names, _FAULTS);
+        write_weights(f, "load", s->loads, swarm_load_names, _LOADS);
+}
+
+static size_t describe_weights(char *ret, size_t size, const unsigned *weights, const char *const *names, size_t n) {
+        size_t len = 0;
+
+        for (size_t i = 0; i < n && len < size; i++)
+                if (weights[i] > 0)
+                        len += (size_t) snprintf(ret + len, size - len, " %s %u", names[i], weights[i]);
+        return MIN_OF(len, size);
+}
+
+void story_plan_describe(const StoryPlan *p, char *ret, size_t size) {
+        const Swarm *s = &p->swarm;
+        size_t len = 0;
+
+#define FIGURE_TOLD(name, what) len += (size_t) snprintf(ret + len, size - len, "%s %u ", #name, s->name);
+        SWARM_FIGURES(FIGURE_TOLD)
+#undef FIGURE_TOLD
+        len += (size_t) snprintf(ret + len, size - len, "| load");
+        len += describe_weights(ret + len, size - len, s->loads, swarm_load_names, _LOADS);
+        len += (size_t) snprintf(ret + len, size - len, " | faults");
+        (void) describe_weights(ret + len, size - len, s->faults, swarm_fault_names, _FAULTS);
+}
+
+// ------------------------------------------------------------------------------------------------ a plan as text
+
+static int add_step(StoryPlan *p, const char *kind, uint64_t word) {
+        for (unsigned i = 0; i < _STEP_KINDS; i++)
+                if (streq(step_kind_names[i], kind) && p->n_steps < STORY_STEPS_MAX) {
+                        p->steps[p->n_steps++] = (Step){(StepKind) i, word};
+                        return 0;
+                }
+        return -EINVAL;
+}
+
+static int read_line(StoryPlan *p, const char *line) {
+        char key[32];
+        uint64_t value;
+        unsigned *figure;
+
+        if (*line == '#' || *line == '\n')
+                return 0;
+        if (sscanf(line, "%31s %" SCNx64, key, &value) != 2)
+                return -EINVAL;
+        if (streq(key, "chance")) {
+                p->chance = value;
+                return 0;
+        }
+        figure = find_figure(&p->swarm, key);
+        if (!figure)
+                return add_step(p, key, value);
+        *figure = (unsigned) value;
+        return 0;
+}
+
+int story_plan_read(StoryPlan *ret, const char *path) {
+        FILE *f = fopen(path, "re");
+        char line[1024];
+        int r = 0;
+
+        if (!f) {
+                r = -errno;
+                fprintf(stderr, "%s: %s\n", path, strerror(-r));
+                return r;
+        }
+        *ret = (StoryPlan){};
+        for (unsigned n = 1; r == 0 && fgets(line, sizeof(line), f); n++) {
+                r = read_line(ret, line);
+                if (r < 0)
+                        fprintf(stderr, "%s:%u: nothing that a story has\n", path, n);
+        }
+        fclose(f);
+        if (r == 0 && (ret->swarm.hosts == 0 || ret->swarm.units == 0)) {
+                fprintf(stderr, "%s: no story without hosts and units\n", path);
+                r = -EINVAL;
+        }
+        return r;
+}
+
+int story_plan_write(const StoryPlan *p, const char *path, const char *heading) {
+        FILE *f = fopen(path, "we");
+
+        if (!f)
+                return -errno;
+        fprintf(f, "# %s\nchance %" PRIx64 "\n", heading, p->chance);
+        write_swarm(f, &p->swarm);
+        for (size_t i = 0; i < p->n_steps; i++)
+                fprintf(f, "%s %" PRIx64 "\n", step_kind_names[p->steps[i].kind], p->steps[i].word);
+        return fclose(f) == 0 ? 0 : -errno;
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What a story was found wrong about (cmocka's assertions, see verdict.c); "": nothing yet.
+const char *verdict_words(void);
+// Where, or of which check: the same for the same fault, whatever the names and numbers. Valid until the next call.
+const char *verdict_sign(void);
+// A signal that ends the process.
+void verdict_set_signal(int number);

@@ -1,57 +1,90 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Requests about units, their contents and their jobs.
+// Requests that start units, stop them, replace and move them.
 #include "asks-private.h"
 
 #include "unit-state.h"
 
-static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_START,  ARGOSY__VERB__VERB_START,   ARGOSY__VERB__VERB_START,
-                                     ARGOSY__VERB__VERB_STOP,   ARGOSY__VERB__VERB_LOAD,    ARGOSY__VERB__VERB_UNLOAD,
-                                     ARGOSY__VERB__VERB_SUBMIT, ARGOSY__VERB__VERB_RESTART, ARGOSY__VERB__VERB_DESTROY};
+static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_START, ARGOSY__VERB__VERB_START,   ARGOSY__VERB__VERB_START,  ARGOSY__VERB__VERB_START,
+                                     ARGOSY__VERB__VERB_STOP,  ARGOSY__VERB__VERB_LOAD,    ARGOSY__VERB__VERB_UNLOAD, ARGOSY__VERB__VERB_SUBMIT,
+                                     ARGOSY__VERB__VERB_RESTART, ARGOSY__VERB__VERB_RESTART, ARGOSY__VERB__VERB_DESTROY};
 
 static bool brings_file(Argosy__Verb verb) {
         return verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_LOAD || verb == ARGOSY__VERB__VERB_SUBMIT;
 }
 
-static void change(Draw *d, Argosy__Request__Change *m, unsigned n) {
+// A request has a file once, for whichever units it is.
+static bool has_file(const Argosy__Request__Change *m, const char *name) {
+        for (size_t i = 0; i < m->n_files; i++)
+                if (strcmp(m->files[i]->name, name) == 0)
+                        return true;
+        return false;
+}
+
+static void name_unit(Draw *d, Argosy__Request__Change *m, const WorldUnit *u) {
+        m->names[m->n_names++] = (char *) u->name;
+        if (brings_file(m->verb) && draw_below(d, 8) > 0 && !has_file(m, u->file))
+                m->files[m->n_files++] = asks_file(d, u);
+}
+
+static void begin_change(Draw *d, Argosy__Request__Change *m, size_t n_max) {
         m->id = asks_id();
         m->verb = DRAW_PICK(d, verbs);
-        m->names = asks_alloc(n * sizeof(*m->names));
-        m->files = asks_alloc(n * sizeof(*m->files));
+        m->names = asks_alloc(n_max * sizeof(*m->names));
+        m->files = asks_alloc(n_max * sizeof(*m->files));
         m->replace = draw_one_in(d, 2);
         m->dry_run = world.swarm.loads[LOAD_looks] && draw_one_in(d, 8);
-        for (unsigned i = 0; i < n; i++) {
-                const WorldUnit *u = world_unit_draw(d);
-
-                m->names[m->n_names++] = (char *) u->name;
-                if (brings_file(m->verb) && draw_below(d, 8) > 0)
-                        m->files[m->n_files++] = asks_file(d, u);
-        }
+        m->parts = draw_one_in(d, 4);
 }
 
 bool ask_change(Draw *d, void *message) {
-        change(d, message, 1);
+        begin_change(d, message, 1);
+        name_unit(d, message, world_unit_draw(d));
         return true;
 }
 
+// A row of them, of which each is named once, as a range would be.
 bool ask_change_several(Draw *d, void *message) {
-        change(d, message, 2 + draw_below(d, 6));
+        unsigned all = (unsigned) world.n_units, n = draw_one_in(d, 3) ? all : 1 + draw_below(d, all), from = draw_below(d, all);
+
+        begin_change(d, message, n);
+        for (unsigned i = 0; i < n; i++)
+                name_unit(d, message, &world.units[(from + i) % all]);
         return true;
 }
 
-bool ask_list_units(Draw *d, void *message) {
-        Argosy__Request__ListUnits *m = message;
+// ------------------------------------------------------------------------------------------------ one after the other
 
-        m->parts = draw_one_in(d, 2);
+bool ask_rollout(Draw *d, void *message) {
+        const WorldUnit *u = world_unit_draw(d);
+        Argosy__Request__Rollout *m = message;
+
+        m->id = asks_id();
+        m->name = (char *) (draw_below(d, 4) > 0 ? u->file : u->name);
+        m->kind = draw_one_in(d, 2) ? ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE : ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART;
+        m->abort = draw_one_in(d, 8);
+        if (m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE && !m->abort && draw_below(d, 4) > 0)
+                m->file = asks_file(d, u);
+        if (m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART && world.swarm.loads[LOAD_secrets] && draw_one_in(d, 3))
+                m->secret = (char *) asks_secret(d);
+        m->max_unavailable = draw_below(d, 4);
+        if (draw_one_in(d, 6)) {
+                m->max_unavailable = 1 + draw_below(d, 100);
+                m->percent = true;
+        }
+        m->health_us = draw_one_in(d, 2) ? draw_log(d, 1, 5000000) : 0;
         return true;
 }
 
-bool ask_undo(Draw *d, void *message) {
-        Argosy__Request__Undo *m = message;
+bool ask_rebalance(Draw *d, void *message) {
+        Argosy__Request__Rebalance *m = message;
 
-        m->job = asks_job(d);
-        m->dry_run = draw_one_in(d, 6);
-        m->only_untouched = draw_one_in(d, 4);
-        m->force = !m->only_untouched && draw_one_in(d, 4);
+        m->id = asks_id();
+        m->patterns = asks_words(d, &m->n_patterns, 2, asks_pattern);
+        m->max_moves = draw_below(d, 4);
+        m->dry_run = draw_one_in(d, 4);
+        m->abort = !m->dry_run && draw_one_in(d, 6);
+        m->no_wait = draw_one_in(d, 4);
+        m->health_us = draw_one_in(d, 2) ? draw_log(d, 1, 5000000) : 0;
         return true;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "asks-private.h"
+#include "author.h"
 #include "macro.h"
 #include "message.h"
 #include "request-kind.h"
@@ -17,15 +18,80 @@
 #include "test.h"
 
 // One row for each kind that a leader answers, or that it passes on to nodes.
+#define ROW(kind, load, weight, make) {ARGOSY__REQUEST__WHAT_##kind, LOAD_##load, weight, ask_##make}
 const AskKind ask_kinds[] = {
-        {ARGOSY__REQUEST__WHAT_CHANGE, LOAD_units, 8, ask_change},
-        {ARGOSY__REQUEST__WHAT_CHANGE, LOAD_several, 1, ask_change_several},
-        {ARGOSY__REQUEST__WHAT_LIST_UNITS, LOAD_looks, 1, ask_list_units},
-        {ARGOSY__REQUEST__WHAT_NODE_CHANGE, LOAD_nodes, 1, ask_node_change},
-        {ARGOSY__REQUEST__WHAT_LABEL_CHANGE, LOAD_nodes, 1, ask_label_change},
-        {ARGOSY__REQUEST__WHAT_UNDO, LOAD_undo, 1, ask_undo},
+        ROW(CHANGE, units, 8, change),
+        ROW(CHANGE, several, 1, change_several),
+        ROW(APPLY, apply, 1, apply),
+        ROW(UNDO, undo, 4, undo),
+        ROW(FORGET, undo, 1, forget),
+        ROW(ROLLOUT, rollout, 1, rollout),
+        ROW(REBALANCE, rebalance, 1, rebalance),
+        ROW(NODE_CHANGE, nodes, 4, node_change),
+        ROW(NODES_CHANGE, nodes, 2, nodes_change),
+        ROW(LABEL_CHANGE, nodes, 3, label_change),
+        ROW(ROLE_CHANGE, roles, 3, role_change),
+        ROW(POOL_CHANGE, roles, 2, pool_change),
+        ROW(QUEUE_CHANGE, queue, 4, queue_change),
+        ROW(JOB_RELEASE, queue, 3, job_release),
+        ROW(JOB_CANCEL, queue, 2, job_cancel),
+        ROW(ACCESS_CHANGE, access, 6, access_change),
+        ROW(TOKEN_CREATE, access, 2, token_create),
+        ROW(TOKEN_REVOKE, access, 1, token_revoke),
+        ROW(RIGHT_CHECK, access, 1, right_check),
+        ROW(SECRET_SET, secrets, 6, secret_set),
+        ROW(SECRET_DELETE, secrets, 2, secret_delete),
+        ROW(SECRET_ROTATE_KEY, secrets, 1, secret_rotate_key),
+        ROW(CLUSTER_REMOVE, members, 2, cluster_remove),
+        ROW(CLUSTER_ROLE, members, 3, cluster_role),
+        ROW(CLUSTER_VOTERS, members, 2, cluster_voters),
+        ROW(CLUSTER_ROTATE_CA, members, 1, cluster_rotate_ca),
+        ROW(CLUSTER_SET_TIME, members, 1, cluster_set_time),
+        ROW(CLUSTER_TOKEN, members, 1, cluster_token),
+        ROW(JOIN, members, 1, join),
+        ROW(LIST_UNITS, looks, 2, list_units),
+        ROW(LIST_UNIT_FILES, looks, 2, list_unit_files),
+        ROW(LIST_NODES, looks, 1, list_nodes),
+        ROW(CAT, looks, 1, cat),
+        ROW(WHY, looks, 2, why),
+        ROW(STATUS, looks, 1, status),
+        ROW(JOURNAL, looks, 1, journal),
+        ROW(TOP, looks, 1, top),
+        ROW(VERIFY, looks, 1, verify),
+        ROW(LIST_JOBS, looks, 3, list_jobs),
+        ROW(CLUSTER_STATUS, looks, 1, nothing_more),
+        ROW(ROLE_LIST, looks, 1, role_list),
+        ROW(POOL_LIST, looks, 1, pool_list),
+        ROW(QUEUE_LIST, looks, 1, nothing_more),
+        ROW(ACCESS_LIST, looks, 1, nothing_more),
+        ROW(TOKEN_LIST, looks, 1, nothing_more),
+        ROW(SECRET_LIST, looks, 1, secret_list),
+        ROW(WAIT, waits, 4, wait),
+        ROW(DRAIN_WAIT, waits, 1, drain_wait),
+        ROW(ROLLOUT_WAIT, waits, 1, rollout_wait),
+        ROW(MANAGER_WAIT, waits, 1, manager_wait),
+        ROW(JOB_WAIT, waits, 2, job_wait),
+        ROW(EVENTS, watches, 1, events),
 };
 const size_t n_ask_kinds = ELEMENTSOF(ask_kinds);
+
+static bool is_made(Argosy__Request__WhatCase what) {
+        for (size_t i = 0; i < n_ask_kinds; i++)
+                if (ask_kinds[i].what == what)
+                        return true;
+        return false;
+}
+
+const char *asks_missing(void) {
+        for (unsigned i = 0; i < argosy__request__descriptor.n_fields; i++) {
+                Argosy__Request__WhatCase what = (Argosy__Request__WhatCase) argosy__request__descriptor.fields[i].id;
+                const RequestKind *kind = request_kind(what);
+
+                if (kind && (kind->by == REQUEST_BY_LEADER || kind->by == REQUEST_BY_NODES) && !is_made(what))
+                        return kind->name;
+        }
+        return NULL;
+}
 
 // ------------------------------------------------------------------------------------------------ for those who make messages
 
@@ -56,17 +122,24 @@ ProtobufCBinaryData asks_id(void) {
         return (ProtobufCBinaryData){.data = (uint8_t *) id, .len = 2 * sizeof(*id)};
 }
 
-Argosy__NamedFile *asks_file(Draw *d, const WorldUnit *u) {
+Argosy__NamedFile *asks_file_of(const WorldUnit *u, const WorldContent *c) {
         Argosy__NamedFile *file = ASKS_NEW(Argosy__NamedFile, argosy__named_file__init);
-        const WorldContent *c = world_content_draw(d, u);
 
         file->name = file->path = (char *) u->file;
         file->content = (ProtobufCBinaryData){strlen(c->text), (uint8_t *) c->text};
         return file;
 }
 
+Argosy__NamedFile *asks_file(Draw *d, const WorldUnit *u) {
+        return asks_file_of(u, world_content_draw(d, u));
+}
+
 const char *asks_node(Draw *d) {
         return asks_printf("n%u", 1 + draw_below(d, world.swarm.hosts + draw_one_in(d, 16)));
+}
+
+const char *asks_unit(Draw *d) {
+        return draw_one_in(d, 24) ? "nobody.service" : world_unit_draw(d)->name;
 }
 
 uint64_t asks_job(Draw *d) {
@@ -75,30 +148,160 @@ uint64_t asks_job(Draw *d) {
         return last == 0 ? 1 : last - MIN_OF(draw_log(d, 1, last + 1) - 1, last - 1);
 }
 
-// ------------------------------------------------------------------------------------------------ who asks
+uint64_t asks_held_job(Draw *d) {
+        uint64_t last = cluster_state_last_job(world.rig.state), at = asks_job(d);
 
-static const Argosy__Author *author_of(WorldAuthor who) {
-        static Argosy__Author authors[WORLD_AUTHORS];
-        Argosy__Author *a = &authors[who];
-
-        if (who == AUTHOR_ROOT)
-                return NULL;
-        argosy__author__init(a);
-        a->host = 1;
-        a->uid = 1000 + who;
-        a->user = (char *) world_authors[who];
-        return a;
+        for (uint64_t i = 0; i < last; i++, at = at > 1 ? at - 1 : last)
+                if (cluster_state_job_state(world.rig.state, at) == ARGOSY__JOB_STATE__JOB_HELD)
+                        return at;
+        return at;
 }
 
-static WorldAuthor draw_author(Draw *d) {
-        unsigned one_in = world.swarm.loads[LOAD_access] ? 3 : 0;
+char **asks_words(Draw *d, size_t *ret_n, unsigned max, const char *(*make)(Draw *d)) {
+        size_t n = draw_one_in(d, 3) ? 0 : 1 + draw_below(d, max);
+        char **words = n > 0 ? asks_alloc(n * sizeof(*words)) : NULL;
 
-        return one_in && draw_one_in(d, one_in) ? (WorldAuthor) (1 + draw_below(d, WORLD_AUTHORS - 1)) : AUTHOR_ROOT;
+        for (size_t i = 0; i < n; i++)
+                words[i] = (char *) make(d);
+        *ret_n = n;
+        return words;
+}
+
+const char *asks_pattern(Draw *d) {
+        static const char *const patterns[] = {"*", "u*", "t0@*", "t?@*.service", "u[0-4].service", "nobody*"};
+
+        return draw_one_in(d, 2) ? DRAW_PICK(d, patterns) : world_unit_draw(d)->name;
+}
+
+const char *asks_rev(Draw *d) {
+        static const Hash unknown = {{1}};
+        const WorldContent *c = world.n_contents > 0 && draw_below(d, 8) > 0 ? &world.contents[draw_below(d, (unsigned) world.n_contents)] : NULL;
+        char hex[HASH_HEX_SIZE];
+
+        hash_hex(c ? &c->hash : &unknown, draw_one_in(d, 2) ? HASH_SIZE : 8, hex);
+        return asks_printf("%s", hex);
+}
+
+const char *asks_role(Draw *d) {
+        return DRAW_PICK(d, world_roles);
+}
+
+const char *asks_pool(Draw *d) {
+        return DRAW_PICK(d, world_pools);
+}
+
+const char *asks_secret(Draw *d) {
+        return DRAW_PICK(d, world_secrets);
+}
+
+Argosy__Label *asks_label(Draw *d) {
+        Argosy__Label *label = ASKS_NEW(Argosy__Label, argosy__label__init);
+
+        switch (draw_below(d, 6)) {
+        case 0:
+                label->key = (char *) "disk";
+                label->value = (char *) "fast";
+                break;
+        case 1:
+                label->key = (char *) "offers/gpu";
+                label->value = asks_printf("%u", draw_below(d, 4));
+                break;
+        default:
+                label->key = (char *) "zone";
+                label->value = (char *) DRAW_PICK(d, world_zones);
+        }
+        return label;
+}
+
+Argosy__Label **asks_labels(Draw *d, size_t *ret_n, unsigned max) {
+        size_t n = draw_one_in(d, 2) ? 0 : 1 + draw_below(d, max);
+        Argosy__Label **labels = n > 0 ? asks_alloc(n * sizeof(*labels)) : NULL;
+
+        for (size_t i = 0; i < n; i++)
+                labels[i] = asks_label(d);
+        *ret_n = n;
+        return labels;
+}
+
+Argosy__Right asks_right(Draw *d) {
+        return (Argosy__Right) (ARGOSY__RIGHT__RIGHT_VIEW + draw_below(d, 4));
+}
+
+const Argosy__Response *asks_last_response(const WorldAsked *a) {
+        return a->answer && a->answer->n > 0 ? a->answer->responses[a->answer->n - 1] : NULL;
+}
+
+static size_t follows; // of the request that is being made
+
+const WorldAsked *asks_go_on(Argosy__Request__WhatCase what, bool (*fits)(const WorldAsked *a)) {
+        enum { BACK_MAX = 64 };
+
+        for (size_t i = world.n_asked; i > 0 && i + BACK_MAX > world.n_asked; i--) {
+                const WorldAsked *a = &world.asked[i - 1];
+                const Argosy__Response *r = asks_last_response(a);
+
+                if (a->request->what_case != what || !r || r->status != 0 || !fits(a))
+                        continue;
+                follows = i;
+                return a;
+        }
+        return NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ who asks
+
+static struct {
+        char *groups[2];
+        size_t n;
+} groups_of[WORLD_AUTHORS] = {
+        [AUTHOR_ALICE] = {{(char *) "dev"}, 1},
+        [AUTHOR_CAROL] = {{(char *) "dev", (char *) "ops"}, 2},
+};
+
+uint32_t world_author_host(WorldAuthor who) {
+        return who == AUTHOR_TOKEN ? 1 : 1 + who % world.swarm.hosts;
+}
+
+bool world_author_is_in(WorldAuthor who, const char *group) {
+        for (size_t i = 0; i < groups_of[who].n; i++)
+                if (streq(groups_of[who].groups[i], group))
+                        return true;
+        return false;
+}
+
+static const Argosy__Author *author_of(const WorldAsked *asked) {
+        static Argosy__Author author;
+        static Hash proof;
+
+        if (asked->author == AUTHOR_ROOT)
+                return NULL;
+        if (asked->author == AUTHOR_TOKEN) {
+                proof = asks_token_proof(asked->token);
+                author = author_of_token(&proof);
+                author.host = world_author_host(AUTHOR_TOKEN);
+                return &author;
+        }
+        argosy__author__init(&author);
+        author.host = world_author_host(asked->author);
+        author.uid = 1000 + asked->author;
+        author.user = (char *) world_authors[asked->author];
+        author.groups = groups_of[asked->author].groups;
+        author.n_groups = groups_of[asked->author].n;
+        return &author;
+}
+
+static void draw_author(Draw *d, WorldAsked *a) {
+        a->author = AUTHOR_ROOT;
+        if (!world.swarm.loads[LOAD_access] || !draw_one_in(d, 3))
+                return;
+        a->author = (WorldAuthor) (AUTHOR_ALICE + draw_below(d, WORLD_AUTHORS - 1));
+        if (a->author == AUTHOR_TOKEN)
+                a->token = 1 + draw_below(d, world.n_tokens + 1);
 }
 
 static void ask(WorldAsked *a) {
         a->asked_us = world.rig.now_us;
-        world.rig.author = author_of(a->author);
+        world.rig.author = author_of(a);
         a->answer = rig_ask(&world.rig, a->request);
         world.rig.author = NULL;
 }
@@ -154,21 +357,23 @@ static void *message_of(const ProtobufCFieldDescriptor *field) {
         return m;
 }
 
-static void ask_new(Draw *d) {
-        const AskKind *kind = draw_kind(d);
+// Everything comes from the arena, which is empty afterwards.
+static void make_and_ask(Draw *d, const AskKind *kind, WorldAsked by) {
         const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(&argosy__request__descriptor, kind->what);
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         WorldAsked *a = &world.asked[world.n_asked];
 
         assert_true(world.n_asked < WORLD_ASKED_MAX);
-        *a = (WorldAsked){.author = draw_author(d)};
+        *a = by;
         request.what_case = kind->what;
         request.change = message_of(field); // a union: all of them are pointers
+        follows = 0;
         if (kind->make(d, request.change)) {
                 if (request_job(&request))
                         request.job = make_job(d);
                 a->request = message_copy(&request);
                 assert_non_null(a->request);
+                a->follows = follows;
                 world.n_asked++;
                 story_tell("%s asks %s (%zu)", world_authors[a->author], name_of(a->request), world.n_asked);
                 ask(a);
@@ -176,26 +381,77 @@ static void ask_new(Draw *d) {
         arena_reset(&world.arena);
 }
 
-// Whoever has not heard what became of it, or does not believe it. Waits are asked for by their revision, and cost nobody anything.
-static void ask_again(Draw *d) {
+static void ask_new(Draw *d) {
+        const AskKind *kind = draw_kind(d);
+        WorldAsked by = {};
+
+        draw_author(d, &by);
+        make_and_ask(d, kind, by);
+}
+
+// ------------------------------------------------------------------------------------------------ again, and no more
+
+static bool is_waiting(const WorldAsked *a) {
+        return !a->called_off && !a->answer->error && !a->answer->final;
+}
+
+static void stop_waiting(WorldAsked *a) {
+        rig_cancel(&world.rig, a->answer);
+        a->called_off = true;
+}
+
+static bool has_failed(const WorldAsked *a) {
+        const Argosy__Response *r = asks_last_response(a);
+
+        return a->called_off || a->answer->error || !r || r->status != 0;
+}
+
+// One of the newest, rather one of which nobody knows what became.
+static size_t draw_asked(Draw *d) {
+        bool failed = draw_one_in(d, 2);
         size_t of = world.n_asked - (size_t) draw_log(d, 1, world.n_asked);
+
+        for (size_t i = world.n_asked; failed && i > of; i--)
+                if (has_failed(&world.asked[i - 1]))
+                        return i - 1;
+        return of;
+}
+
+// The same request, and for how long the sender has known of it. The sender whose connection is gone hears no more of the first one.
+static void ask_again(Draw *d) {
+        size_t of = draw_asked(d);
         WorldAsked *a = &world.asked[world.n_asked], *first = &world.asked[of];
 
         assert_true(world.n_asked < WORLD_ASKED_MAX);
-        *a = (WorldAsked){.author = first->author, .request = message_copy(first->request), .again_of = 1 + of};
+        if (is_waiting(first) && draw_one_in(d, 2))
+                stop_waiting(first);
+        if (first->again_of)
+                first = &world.asked[first->again_of - 1];
+        *a = (WorldAsked){.author = first->author,
+                          .token = first->token,
+                          .request = message_copy(first->request),
+                          .follows = first->follows,
+                          .again_of = 1 + (size_t) (first - world.asked)};
+        assert_non_null(a->request);
+        if (a->request->job)
+                a->request->job->age_ms = MAX_OF((world.rig.now_us - first->asked_us) / 1000, UINT64_C(1));
         world.n_asked++;
-        story_tell("%s asks %s (%zu) again", world_authors[a->author], name_of(a->request), of + 1);
+        story_tell("%s asks %s (%zu) again", world_authors[a->author], name_of(a->request), a->again_of);
         ask(a);
 }
 
 static void call_off(Draw *d) {
-        WorldAsked *a = &world.asked[world.n_asked - (size_t) draw_log(d, 1, world.n_asked)];
+        size_t from = world.n_asked - (size_t) draw_log(d, 1, world.n_asked);
 
-        if (a->called_off || !a->answer || a->answer->error || a->answer->final)
+        for (size_t i = world.n_asked; i > from; i--) {
+                WorldAsked *a = &world.asked[i - 1];
+
+                if (!is_waiting(a))
+                        continue;
+                story_tell("%s does not wait for %s (%zu)", world_authors[a->author], name_of(a->request), i);
+                stop_waiting(a);
                 return;
-        story_tell("%s does not wait for %s (%zu)", world_authors[a->author], name_of(a->request), (size_t) (a - world.asked) + 1);
-        rig_cancel(&world.rig, a->answer);
-        a->called_off = true;
+        }
 }
 
 void asks_step(Draw *d) {
@@ -205,4 +461,26 @@ void asks_step(Draw *d) {
                 call_off(d);
         else
                 ask_new(d);
+}
+
+// ------------------------------------------------------------------------------------------------ the beginning
+
+static void ask_some(Draw *d, bool (*make)(Draw *d, void *message), unsigned n) {
+        for (size_t i = 0; i < n_ask_kinds; i++)
+                for (unsigned k = 0; k < n && ask_kinds[i].make == make; k++)
+                        make_and_ask(d, &ask_kinds[i], (WorldAsked){});
+}
+
+// Root makes what the story's units and authors live by.
+void asks_begin(Draw *d) {
+        if (world.swarm.loads[LOAD_roles] || world.swarm.loads[LOAD_options]) {
+                ask_some(d, ask_role_change, 3);
+                ask_some(d, ask_pool_change, 3);
+        }
+        if (world.swarm.loads[LOAD_secrets])
+                ask_some(d, ask_secret_set, 2);
+        if (world.swarm.loads[LOAD_access]) {
+                ask_some(d, ask_access_change, 4);
+                ask_some(d, ask_token_create, 1);
+        }
 }

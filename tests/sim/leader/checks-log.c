@@ -49,10 +49,6 @@ const uint8_t *log_request_id(const Argosy__Request *q) {
         const RequestJob *job = request_job(q);
         const ProtobufCBinaryData *id = job && job->id ? job->id(q) : NULL;
 
-        if (!job)
-                return NULL;
-        if (!id && q->job)
-                id = &q->job->id;
         return id && id->len == LOG_ID_SIZE ? id->data : NULL;
 }
 
@@ -64,7 +60,9 @@ uint64_t log_job_of(const uint8_t *id) {
 }
 
 static bool is_for(const LogGrant *g, WorldAuthor author) {
-        return *g->user && strcmp(g->user, world_authors[author]) == 0 && (g->host == 0 || g->host == 1);
+        if (*g->group)
+                return world_author_is_in(author, g->group);
+        return strcmp(g->user, world_authors[author]) == 0 && (g->host == 0 || g->host == world_author_host(author));
 }
 
 bool log_has_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right, const char *role) {

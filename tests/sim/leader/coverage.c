@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "macro.h"
 #include "request-kind.h"
 #include "world.h"
 
@@ -33,6 +34,13 @@ void coverage_note_calm(void) {
         memset(together, 0, sizeof(together));
 }
 
+static int status_of(const Argosy__Response *r) {
+        for (size_t i = 0; r->status == 0 && r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE && i < r->change->n_units; i++)
+                if (r->change->units[i]->status != 0)
+                        return r->change->units[i]->status;
+        return r->status;
+}
+
 static int end_of(const WorldAsked *a) {
         const RigAnswer *answer = a->answer;
 
@@ -40,7 +48,7 @@ static int end_of(const WorldAsked *a) {
                 return NOT_TAKEN;
         if (a->called_off)
                 return CALLED_OFF;
-        return answer->final ? answer->responses[answer->n - 1]->status : UNANSWERED;
+        return answer->final ? status_of(answer->responses[answer->n - 1]) : UNANSWERED;
 }
 
 static void note(uint32_t what, int status) {
@@ -70,6 +78,53 @@ static const char *end_name(int status) {
                 return "not-taken";
         default:
                 return strerrorname_np(status) ?: "other";
+        }
+}
+
+static uint64_t count_of(const Coverage *c, uint32_t what, int status) {
+        for (uint32_t i = 0; i < c->n_cells; i++)
+                if (c->cells[i].what == what && c->cells[i].status == status)
+                        return c->cells[i].n;
+        return 0;
+}
+
+static int column_width(int status) {
+        return (int) MAX_OF(strlen(end_name(status)), (size_t) 6);
+}
+
+static void show_row(const Coverage *c, const RequestKind *kind, uint32_t what, const int *columns, size_t n) {
+        printf("%-18s", kind->name);
+        for (size_t i = 0; i < n; i++) {
+                uint64_t count = count_of(c, what, columns[i]);
+
+                if (count > 0)
+                        printf(" %*" PRIu64, column_width(columns[i]), count);
+                else
+                        printf(" %*s", column_width(columns[i]), ".");
+        }
+        putchar('\n');
+}
+
+void coverage_show(const Coverage *c) {
+        int columns[64];
+        size_t n = 0;
+
+        for (int status = NOT_TAKEN; status < 256; status++)
+                for (uint32_t i = 0; n < ELEMENTSOF(columns) && i < c->n_cells; i++)
+                        if (c->cells[i].status == status) {
+                                columns[n++] = status;
+                                break;
+                        }
+        printf("%-18s", "");
+        for (size_t i = 0; i < n; i++)
+                printf(" %*s", column_width(columns[i]), end_name(columns[i]));
+        putchar('\n');
+        for (unsigned i = 0; i < argosy__request__descriptor.n_fields; i++) {
+                uint32_t what = argosy__request__descriptor.fields[i].id;
+                const RequestKind *kind = request_kind((Argosy__Request__WhatCase) what);
+
+                if (kind && (kind->by == REQUEST_BY_LEADER || kind->by == REQUEST_BY_NODES))
+                        show_row(c, kind, what, columns, n);
         }
 }
 

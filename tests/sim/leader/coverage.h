@@ -14,7 +14,7 @@ enum { COVERAGE_CELLS_MAX = 1024 };
 typedef struct Coverage {
         struct CoverageCell {
                 uint32_t what; // Argosy__Request__WhatCase
-                int status;    // of its last response; see coverage_end_name()
+                int status;    // of its last response, or of the first unit that was refused by one that was taken; see end_name()
                 uint64_t n;
         } cells[COVERAGE_CELLS_MAX];
         uint32_t n_cells;
@@ -26,5 +26,7 @@ void coverage_begin(Coverage *c);
 void coverage_note_fault(SwarmFault fault);
 void coverage_note_calm(void);
 void coverage_note_asked(void); // all that was asked in the story, at its end
+// For people: a row for each kind, a column for each outcome that there was, and a point where there was none.
+void coverage_show(const Coverage *c);
 // For programs: "cell KIND OUTCOME N", "fault NAME N", "pair A B N".
 void coverage_write(const Coverage *c, FILE *f);

@@ -87,7 +87,7 @@ static void fault_power(Draw *d) {
         RigHost *h = draw_other_host(d);
         bool forget = draw_one_in(d, 2);
 
-        if (!h || (!h->up && !world_is_well()))
+        if (!h || (!h->up && !world_is_well()) || !world_is_member(h->number))
                 return;
         story_tell("n%u %s", h->number, h->up ? "loses its power" : forget ? "is switched on" : "is there again, with its units");
         if (h->up)
@@ -403,7 +403,7 @@ void faults_heal(void) {
                 h->clock_ahead_us = 0;
                 if (h->full)
                         rig_host_drain(&world.rig, i);
-                if (!h->up)
+                if (!h->up && world_is_member(i))
                         rig_host_on(&world.rig, i, false);
         }
 }

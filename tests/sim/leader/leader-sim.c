@@ -7,6 +7,7 @@
 //      leader-sim --seeds A..B [--backwards] [--figures]          all of them, one behind the other
 //                 [--digests PATH | --compare PATH]               writes their digests, or compares them
 //      leader-sim --shrink (--seed N | --file PATH) --write PATH  the shortest story that is red for the same reason
+//      leader-sim --complete                                      none: says what could be asked of a leader and never is
 //
 // A story that is red prints its last lines, the check, and the command that plays it again; exit status 1.
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "asks.h"
 #include "checks.h"
 #include "coverage.h"
 #include "log.h"
@@ -52,7 +54,7 @@ static struct {
         StoryOutput output;
         uint64_t seed, first, last;
         const char *file, *digests, *compare, *write;
-        bool backwards, figures, shrinks;
+        bool backwards, figures, shrinks, complete;
 } options;
 
 static bool is_playing;
@@ -260,6 +262,7 @@ static int play_many(void) {
         }
         printf("%" PRIu64 " stories, %" PRIu64 " red, %" PRIu64 " events, %" PRIu64 " transitions, %" PRIu64 " virtual seconds, %.0f events per CPU second\n", n_seeds(), n_red,
                tally->n_events, tally->n_transitions, tally->virtual_us / 1000000, seconds > 0 ? (double) tally->n_events / seconds : 0);
+        coverage_show(&tally->coverage);
         return show_premises() + compare_digests() + n_red > 0;
 }
 
@@ -329,6 +332,7 @@ static int parse(int argc, char **argv) {
                 {"prose", no_argument, NULL, 'p'},         {"events", no_argument, NULL, 'e'},        {"until", required_argument, NULL, 'u'},
                 {"digests", required_argument, NULL, 'd'}, {"compare", required_argument, NULL, 'c'}, {"backwards", no_argument, NULL, 'b'},
                 {"figures", no_argument, NULL, 'F'},       {"shrink", no_argument, NULL, 'k'},        {"write", required_argument, NULL, 'w'},
+                {"complete", no_argument, NULL, 'C'},
                 {},
         };
 
@@ -349,6 +353,9 @@ static int parse(int argc, char **argv) {
                         break;
                 case 'c':
                         options.compare = optarg;
+                        break;
+                case 'C':
+                        options.complete = true;
                         break;
                 case 'w':
                         options.write = optarg;
@@ -376,15 +383,26 @@ static int parse(int argc, char **argv) {
                 }
         if (options.shrinks && (!options.write || options.last))
                 return -EINVAL;
-        return !!options.seed + !!options.last + !!options.file == 1 && optind == argc ? 0 : -EINVAL;
+        return !!options.seed + !!options.last + !!options.file + options.complete == 1 && optind == argc ? 0 : -EINVAL;
+}
+
+static int check_complete(void) {
+        const char *kind = asks_missing();
+
+        if (kind)
+                fprintf(stderr, "no story asks for %s: its row is missing in asks.c\n", kind);
+        return kind != NULL;
 }
 
 int main(int argc, char **argv) {
         if (parse(argc, argv) < 0) {
                 fprintf(stderr, "leader-sim --seed N | --file PATH [--prose] [--events] [--until STEP] [--shrink --write PATH]\n"
-                                "leader-sim --seeds A..B [--backwards] [--figures] [--digests PATH] [--compare PATH]\n");
+                                "leader-sim --seeds A..B [--backwards] [--figures] [--digests PATH] [--compare PATH]\n"
+                                "leader-sim --complete\n");
                 return 2;
         }
+        if (options.complete)
+                return check_complete();
         log_set_level(LOG_CRIT);
         tally = mmap(NULL, sizeof(*tally) + n_seeds() * sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (tally == MAP_FAILED)

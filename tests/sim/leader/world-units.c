@@ -10,6 +10,9 @@
 #include "str.h"
 #include "test.h"
 
+const char *const world_zones[] = {"a", "b"}, *const world_roles[] = {"web", "batch", "default"}, *const world_pools[] = {"fast", "slow"},
+                  *const world_secrets[] = {"db", "tls"};
+
 // Every third is an instance of one of a few templates.
 void world_units_begin(Draw *d) {
         world.n_units = world.swarm.units;

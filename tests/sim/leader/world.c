@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "asks.h"
 #include "checks.h"
 #include "coverage.h"
 #include "leader-private.h"
@@ -15,10 +16,14 @@
 
 World world;
 
-const char *const world_authors[WORLD_AUTHORS] = {"root", "alice", "carol", "a stranger"};
+const char *const world_authors[WORLD_AUTHORS] = {"root", "alice", "carol", "stranger", "a token"};
 
 bool world_is_well(void) {
         return world.rig.led && !world.rig.slow && !world.is_failing;
+}
+
+bool world_is_member(uint32_t host) {
+        return cluster_state_find_host(world.rig.state, host);
 }
 
 // ------------------------------------------------------------------------------------------------ what happens
@@ -32,6 +37,7 @@ static void on_entry(Rig *g) {
 
 static void on_turn(Rig *g) {
         faults_on_turn();
+        disks_on_turn();
 }
 
 static void on_answer(Rig *g, const RigAnswer *a, const Argosy__Response *r) {
@@ -48,6 +54,7 @@ static void on_answer(Rig *g, const RigAnswer *a, const Argosy__Response *r) {
 static void on_host_message(Rig *g, uint32_t host, const Argosy__ToHost *m) {
         story_event("to-host", host, m->msg_case, "%zu", argosy__to_host__get_packed_size(m));
         checks_on_order(host, m);
+        disks_on_host_message(host, m);
 }
 
 static void on_voter_message(Rig *g, uint32_t host, const Argosy__ToVoter *m) {
@@ -123,7 +130,7 @@ static void begin(const StoryPlan *plan) {
 
         world.plan = *plan;
         world.swarm = s;
-        world.n_contents = world.n_units = world.n_asked = 0;
+        world.n_contents = world.n_units = world.n_asked = world.n_tokens = 0;
         world.n_transitions = 0;
         world.step = 0;
         world.is_failing = false;
@@ -139,6 +146,7 @@ static void begin(const StoryPlan *plan) {
 static void end(void) {
         coverage_note_asked();
         rig_stop(&world.rig);
+        disks_end();
         faults_end();
         for (size_t i = 0; i < world.n_asked; i++)
                 message_free(world.asked[i].request);
@@ -149,6 +157,8 @@ static void end(void) {
 }
 
 void world_play(const StoryPlan *plan, StoryOutput output) {
+        Draw d = draw_from(plan->chance ^ 4);
+
         begin(plan);
         story_begin(output, &world.rig.now_us);
         checks_begin();
@@ -157,6 +167,8 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
         world.rig.on_answer = on_answer;
         world.rig.on_host_message = on_host_message;
         world.rig.on_voter_message = on_voter_message;
+        disks_begin();
+        asks_begin(&d);
         for (; world.step < plan->n_steps; world.step++) {
                 if (output.until == world.step + 1)
                         process_stop_for_debugger();

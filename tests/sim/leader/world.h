@@ -16,7 +16,7 @@
 #include "story.h"
 #include "swarm.h"
 
-enum { WORLD_UNITS_MAX = 32, WORLD_CONTENTS_MAX = 1024, WORLD_ASKED_MAX = 8192, WORLD_AUTHORS = 4 };
+enum { WORLD_UNITS_MAX = 32, WORLD_CONTENTS_MAX = 1024, WORLD_ASKED_MAX = 8192, WORLD_AUTHORS = 5, WORLD_HOSTS_MAX = 16 };
 
 // A content of a unit, and what is known of it because it was made so: the product has no part in this.
 typedef struct WorldContent {
@@ -34,13 +34,15 @@ typedef struct WorldUnit {
         char name[48], file[48]; // file: itself, or its template
 } WorldUnit;
 
-typedef enum WorldAuthor { AUTHOR_ROOT, AUTHOR_ALICE, AUTHOR_CAROL, AUTHOR_STRANGER } WorldAuthor;
+typedef enum WorldAuthor { AUTHOR_ROOT, AUTHOR_ALICE, AUTHOR_CAROL, AUTHOR_STRANGER, AUTHOR_TOKEN } WorldAuthor;
 
 typedef struct WorldAsked {
         Argosy__Request *request; // as it was asked
         WorldAuthor author;
         RigAnswer *answer;
-        size_t again_of; // 1 + the one that it repeats; 0: it is the first
+        size_t again_of; // 1 + the first one of those that it repeats; 0: it is the first
+        size_t follows;  // 1 + the one from whose answer it goes on: an apply from its plan, a wait from its change; 0: none
+        unsigned token;  // of AUTHOR_TOKEN: its number, from 1
         size_t n_seen;   // of the answer's responses, by the checks
         bool called_off;
         uint64_t asked_us;
@@ -58,12 +60,15 @@ typedef struct World {
         size_t n_units;
         WorldAsked asked[WORLD_ASKED_MAX];
         size_t n_asked;
+        unsigned n_tokens; // that anybody asked for
         bool is_failing; // the log takes nothing
         uint64_t n_transitions; // of units on hosts
 } World;
 
 extern World world;
 extern const char *const world_authors[WORLD_AUTHORS];
+// Names that requests and contents of units have in common.
+extern const char *const world_zones[2], *const world_roles[3], *const world_pools[2], *const world_secrets[2];
 
 // The whole story: returns when it has ended well. A check that fails ends the process (cmocka's fail_msg()).
 void world_play(const StoryPlan *plan, StoryOutput output);
@@ -76,7 +81,16 @@ const WorldContent *world_content_find(const uint8_t hash[HASH_SIZE]); // NULL: 
 int world_unit_index(const char *name);                             // -1: none of ours
 
 // asks.c
+uint32_t world_author_host(WorldAuthor who); // where the requests of that one come in
+bool world_author_is_in(WorldAuthor who, const char *group);
+void asks_begin(Draw *d); // what is asked before anything else
 void asks_step(Draw *d);
+
+// disks.c
+void disks_begin(void);
+void disks_on_host_message(uint32_t host, const Argosy__ToHost *m);
+void disks_on_turn(void);
+void disks_end(void);
 
 // faults.c
 void faults_step(Draw *d);
@@ -94,3 +108,5 @@ bool world_host_lies(uint32_t host);
 Argosy__ToVoter *lies_draw(Draw *d, const RigHost *h); // from the heap
 // The log can take what comes, and somebody leads.
 bool world_is_well(void);
+// The host was not removed from the cluster. One that was does what its agent did before, and hears of nothing.
+bool world_is_member(uint32_t host);

@@ -27,6 +27,7 @@
 #include "http-tls.h"
 #include "local-api.h"
 #include "log.h"
+#include "machine.h"
 #include "paths.h"
 #include "router.h"
 #include "socket-access.h"
@@ -148,14 +149,14 @@ static void add_names_of(const Daemon *d, const HttpListenList *all, HttpNames *
 
 // Where Names= does not say: our host name, and what leads to where we listen.
 static void find_names(const Daemon *d, HttpNames *ret) {
-        char host[256] = "";
+        char host[MACHINE_NAME_SIZE];
 
         *ret = (HttpNames){};
         if (d->config.http_names) {
                 *ret = *d->config.http_names;
                 return;
         }
-        if (gethostname(host, sizeof(host) - 1) == 0)
+        if (machine_name(host))
                 add_name(ret, host);
         add_name(ret, d->full_name);
         add_names_of(d, &d->config.http_listen, ret);

@@ -10,6 +10,7 @@
 
 #include "daemon-http.h"
 #include "daemon.h"
+#include "machine.h"
 #include "str.h"
 
 static bool is_ours(const char *full, const char *host) {
@@ -20,12 +21,12 @@ static bool is_ours(const char *full, const char *host) {
 
 static void on_name(uv_getaddrinfo_t *lookup, int status, struct addrinfo *found) {
         Daemon *d = lookup->data;
-        char host[256] = "", before[sizeof(d->full_name)];
+        char host[MACHINE_NAME_SIZE], before[sizeof(d->full_name)];
 
         if (d) {
                 d->full_name_lookup = NULL;
                 memcpy(before, d->full_name, sizeof(before));
-                if (status == 0 && found->ai_canonname && gethostname(host, sizeof(host) - 1) == 0 &&
+                if (status == 0 && found->ai_canonname && machine_name(host) &&
                     is_ours(found->ai_canonname, host) && str_copy(d->full_name, sizeof(d->full_name), found->ai_canonname) &&
                     !streq(before, d->full_name))
                         daemon_http_update_names(d);
@@ -36,10 +37,10 @@ static void on_name(uv_getaddrinfo_t *lookup, int status, struct addrinfo *found
 
 void full_name_look_up(Daemon *d) {
         const struct addrinfo hints = {.ai_flags = AI_CANONNAME, .ai_socktype = SOCK_STREAM};
-        char host[256] = "";
+        char host[MACHINE_NAME_SIZE];
         uv_getaddrinfo_t *lookup;
 
-        if (d->full_name_lookup || gethostname(host, sizeof(host) - 1) < 0)
+        if (d->full_name_lookup || !machine_name(host))
                 return;
         lookup = calloc(1, sizeof(*lookup));
         if (!lookup)

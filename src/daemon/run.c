@@ -15,7 +15,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
-#include <systemd/sd-id128.h>
 #include <unistd.h>
 
 #include "accounts.h"
@@ -32,6 +31,7 @@
 #include "leader.h"
 #include "local-api.h"
 #include "log.h"
+#include "machine.h"
 #include "managers.h"
 #include "mesh.h"
 #include "oom.h"
@@ -51,11 +51,10 @@
 #include "stream.h"
 #include "tls-context.h"
 
-// Application id of the host id: sd_id128_get_machine_app_specific() makes of it and the machine id
-// something that does not give the machine id away. Random, fixed for ever. A user's argosyd is a host of
+// Application id of the host id: machine_ids() makes of it and the machine id something that does not give the machine id away. Random, fixed for ever. A user's argosyd is a host of
 // its own: it mixes the uid in, inverted, so that root's differs from the machine's, too.
-static const sd_id128_t application_id =
-        SD_ID128_MAKE(5c, 8e, 1f, 0b, 3a, 94, 4d, 6b, 9d, 2e, 71, c0, 45, af, 18, 63);
+static const uint8_t application_id[MACHINE_ID_SIZE] = {0x5c, 0x8e, 0x1f, 0x0b, 0x3a, 0x94, 0x4d, 0x6b,
+                                                        0x9d, 0x2e, 0x71, 0xc0, 0x45, 0xaf, 0x18, 0x63};
 
 // ---- requests of local clients
 
@@ -180,26 +179,24 @@ static const AgentOps agent_ops = {
 // ---- start
 
 static int find_ids(Daemon *d, char **ret_why) {
-        sd_id128_t machine, host, boot, application = application_id;
+        uint8_t application[MACHINE_ID_SIZE];
         uint32_t uid = htole32(getuid());
+        MachineIds ids;
         int r;
 
+        memcpy(application, application_id, sizeof(application));
         if (d->paths->user)
                 for (size_t i = 0; i < sizeof(uid); i++)
-                        application.bytes[i] ^= ~((uint8_t *) &uid)[i];
-        r = sd_id128_get_machine(&machine);
-        if (r >= 0)
-                r = sd_id128_get_machine_app_specific(application, &host);
-        if (r >= 0)
-                r = sd_id128_get_boot(&boot);
+                        application[i] ^= (uint8_t) ~((uint8_t *) &uid)[i];
+        r = machine_ids(application, &ids);
         if (r < 0) {
                 *ret_why = str_printf("This machine has no machine id (/etc/machine-id: %s); systemd-machine-id-setup makes one", strerror(-r));
                 return r;
         }
-        memcpy(d->host_id, host.bytes, sizeof(d->host_id));
-        memcpy(d->boot_id, boot.bytes, sizeof(d->boot_id));
-        sd_id128_to_string(host, d->host_id_hex);
-        sd_id128_to_string(machine, d->machine_id_hex);
+        memcpy(d->host_id, ids.host, sizeof(d->host_id));
+        memcpy(d->boot_id, ids.boot, sizeof(d->boot_id));
+        hex_encode(ids.host, sizeof(ids.host), d->host_id_hex);
+        hex_encode(ids.machine, sizeof(ids.machine), d->machine_id_hex);
         return 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include "buf.h"
 #include "fileio.h"
+#include "machine.h"
 #include "str.h"
 
 enum { LIMIT_MAX = 64, MIB_SHIFT = 20 };
@@ -66,13 +67,12 @@ static void read_limit(const char *cgroup, const char *name, char ret[LIMIT_MAX]
 }
 
 Capacity capacity_read(const char *cgroup, const Config *config) {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
         char cpu[LIMIT_MAX], memory[LIMIT_MAX];
         Capacity whole;
 
         read_limit(cgroup, "cpu.max", cpu);
         read_limit(cgroup, "memory.max", memory);
-        whole = capacity_within((uint64_t) MAX_OF(cores, 1L), (uint64_t) MAX_OF(pages, 0L) * (uint64_t) MAX_OF(size, 0L), cpu, memory);
+        whole = capacity_within(machine_processors(), machine_memory_bytes(), cpu, memory);
         return capacity_offered(&whole, config);
 }
 

@@ -22,6 +22,7 @@
 #include "host-address.h"
 #include "ini-reader.h"
 #include "log.h"
+#include "machine.h"
 #include "manager-name.h"
 #include "str.h"
 #include "unit-file.h"
@@ -599,11 +600,11 @@ static int default_user_name(const char *host, const char *user_name, char **ret
 }
 
 static int default_name(Config *c, const char *user_name) {
-        char host[256] = "";
+        char host[MACHINE_NAME_SIZE];
 
         if (*c->name)
                 return 0;
-        if (gethostname(host, sizeof(host) - 1) < 0 || !*host)
+        if (!machine_name(host))
                 strcpy(host, "localhost");
         free(c->name);
         c->name = NULL;

@@ -27,9 +27,14 @@ static void name_unit(Draw *d, Argosy__Request__Change *m, const WorldUnit *u) {
                 m->files[m->n_files++] = asks_file(d, u);
 }
 
-static void begin_change(Draw *d, Argosy__Request__Change *m, size_t n_max) {
+// What is not there is started, most of the time.
+static Argosy__Verb draw_verb(Draw *d, const WorldUnit *u) {
+        return !rig_record(&world.rig, u->name) && draw_below(d, 6) > 0 ? ARGOSY__VERB__VERB_START : DRAW_PICK(d, verbs);
+}
+
+static void begin_change(Draw *d, Argosy__Request__Change *m, const WorldUnit *first, size_t n_max) {
         m->id = asks_id();
-        m->verb = DRAW_PICK(d, verbs);
+        m->verb = draw_verb(d, first);
         m->names = asks_alloc(n_max * sizeof(*m->names));
         m->files = asks_alloc(n_max * sizeof(*m->files));
         m->replace = draw_one_in(d, 2);
@@ -38,8 +43,10 @@ static void begin_change(Draw *d, Argosy__Request__Change *m, size_t n_max) {
 }
 
 bool ask_change(Draw *d, void *message) {
-        begin_change(d, message, 1);
-        name_unit(d, message, world_unit_draw(d));
+        const WorldUnit *u = world_unit_draw(d);
+
+        begin_change(d, message, u, 1);
+        name_unit(d, message, u);
         return true;
 }
 
@@ -47,7 +54,7 @@ bool ask_change(Draw *d, void *message) {
 bool ask_change_several(Draw *d, void *message) {
         unsigned all = (unsigned) world.n_units, n = draw_one_in(d, 3) ? all : 1 + draw_below(d, all), from = draw_below(d, all);
 
-        begin_change(d, message, n);
+        begin_change(d, message, &world.units[from], n);
         for (unsigned i = 0; i < n; i++)
                 name_unit(d, message, &world.units[(from + i) % all]);
         return true;

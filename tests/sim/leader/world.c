@@ -35,7 +35,22 @@ static void on_entry(Rig *g) {
         faults_on_entry();
 }
 
+static bool is_unwelcome(const RigHost *h) {
+        return h->up && h->linked && h->attached && !h->virtual.welcomed;
+}
+
+// As an agent does that is not welcomed, for which there may be reasons (sessions.c).
+static void attach_again(void) {
+        for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
+                RigHost *h = rig_host(&world.rig, i);
+
+                if (is_unwelcome(h) && world.rig.now_us - h->virtual.attach_sent_us >= VIRTUAL_ATTACH_RETRY_MS * UINT64_C(1000))
+                        h->attached = false;
+        }
+}
+
 static void on_turn(Rig *g) {
+        attach_again();
         faults_on_turn();
         disks_on_turn();
 }
@@ -87,12 +102,23 @@ static void pass_time(Draw *d) {
                 checks_on_settled();
 }
 
+static bool somebody_is_unwelcome(void) {
+        for (uint32_t i = 1; i <= world.swarm.hosts; i++)
+                if (is_unwelcome(rig_host(&world.rig, i)))
+                        return true;
+        return false;
+}
+
 // What is broken works again, and so much time passes that whatever waits for it has happened.
 static void calm_down(void) {
+        unsigned ms = 2 * world.swarm.lease_ms + world.swarm.start_ms + world.swarm.stop_ms;
+
         story_tell("everything works again");
         faults_heal();
         coverage_note_calm();
-        rig_pass_ms(&world.rig, 2 * world.swarm.lease_ms + world.swarm.start_ms + world.swarm.stop_ms);
+        if (somebody_is_unwelcome())
+                rig_pass_ms(&world.rig, 2 * VIRTUAL_ATTACH_RETRY_MS);
+        rig_pass_ms(&world.rig, ms);
         faults_healed();
         checks_on_settled();
         checks_on_calm();

@@ -137,8 +137,8 @@ class Running:
 
     def __init__(self, node, argv):
         self._what = f"{node.name}: {' '.join(argv)}"
-        self._process = subprocess.Popen(node.command(argv), text=True, stdin=subprocess.DEVNULL,
-                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        self._process = node.popen(argv, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   start_new_session=True)
 
     @property
     def is_over(self):
@@ -157,7 +157,7 @@ class Running:
         return Result(self._process.returncode, out, err)
 
     def kill(self):
-        os.killpg(self._process.pid, signal.SIGKILL)  # nsenter and what it runs
+        os.killpg(self._process.pid, signal.SIGKILL)  # also what it has started
         self._process.communicate()
 
 

@@ -5,6 +5,7 @@
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, run
 from unittest import mock
 
@@ -130,6 +131,20 @@ def test_what_nodes_said_is_read_also_what_came_before_a_power_cut(c: Cluster):
             raise AssertionError(f"a journal that cannot be read is passed over: {said_all_the_same!r}")
     made.unlink()
     assert read() == said
+
+
+def test_a_command_of_a_node_has_its_namespaces_and_nothing_else_of_this_machine(c: Cluster):
+    n1 = c.node("n1")
+    spaces = ["cgroup", "ipc", "mnt", "net", "pid", "uts"]
+    links = " ".join(f"/proc/self/ns/{space}" for space in spaces)
+    of_init = [os.readlink(f"/proc/{n1.init_pid()}/ns/{space}") for space in spaces]
+    of_this = [os.readlink(f"/proc/self/ns/{space}") for space in spaces]
+    assert n1.run(f"readlink {links}").split() == of_init
+    assert n1.exec(["pwd"]).out == "/root\n" and "ARGOSY_TESTBED" not in n1.run("env")
+    assert n1.exec(["no-such-program"]).status == 127
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(lambda node: (node.name, node.run("hostname").strip()), [n1, c.node("n2")] * 20)) == {("n1", "n1"), ("n2", "n2")}
+    assert [os.readlink(f"/proc/self/ns/{space}") for space in spaces] == of_this and Path(__file__).exists()
 
 
 def test_the_trees_of_checks_that_begin_and_end_at_once_stay_as_long_as_they_last(c: Cluster):

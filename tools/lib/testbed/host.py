@@ -17,11 +17,14 @@ class Failure(Exception):
 
 def run(argv, *, input=None, timeout=None, env=None):
     """Runs a host command and returns its output; Failure carries what it said."""
-    done = subprocess.run([str(arg) for arg in argv], input=input, text=True, capture_output=True,
-                          timeout=timeout, env=env)
+    return output_of(subprocess.run([str(arg) for arg in argv], input=input, text=True, capture_output=True, timeout=timeout, env=env))
+
+
+def output_of(done):
+    """What a command wrote that has ended; Failure if it did not succeed."""
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip() or "no output")[-4000:]
-        raise Failure(f"{' '.join(str(arg) for arg in argv)[:300]}: exit status {done.returncode}\n{said}")
+        raise Failure(f"{' '.join(done.args)[:300]}: exit status {done.returncode}\n{said}")
     return done.stdout
 
 

@@ -25,7 +25,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import host
+from . import host, namespaces
 from .host import Failure
 
 WORK = Path("/run/bed")
@@ -154,8 +154,9 @@ class Keeper:
         """The same command line, to be run in the keeper's namespaces."""
         return ["nsenter", "-t", str(self.inner), "-m", "-n", "-p", "--", *argv]
 
-    def run(self, argv, **options):
-        return host.run(self.inside(argv), **options)
+    def run(self, argv, network=None, input=None):
+        """Runs a command in the keeper's namespaces and returns its output. network: a namespace below WORK in place of the keeper's."""
+        return host.output_of(namespaces.run(self.inner, namespaces.KEEPER, argv, network and self.path(network), input))
 
     def script(self, text):
         """Runs a shell script, which stops at its first failing command, in the keeper's namespaces."""

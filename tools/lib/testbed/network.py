@@ -31,7 +31,12 @@ def create_bridge(keeper):
 
 
 def namespace(name):
-    return f"{WORK}/{name}/net"
+    return f"{WORK}/{_file_of(name)}"
+
+
+def _file_of(name):
+    """The namespace's file below WORK."""
+    return f"{name}/net"
 
 
 def create_namespace(keeper, name, number):
@@ -57,7 +62,7 @@ def power_off(keeper, name):
 
 def forget_connections(keeper, name):
     """What the kernel would go on to send for processes that are no more, as soon as the node has its network again."""
-    keeper.run(["nsenter", f"--net={namespace(name)}", "ss", "--tcp", "--all", "--kill"])
+    keeper.run(["ss", "--tcp", "--all", "--kill"], network=_file_of(name))
 
 
 def power_on(keeper, name):
@@ -121,4 +126,4 @@ def _heal(name):
 
 
 def _nft(keeper, name, rules):
-    keeper.run(["nsenter", f"--net={namespace(name)}", "nft", "-f", "-"], input=rules)
+    keeper.run(["nft", "-f", "-"], network=_file_of(name), input=rules)

@@ -11,6 +11,7 @@ and survives kill and boot, as a disk does, but only /var/lib/argosy is on a rea
 All processes of a node are in one control group, so that a power cut is a single write to its cgroup.kill.
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -22,7 +23,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import host, network
+from . import host, namespaces, network
 from .disk import Disk
 from .host import Failure
 from .keeper import WORK, cgroup_dir, state_dir
@@ -31,6 +32,12 @@ BOOT_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 90
 
 NOTHING_MATCHES = 1  # journalctl's exit status when --grep finds nothing; for an error it also says what is wrong
+
+NO_PROGRAM = 127  # the exit status for it, in shells and elsewhere
+
+# A command that needs no shell: plain words, and text in single quotes.
+NO_SHELL = re.compile(r"[\w./](?:[\w@%+=:,./ -]|'[^']*')*")
+BUILTINS = {"cd", "command", "echo", "eval", "exec", "exit", "export", "kill", "printf", "pwd", "read", "set", "test", "trap", "type", "ulimit", "umask", "wait"}
 
 HOME = "/root"  # of root in a node
 CLEAN_ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin", "HOME": HOME, "LANG": "C.UTF-8"}
@@ -176,20 +183,37 @@ class Node:
         pid = self.init_pid()
         if pid is None:
             raise Failure(f"{self.name} is off")
-        environment = CLEAN_ENVIRONMENT | {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        return ["nsenter", "-t", str(pid), "-a", "--", "env", "-i", "-C", HOME, *[f"{k}={v}" for k, v in environment.items()], *argv]
+        return ["nsenter", "-t", str(pid), "-a", "--", "env", "-i", "-C", HOME, *[f"{k}={v}" for k, v in _environment().items()], *argv]
+
+    def popen(self, argv, **options):
+        """Starts a command inside the node, in all its namespaces; FileNotFoundError if the node has no such program."""
+        return self._inside(namespaces.popen, argv, **options)
 
     def exec(self, argv, input=None, timeout=None):
         """Runs a command inside the node, whatever its exit status."""
         try:
-            done = subprocess.run(self.command(argv), input=input, text=True, capture_output=True, timeout=timeout)
+            done = self._inside(namespaces.run, argv, input=input, timeout=timeout)
         except subprocess.TimeoutExpired:
             raise Failure(f"{self.name}: {' '.join(argv)}: still runs after {timeout} s") from None
+        except FileNotFoundError:
+            return Result(NO_PROGRAM, "", f"{argv[0]}: there is no such program")
         return Result(done.returncode, done.stdout, done.stderr)
+
+    def _inside(self, start, argv, **options):
+        """start: one of namespaces.py's."""
+        pid = self.init_pid()
+        if pid is None:
+            raise Failure(f"{self.name} is off")
+        try:
+            return start(pid, namespaces.NODE, argv, cwd=HOME, env=_environment(), **options)
+        except OSError as error:
+            if error.errno not in (errno.ESRCH, errno.ENOMEM):  # no such process; a namespace whose PID 1 has ended
+                raise
+            raise Failure(f"{self.name} has just gone off") from None
 
     def run(self, command, input=None, timeout=60):
         """Runs a shell command inside the node and returns its output; Failure unless it succeeds."""
-        result = self.exec(["sh", "-c", command], input, timeout)
+        result = self.exec(_words(command) or ["sh", "-c", command], input, timeout)
         if result.status != 0:
             said = result.err.strip() or result.out.strip() or "no output"
             raise Failure(f"{self.name}: {command}: exit status {result.status}\n{said}")
@@ -285,6 +309,18 @@ class Node:
                 journald.recv(4096)
         except OSError:
             pass  # the node is just going down, or its journald is held up: then there is what there is
+
+
+def _environment():
+    return CLEAN_ENVIRONMENT | {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+
+
+def _words(command):
+    """What a shell would make of it, if it is one program with its arguments and a shell would do nothing else; otherwise None."""
+    if not NO_SHELL.fullmatch(command):
+        return None
+    words = shlex.split(command)
+    return None if "=" in words[0] or words[0] in BUILTINS else words
 
 
 def journal_dir(bed_name):

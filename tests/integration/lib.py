@@ -230,11 +230,9 @@ class Cluster(testbed.Cluster):
         """{unit: {node: id of the run}} of what is up, or on its way up or down, in the order in which the nodes are asked."""
         found = defaultdict(dict)
         for node in self.running_nodes:
-            shown = node.run(f"systemctl show --property=Id,InvocationID,ActiveState {shlex.quote(with_type(pattern))}")
-            for block in shown.split("\n\n"):
-                unit = dict(line.partition("=")[::2] for line in block.splitlines())
-                if unit.get("ActiveState") not in ("inactive", "failed", None):
-                    found[unit["Id"]][node.name] = unit["InvocationID"]
+            for unit in node.units(with_type(pattern)):
+                if unit.active not in ("inactive", "failed"):
+                    found[unit.name][node.name] = node.invocation(unit)
         return found
 
     def twice(self, pattern):
@@ -289,33 +287,57 @@ class Cluster(testbed.Cluster):
             eventually(lambda: any(member["name"] == node.name and (member["log_index"] or 0) >= index for member in self.status()["members"]))
 
     def sees_all_online(self, node):
-        """Whether the node's argosyd has all nodes online in its list, and no warning that it knows of no leader."""
+        """The rows of list-nodes, if the node's argosyd has all nodes online in it, and no warning that it knows of no leader; otherwise None."""
         result = self.ctl_result("list-nodes --json=short", on=node)
-        return result.status == 0 and not result.err and {row["state"] for row in json.loads(result.out)} == {"online"}
+        rows = json.loads(result.out) if result.status == 0 and not result.err else []
+        return rows if {row["state"] for row in rows} == {"online"} else None
 
     def wait_online(self, within=60):
-        eventually(lambda: all(map(self.sees_all_online, self.nodes)), within, "all nodes online, and each of them with a leader")
+        """Returns the rows of list-nodes."""
+        def rows():
+            seen = None
+            for node in self.nodes:
+                seen = self.sees_all_online(node)
+                if not seen:
+                    break
+            return seen
+
+        return eventually(rows, within, "all nodes online, and each of them with a leader")
 
     def on_all(self, task):
         """Does task(node) for all nodes at once."""
         with ThreadPoolExecutor(len(self.nodes)) as pool:
             list(pool.map(task, self.nodes))
 
-    def power_everything(self, then=":"):
-        """All nodes on and healed, and nothing left of an earlier test but what is the cluster's. then: a command for each of them."""
+    def power_everything(self):
+        """All nodes on and healed, and nothing left of an earlier test but what is the cluster's."""
         self.bed.heal()
         self.bed.boot([node.name for node in self.nodes if not node.is_on()])
-        self.on_all(lambda node: node.run("pkill -CONT argosyd; systemctl reset-failed; rm -rf /root/runs /root/units /root/events /root/go; " + then))
+        for node in self.nodes:
+            node.resume_everything()
+            node.reset_failed()
+            for name in ("runs", "units", "events", "go"):
+                node.remove(f"/root/{name}")
 
     def reset(self):
         """Everything on, healed, and empty."""
-        self.power_everything(then="systemctl start argosyd")
-        self.wait_online()
-        self.ctl(f"uncordon {' '.join(node.name for node in self.nodes)}")
+        self.power_everything()
+        for node in self.nodes:
+            node.start_unit("argosyd.service")  # wait_online() waits for it
+        rows = self.wait_online()
+        cordoned = [row["node"] for row in rows if row["mode"]]
+        if cordoned:
+            self.ctl(f"uncordon {' '.join(cordoned)}")
         if self.known():
             self.ctl("destroy '*'")
+        leader = next((row["node"] for row in rows if row["role"] == "leader"), None)
         # A voter that was cut off has the newest entry only when the leader's link to it works again.
-        eventually(lambda: all(member["lag"] == 0 for member in self.status(self.leader())["members"] if member["role"] == "voter"), what="all voters have caught up")
+        if not self.caught_up(leader):
+            eventually(lambda: self.caught_up(self.leader()), what="all voters have caught up")
+
+    def caught_up(self, leader):
+        """Whether all voters have the newest entry: only the leader knows."""
+        return all(member["lag"] == 0 for member in self.status(leader)["members"] if member["role"] == "voter")
 
     def make_fresh(self, node):
         """A host as after an installation: a cluster of its own that knows nothing."""

@@ -133,6 +133,26 @@ def test_what_nodes_said_is_read_also_what_came_before_a_power_cut(c: Cluster):
     assert read() == said
 
 
+def test_what_systemd_says_is_the_same_with_and_without_a_bus(c: Cluster):
+    n1 = c.node("n1")
+    n1.write("/root/w@.service", "[Service]\nExecStart=sleep infinity\n")
+    n1.run("cp w@.service /run/systemd/system && systemctl start w@1 w@2 && systemctl stop w@2")
+
+    def said():
+        active = n1.units("w@*.service", ["active", "activating"])
+        return ([(unit.name, unit.active, n1.invocation(unit)) for unit in active], [unit.name for unit in n1.units("nothing*.service")],
+                {unit.name for unit in n1.units("w@*.service")} >= {"w@1.service"})
+
+    over_bus = said()
+    assert [row[:2] for row in over_bus[0]] == [("w@1.service", "active")] and len(over_bus[0][0][2]) == 32, over_bus
+    assert over_bus[0][0][2] == n1.run("systemctl show --property=InvocationID --value w@1").strip()
+    assert over_bus[1:] == ([], True)
+    n1.run("systemctl stop dbus.socket dbus.service")
+    assert said() == over_bus
+    n1.run("systemctl start dbus.socket")
+    eventually(lambda: said() == over_bus)
+
+
 def test_a_command_of_a_node_has_its_namespaces_and_nothing_else_of_this_machine(c: Cluster):
     n1 = c.node("n1")
     spaces = ["cgroup", "ipc", "mnt", "net", "pid", "uts"]

@@ -100,9 +100,8 @@ class Testbed:
 
     def heal(self):
         """Whatever Node.partition(), cut_from(), slow_down() and stall_disk() did."""
-        network.heal_all(self._keeper, {node.name: node.number for node in self.nodes})
         for node in self.nodes:
-            node.go_on_with_disk()
+            node.heal()
 
     def journal(self, since, grep, lines):
         """The last of what all nodes said since then that matches, each line with the node's name; also of nodes that are off."""

@@ -27,7 +27,7 @@ def form(nodes, voters):
 
 
 def _require_argosyd(node):
-    if node.exec(["systemctl", "is-active", "--quiet", "argosyd.service"]).status != 0:
+    if not node.units("argosyd.service", ["active"]):
         raise Failure(f"{node.name}: argosyd did not start; its journal says\n{node.last_words('argosyd', 20)}")
 
 
@@ -107,10 +107,8 @@ class Cluster:
         """{unit: [nodes on which it is active]}"""
         found = defaultdict(list)
         for node in self.running_nodes:
-            listed = node.run("systemctl list-units --plain --no-legend --full --state=active,activating,reloading "
-                              f"{shlex.quote(with_type(pattern))}")
-            for line in listed.splitlines():
-                found[line.split()[0]].append(node.name)
+            for unit in node.units(with_type(pattern), ["active", "activating", "reloading"]):
+                found[unit.name].append(node.name)
         return dict(found)
 
     def spread(self, pattern):
@@ -125,9 +123,6 @@ class Cluster:
         """{(unit, node): id of its current run}. The same id later means that the unit was never stopped in between."""
         found = {}
         for node in nodes or self.running_nodes:
-            shown = node.run(f"systemctl show --property Id,InvocationID,ActiveState {shlex.quote(with_type(pattern))}")
-            for block in shown.split("\n\n"):
-                unit = dict(line.partition("=")[::2] for line in block.splitlines())
-                if unit.get("ActiveState") == "active":
-                    found[unit["Id"], node.name] = unit["InvocationID"]
+            for unit in node.units(with_type(pattern), ["active"]):
+                found[unit.name, node.name] = node.invocation(unit)
         return found

@@ -16,6 +16,7 @@ PARTITION = {
     "out": ["chain out { type filter hook output priority -300; oif lo accept; drop; }"],
 }
 PARTITION["both"] = PARTITION["in"] + PARTITION["out"]
+NO_PARTITION = "table inet partition {}\ndelete table inet partition\n"  # creating it first makes the deletion right also when there was none
 
 
 def address(number):
@@ -72,19 +73,15 @@ def power_on(keeper, name):
 
 def partition(keeper, name, direction):
     """Drops what goes "in", "out" or "both" ways, in place of an earlier partition."""
-    heal(keeper, name)
-    rules = "\n".join(PARTITION[direction])
-    _nft(keeper, name, f"table inet partition {{\n{rules}\n}}\n")
+    _partition(keeper, name, "\n".join(PARTITION[direction]))
 
 
 def cut(keeper, name, others):
     """Drops what goes to and comes from these nodes, in place of an earlier partition."""
-    heal(keeper, name)
     peers = ", ".join(address(number) for number in others)
-    _nft(keeper, name, f"""table inet partition {{
+    _partition(keeper, name, f"""
         chain in {{ type filter hook input priority -300; ip saddr {{ {peers} }} drop; }}
         chain out {{ type filter hook output priority -300; ip daddr {{ {peers} }} drop; }}
-    }}
     """)
 
 
@@ -97,32 +94,17 @@ def slow_down(keeper, name, number, rate):
     """)
 
 
-def speed_up(keeper, name, number):
-    """The end of slow_down(), also if there was none."""
-    keeper.script(_speed_up(name, number))
-
-
-def heal(keeper, name):
-    keeper.script(_heal(name))
-
-
-def heal_all(keeper, numbers):
-    """Both, of all nodes of {name: number} at once."""
-    keeper.script("".join(_heal(name) + _speed_up(name, number) for name, number in numbers.items()))
-
-
-def _speed_up(name, number):
-    return f"""
+def heal(keeper, name, number):
+    """The end of partition(), cut() and slow_down(), also if there was none."""
+    _nft(keeper, name, NO_PARTITION)
+    keeper.script(f"""
         tc qdisc del dev v{number} root 2>/dev/null || true
         nsenter --net={namespace(name)} tc qdisc del dev eth0 root 2>/dev/null || true
-    """
+    """)
 
 
-def _heal(name):
-    # Creating it first makes the deletion right also when there was none.
-    return f"""
-        nsenter --net={namespace(name)} nft 'table inet partition {{}}; delete table inet partition'
-    """
+def _partition(keeper, name, chains):
+    _nft(keeper, name, f"{NO_PARTITION}table inet partition {{\n{chains}\n}}\n")
 
 
 def _nft(keeper, name, rules):

@@ -11,19 +11,22 @@ and survives kill and boot, as a disk does, but only /var/lib/argosy is on a rea
 All processes of a node are in one control group, so that a power cut is a single write to its cgroup.kill.
 """
 
+import contextlib
 import errno
 import hashlib
 import os
 import re
 import select
 import shlex
+import shutil
+import signal
 import socket
 import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import host, namespaces, network
+from . import bus, host, namespaces, network
 from .disk import Disk
 from .host import Failure
 from .keeper import WORK, cgroup_dir, state_dir
@@ -60,6 +63,7 @@ class Node:
         self._disk = Disk(keeper, self.state / "disk.img", self.name)
         self.machine_id = hashlib.md5(f"argosy-testbed {bed_name} {self.name}".encode()).hexdigest()
         self.journal_dir = journal_dir(bed_name) / self.machine_id
+        self._network_trouble = self.state / "network-trouble"  # is there from before the first of it until all of it is healed
 
     def __eq__(self, other):
         """The same node, however often it was looked up."""
@@ -180,10 +184,7 @@ class Node:
 
     def command(self, argv):
         """The command line that runs `argv` inside the node, in all its namespaces."""
-        pid = self.init_pid()
-        if pid is None:
-            raise Failure(f"{self.name} is off")
-        return ["nsenter", "-t", str(pid), "-a", "--", "env", "-i", "-C", HOME, *[f"{k}={v}" for k, v in _environment().items()], *argv]
+        return ["nsenter", "-t", str(self._running_pid()), "-a", "--", "env", "-i", "-C", HOME, *[f"{k}={v}" for k, v in _environment().items()], *argv]
 
     def popen(self, argv, **options):
         """Starts a command inside the node, in all its namespaces; FileNotFoundError if the node has no such program."""
@@ -201,9 +202,7 @@ class Node:
 
     def _inside(self, start, argv, **options):
         """start: one of namespaces.py's."""
-        pid = self.init_pid()
-        if pid is None:
-            raise Failure(f"{self.name} is off")
+        pid = self._running_pid()
         try:
             return start(pid, namespaces.NODE, argv, cwd=HOME, env=_environment(), **options)
         except OSError as error:
@@ -218,6 +217,43 @@ class Node:
             said = result.err.strip() or result.out.strip() or "no output"
             raise Failure(f"{self.name}: {command}: exit status {result.status}\n{said}")
         return result.out
+
+    def units(self, pattern, states=()):
+        """What the node's systemd has in memory, in these states or any: bus.Unit of each."""
+        try:
+            return bus.units(self._running_pid(), states, pattern)
+        except bus.NoBus:
+            of_states = f"--state={','.join(states)} " if states else ""
+            listed = self.run(f"systemctl list-units --all --plain --no-legend --full {of_states}{shlex.quote(pattern)}")
+            return [bus.Unit(words[0], words[2], None) for words in map(str.split, listed.splitlines())]
+
+    def invocation(self, unit):
+        """The id of the current or last run of one of units()."""
+        try:
+            if unit.path:
+                return bus.invocation(self._running_pid(), unit)
+        except bus.NoBus:
+            pass
+        return self.run(f"systemctl show --property=InvocationID --value {shlex.quote(unit.name)}").strip()
+
+    def reset_failed(self):
+        try:
+            bus.call(self._running_pid(), bus.MANAGER, "ResetFailed")
+        except bus.NoBus:
+            self.run("systemctl reset-failed")
+
+    def start_unit(self, unit):
+        """Does not wait for what comes of that."""
+        try:
+            bus.call(self._running_pid(), bus.MANAGER, "StartUnit", unit, "replace")
+        except bus.NoBus:
+            self.run(f"systemctl --no-block start {unit}")
+
+    def _running_pid(self):
+        pid = self.init_pid()
+        if pid is None:
+            raise Failure(f"{self.name} is off")
+        return pid
 
     def write(self, path, text):
         """Writes a file inside the running node. Below /root, where no link leads out of the node, that takes no process."""
@@ -235,18 +271,22 @@ class Node:
     # trouble
 
     def partition(self, direction="both"):
+        self._network_trouble.touch()
         network.partition(self._keeper, self.name, direction)
 
     def cut_from(self, *others):
+        self._network_trouble.touch()
         network.cut(self._keeper, self.name, [other.number for other in others])
 
     def slow_down(self, rate):
         """Its link, each way, e.g. to "10mbit"."""
+        self._network_trouble.touch()
         network.slow_down(self._keeper, self.name, self.number, rate)
 
     def heal(self):
-        network.heal(self._keeper, self.name)
-        network.speed_up(self._keeper, self.name, self.number)
+        if self._network_trouble.exists():
+            network.heal(self._keeper, self.name, self.number)
+            self._network_trouble.unlink()
         self.go_on_with_disk()
 
     def argosyd_pid(self):
@@ -262,16 +302,29 @@ class Node:
 
     def argosyd_pid_outside(self):
         """The daemon's process id as seen from here."""
-        try:
-            pids = (self.cgroup("system.slice/argosyd.service") / "cgroup.procs").read_text().split()
-        except FileNotFoundError:
-            pids = []
+        pids = _pids(self.cgroup("system.slice/argosyd.service"))
         if len(pids) != 1:
             raise Failure(f"{self.name}: {len(pids)} processes of argosyd run\n{self.last_words('argosyd', 10)}")
-        return int(pids[0])
+        return pids[0]
 
     def pause(self):
         self.run(f"kill -STOP {self.argosyd_pid()}")
+
+    def resume_everything(self):
+        """Whatever made an argosyd of this node stop: pause(), or a signal."""
+        for group, _, _ in os.walk(self._cgroup):
+            for pid in _pids(Path(group)):
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                    if Path(f"/proc/{pid}/comm").read_text() == "argosyd\n":
+                        os.kill(pid, signal.SIGCONT)
+
+    def remove(self, path):
+        """A file or directory below /root, whether the node is on or not, and whether it is there or not. That takes no process."""
+        target = self.path(path)
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        else:
+            target.unlink(missing_ok=True)
 
     def resume(self):
         self.run(f"kill -CONT {self.argosyd_pid()}")
@@ -380,6 +433,14 @@ class Boot:
         if time.monotonic() > deadline:
             raise Failure(f"{self._node.name} is not ready after {deadline - self._began:.0f} s; its journal says\n"
                           f"{self._node.last_words() or console}")
+
+
+def _pids(group):
+    """The processes of a control group."""
+    try:
+        return [int(pid) for pid in (group / "cgroup.procs").read_text().split()]
+    except OSError:  # it is no more, or just goes
+        return []
 
 
 def _pid_inside(pid):

@@ -105,6 +105,30 @@ def test_the_full_disk_of_a_follower_stops_nobody(c: Cluster):
     stops_nobody(c, c.followers()[0])
 
 
+def begins_without_a_free_byte(c, node, end):
+    """Also what argosyd gave back when it ended is taken."""
+    with full_disk(node):
+        end(node)
+        fill(node)
+        node.exec(["systemctl", "start", "argosyd.socket", "argosyd.service"], timeout=30)
+        eventually(lambda: c.known(on=node) >= {"w@1.service"}, what="it answers")
+        c.wait_online()
+        fill(node)
+        assert restarts(node) <= 1, "it begins at the first try"
+    c.wait_online()
+
+
+def test_argosyd_begins_on_a_disk_without_a_free_byte(c: Cluster):
+    c.start("w@{1..3}", KEPT)
+    runs = c.invocations("w@*")
+    node = c.leader()
+    begins_without_a_free_byte(c, node, lambda node: node.run("systemctl kill --signal=KILL argosyd"))
+    for _ in range(2):
+        begins_without_a_free_byte(c, node, lambda node: node.run("systemctl stop argosyd.socket argosyd.service"))
+    assert c.invocations("w@*") == runs
+    c.start("w@{4..6}", KEPT, on=node)
+
+
 def damaged(node, command):
     node.run("systemctl stop argosyd.socket argosyd.service")
     node.run(command)

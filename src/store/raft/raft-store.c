@@ -28,6 +28,7 @@
 #include "process-end.h"
 #include "raft-store.h"
 #include "random.h"
+#include "reserve.h"
 #include "segments.h"
 #include "str.h"
 
@@ -416,6 +417,7 @@ static bool is_damage(int raft_error, const char *message) {
 static int explain(RaftStore *s, int raft_error, const char *message, char **ret_why) {
         int error = s->open_error;
 
+        reserve_keep(s->dir);
         if (error == 0)
                 error = is_damage(raft_error, message) ? -EBADMSG : raft_store_errno(raft_error);
         if (error == -EIO && raft_disk_is_full(s->dir))
@@ -496,6 +498,7 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
         r = prepare_dir(s, config->bootstrap, ret_why);
         if (r < 0)
                 return r;
+        reserve_give(s->dir);
         r = raft_store_init(s, config->tls);
         if (r != 0)
                 return explain(s, r, s->io.errmsg, ret_why);
@@ -509,6 +512,7 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
                 raft_store_close(&TAKE_PTR(s)->store, NULL, NULL); // goes when the loop runs
                 return r;
         }
+        reserve_keep(s->dir);
         s->opening = false;
         uv_prepare_start(&s->refresh, on_refresh);
         uv_unref((uv_handle_t *) &s->refresh);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+//   a log is to be opened on a full disk -> the reserve goes -> libraft opens the log -> the reserve is made again
+//
+// To open a log takes some bytes: libraft writes a block to learn what the file system can do, before it gives back what it has made ready and not
+// used, and term and vote to files that it empties first. A voter has to be able to do that on a disk without a free byte, since all
+// that it does besides hangs on it: its units, its answers, and its log, which goes on when there is room.
+//
+// Without the file (its disk was full when the log was first opened, or somebody was quicker to take what it gave) a full disk is why the log cannot
+// be opened, as it is said then.
+
+#include "reserve.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "str.h"
+
+#define RESERVE_FILE "reserve" // libraft leaves names alone that it does not know
+
+static bool has_room(const char *dir) {
+        struct statvfs v;
+
+        return statvfs(dir, &v) < 0 || (uint64_t) v.f_bavail * v.f_frsize >= RESERVE_BYTES;
+}
+
+void reserve_give(const char *dir) {
+        _cleanup_free_ char *path = str_printf("%s/" RESERVE_FILE, dir);
+
+        if (path && !has_room(dir) && unlink(path) == 0)
+                log_notice("The disk of %s is full: the log is opened in what was kept for that.", dir);
+}
+
+void reserve_keep(const char *dir) {
+        _cleanup_free_ char *path = str_printf("%s/" RESERVE_FILE, dir);
+        int fd = path ? open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+        int r = fd >= 0 ? posix_fallocate(fd, 0, RESERVE_BYTES) : 0;
+
+        if (fd >= 0)
+                close(fd);
+        if (r != 0)
+                (void) unlink(path);
+}

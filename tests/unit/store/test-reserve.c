@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "reserve.h"
+#include "store-node.h"
+
+static char dir[256];
+static uint64_t free_bytes = 1024 * 1024;
+
+int __wrap_statvfs64(const char *path, struct statvfs *ret);
+int __wrap_statvfs64(const char *path, struct statvfs *ret) {
+        *ret = (struct statvfs){.f_frsize = 1024, .f_bavail = free_bytes / 1024};
+        return 0;
+}
+
+static int setup(void **state) {
+        store_dir_make(dir, sizeof(dir));
+        return 0;
+}
+
+static int teardown(void **state) {
+        store_dir_remove(dir);
+        return 0;
+}
+
+// Blocks that are really there, of the only file in the directory.
+static uint64_t kept_bytes(void) {
+        char path[512];
+        struct stat st;
+
+        snprintf(path, sizeof(path), "%s/reserve", dir);
+        return stat(path, &st) == 0 ? (uint64_t) st.st_blocks * 512 : 0;
+}
+
+static void what_is_kept_is_given_back_on_a_full_disk_alone(void **state) {
+        assert_int_equal(kept_bytes(), 0);
+        reserve_keep(dir);
+        assert_true(kept_bytes() >= RESERVE_BYTES);
+        reserve_give(dir);
+        assert_true(kept_bytes() >= RESERVE_BYTES);
+        free_bytes = RESERVE_BYTES - 1024;
+        reserve_give(dir);
+        assert_int_equal(kept_bytes(), 0);
+        reserve_give(dir);
+        reserve_keep(dir);
+        reserve_keep(dir);
+        assert_true(kept_bytes() >= RESERVE_BYTES);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_on_a_full_disk_alone, setup, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -194,6 +194,11 @@ static void look_at(SimHost *h) {
         h->due_us = MAX_OF(h->due_us, h->busy_us);
 }
 
+void sim_wake(SimHost *h) {
+        if (h->loop)
+                h->due_us = MIN_OF(h->due_us, MAX_OF(world.now_us, h->busy_us));
+}
+
 void sim_enter(SimHost *h) {
         if (world.current || !h->loop)
                 abort();

@@ -66,6 +66,8 @@ void sim_host_set_wall(SimHost *h, uint64_t wall_us);
 // The host whose loop is being run, or whom an event is for. NULL: the world itself.
 SimHost *sim_current(void);
 SimHost *sim_host_of_loop(const uv_loop_t *loop);
+// From outside something has come to it: its loop is run as soon as it has time.
+void sim_wake(SimHost *h);
 // As if from its loop: its clocks are what counts until sim_leave().
 void sim_enter(SimHost *h);
 void sim_leave(void);

@@ -23,7 +23,7 @@ enum {
         API_SMALL_COST_MAX = 4 * 1024 * 1024,
         API_SMALL_HELD_MAX = 16 * 1024 * 1024,
         // Bytes a client may leave unread; beyond it it is cut off. More than any question is answered with at
-        // once: whoever prints what it gets reads no faster than its own reader.
+        // once: whoever prints what it gets reads no faster than its own reader. All of them together are on their user's account.
         API_QUEUE_MAX = 32 * 1024 * 1024,
 };
 

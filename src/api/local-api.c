@@ -15,8 +15,8 @@
 // machine who may do nothing at all, and these take nobody's place.
 //
 // Of those who may do something each has an account (accounts.h), of which all is taken before it is there: a place, the bytes of a frame
-// as they come, what its message takes, and the request until its last answer. A frame that has begun has API_FRAME_MS. Whoever may not bring
-// content has no use for long frames.
+// as they come, what its message takes, the request until its last answer, and long answers until the client has taken them. A client whose answer
+// finds no room there is cut off, and asks again. A frame that has begun has API_FRAME_MS. Whoever may not bring content has no use for long frames.
 
 #include <errno.h>
 #include <pthread.h>
@@ -51,6 +51,7 @@ typedef struct Client {
         size_t n_calls;
         size_t held;     // bytes of a frame that has begun
         size_t coming;   // and that the message takes which comes next
+        size_t unread;   // and of answers, if they are long together
         bool may_submit;
         bool leaving; // made room for another one
         Argosy__Author *author; // NULL: not known yet
@@ -145,18 +146,36 @@ static void cancel_call(ApiCall *call) {
         call_free(call);
 }
 
+// What waits to be read, as it is now. Less than STREAM_LOW_WATER does not count: nobody hears when that has been read. False: the user has no room
+// for it.
+static bool count_unread(Client *c) {
+        size_t queued = stream_queued(c->stream);
+        size_t bytes = queued > STREAM_LOW_WATER ? queued : 0;
+
+        if (bytes > c->unread && !account_take(c->account, ACCOUNT_BYTES, bytes - c->unread))
+                return false;
+        if (bytes < c->unread)
+                account_give(c->account, ACCOUNT_BYTES, c->unread - bytes);
+        c->unread = bytes;
+        return true;
+}
+
 static void client_send(Client *c, const Argosy__Response *response) {
         Argosy__Response instead =
                 error_response(E2BIG, "the answer is too long for one frame: ask about fewer");
+        int r;
 
         if (stream_queued(c->stream) > API_QUEUE_MAX) {
                 stream_close(c->stream, -ENOBUFS, false);
                 return;
         }
-        if (stream_send(c->stream, &response->base) != -EMSGSIZE)
-                return; // any other error means that it is closing: `closed` follows
-        instead.id = response->id;
-        (void) stream_send(c->stream, &instead.base);
+        r = stream_send(c->stream, &response->base);
+        if (r == -EMSGSIZE) {
+                instead.id = response->id;
+                r = stream_send(c->stream, &instead.base);
+        }
+        if (r == 0 && !count_unread(c)) // any error means that it is closing: `closed` follows
+                stream_close(c->stream, -EDQUOT, false);
 }
 
 void api_call_respond(ApiCall *call, Argosy__Response *response) {
@@ -303,6 +322,7 @@ static void on_drained(Stream *s, void *userdata) {
         Client *c = userdata;
         LocalApi *a = c->api;
 
+        (void) count_unread(c); // which is nothing
         judge_idle(c);
         if (a->closing || !a->ops->drained)
                 return;
@@ -318,7 +338,7 @@ static void client_free(Client *c) {
         list_unlink(&c->evicted);
         pthread_mutex_unlock(&a->lock);
         give_bytes(c, c->coming);
-        account_give(c->account, ACCOUNT_BYTES, c->held);
+        account_give(c->account, ACCOUNT_BYTES, c->held + c->unread);
         account_leave(c->account);
         list_unlink(&c->link);
         author_names_forget(&c->question);

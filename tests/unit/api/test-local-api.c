@@ -583,6 +583,36 @@ static void half_frames_of_a_user_have_a_limit(void **state) {
         hang_up(N);
 }
 
+static void long_answers_of_a_user_have_a_limit(void **state) {
+        enum { N = PER_USER, ANSWER = 6 * MIB };
+        struct Peer *one = many; // of those that got theirs
+
+        be_open_to_all(state);
+        w.answer_at_once = true;
+        for (size_t i = 0; i < N; i++)
+                come_as(4242, &many[i]);
+        w.answer_at_once = false;
+        for (size_t i = 0; i < N; i++)
+                ask_on(many[i].stream, 2);
+        RUN_UNTIL(w.n_calls == N);
+        for (size_t i = 0; i < N; i++) { // nobody can read between two of them
+                respond_with(w.calls[i], ANSWER, true);
+                assert_true(accounts_have(w.accounts, ACCOUNT_BYTES) <= 44 * MIB);
+        }
+        assert_true(accounts_have(w.accounts, ACCOUNT_BYTES) > 6 * ANSWER);
+        for (size_t i = 0; i < N; i++)
+                RUN_UNTIL(many[i].answers == 2 || many[i].closed);
+        assert_int_equal(count_closed(N), N - 7);
+        RUN_UNTIL(accounts_have(w.accounts, ACCOUNT_BYTES) == 0);
+        while (one->closed)
+                one++;
+        ask_on(one->stream, 3);
+        RUN_UNTIL(w.n_calls == N + 1);
+        respond_with(w.calls[N], ANSWER, true);
+        RUN_UNTIL(one->answers == 3);
+        hang_up(N);
+}
+
 static void what_a_frame_becomes_is_known_before(void **state) {
         enum { FIELDS = 60000 };
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
@@ -643,6 +673,7 @@ int main(void) {
                 CASE(who_is_alone_has_more_of_a_turn),
                 CASE(who_brings_no_content_sends_no_long_frame),
                 CASE(half_frames_of_a_user_have_a_limit),
+                CASE(long_answers_of_a_user_have_a_limit),
                 CASE(what_a_frame_becomes_is_known_before),
                 CASE(a_frame_that_has_begun_has_an_end),
         };

@@ -196,11 +196,17 @@ static void fault_disk(Draw *d) {
         store_memory_fail(world.rig.store, draw_one_in(d, 2) ? -ENOSPC : -EBUSY);
 }
 
-// A unit that the host has.
+// A unit that runs on the host; NULL: none does.
 static VirtualUnit *draw_unit(Draw *d, RigHost *h) {
-        const WorldUnit *u = world_unit_draw(d);
+        size_t first = draw_below(d, (unsigned) world.n_units);
 
-        return virtual_host_find(&h->virtual, u->name);
+        for (size_t i = 0; i < world.n_units; i++) {
+                VirtualUnit *u = virtual_host_find(&h->virtual, world.units[(first + i) % world.n_units].name);
+
+                if (u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
+                        return u;
+        }
+        return NULL;
 }
 
 static void fault_unit(Draw *d) {
@@ -208,7 +214,7 @@ static void fault_unit(Draw *d) {
         VirtualUnit *u = draw_unit(d, h);
         bool fails = draw_one_in(d, 2);
 
-        if (!u || !h->up || u->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
+        if (!u || !h->up)
                 return;
         story_tell("%s on n%u %s", u->name, h->number, fails ? "fails" : "ends by itself");
         rig_host_report(&world.rig, h, u, fails ? ARGOSY__ACTIVE_STATE__ACTIVE_FAILED : ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE,

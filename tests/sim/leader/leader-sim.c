@@ -4,7 +4,8 @@
 //
 //      leader-sim --seed N [--prose] [--events] [--until STEP]    one story
 //      leader-sim --file PATH ...                                 one that was written or shrunk
-//      leader-sim --seeds A..B [--backwards] [--figures]          all of them, one behind the other
+//      leader-sim --seeds A..B [--backwards] [--figures] [--first-red]
+//                                                             all of them, one behind the other
 //                 [--digests PATH | --compare PATH]               writes their digests, or compares them
 //      leader-sim --shrink (--seed N | --file PATH) --write PATH  the shortest story that is red for the same reason
 //      leader-sim --complete                                      none: says what could be asked of a leader and never is
@@ -28,6 +29,7 @@
 #include "coverage.h"
 #include "log.h"
 #include "macro.h"
+#include "map.h"
 #include "process.h"
 #include "shrink.h"
 #include "verdict.h"
@@ -54,7 +56,7 @@ static struct {
         StoryOutput output;
         uint64_t seed, first, last;
         const char *file, *digests, *compare, *write;
-        bool backwards, figures, shrinks, complete;
+        bool backwards, figures, shrinks, complete, first_red;
 } options;
 
 static bool is_playing;
@@ -236,12 +238,14 @@ static int play_many(void) {
         double seconds;
 
         while (tally->at < n_seeds()) {
-                pid_t pid = fork();
+                pid_t pid;
                 int status;
 
+                fflush(NULL);
+                pid = fork();
                 if (pid == 0) {
                         play_rest();
-                        _exit(0);
+                        exit(0); // also writes down which lines were executed, where somebody wants to know
                 }
                 if (pid < 0 || waitpid(pid, &status, 0) < 0)
                         return 2;
@@ -252,6 +256,8 @@ static int play_many(void) {
                         fprintf(stderr, "red: seed %" PRIu64 ", signal %d; again: tools/sim --seed %" PRIu64 " --prose\n", seed_at(tally->at), WTERMSIG(status),
                                 seed_at(tally->at));
                 tally->at++;
+                if (options.first_red)
+                        return 1;
         }
         if (write_digests() < 0)
                 return 2;
@@ -332,7 +338,7 @@ static int parse(int argc, char **argv) {
                 {"prose", no_argument, NULL, 'p'},         {"events", no_argument, NULL, 'e'},        {"until", required_argument, NULL, 'u'},
                 {"digests", required_argument, NULL, 'd'}, {"compare", required_argument, NULL, 'c'}, {"backwards", no_argument, NULL, 'b'},
                 {"figures", no_argument, NULL, 'F'},       {"shrink", no_argument, NULL, 'k'},        {"write", required_argument, NULL, 'w'},
-                {"complete", no_argument, NULL, 'C'},
+                {"complete", no_argument, NULL, 'C'},      {"first-red", no_argument, NULL, 'r'},
                 {},
         };
 
@@ -375,6 +381,9 @@ static int parse(int argc, char **argv) {
                 case 'F':
                         options.figures = true;
                         break;
+                case 'r':
+                        options.first_red = true;
+                        break;
                 case 'k':
                         options.shrinks = true;
                         break;
@@ -397,13 +406,14 @@ static int check_complete(void) {
 int main(int argc, char **argv) {
         if (parse(argc, argv) < 0) {
                 fprintf(stderr, "leader-sim --seed N | --file PATH [--prose] [--events] [--until STEP] [--shrink --write PATH]\n"
-                                "leader-sim --seeds A..B [--backwards] [--figures] [--digests PATH] [--compare PATH]\n"
+                                "leader-sim --seeds A..B [--backwards] [--figures] [--first-red] [--digests PATH] [--compare PATH]\n"
                                 "leader-sim --complete\n");
                 return 2;
         }
         if (options.complete)
                 return check_complete();
         log_set_level(LOG_CRIT);
+        map_set_seed((const uint8_t[16]){29});
         tally = mmap(NULL, sizeof(*tally) + n_seeds() * sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (tally == MAP_FAILED)
                 return 2;

@@ -46,7 +46,8 @@ def position(source, fault):
 
 
 class Workshop:
-    def __init__(self, directory):
+    def __init__(self, directory, options=OPTIONS):
+        self._options = options
         self.source, self.build = Path(directory) / "source", Path(directory) / "build"
         self._tests = {}
 
@@ -54,7 +55,7 @@ class Workshop:
         """Brings the copy up to date and learns what tests there are."""
         self._copy()
         if not (self.build / "build.ninja").exists():
-            self._must(["meson", "setup", self.build, self.source, *OPTIONS])
+            self._must(["meson", "setup", self.build, self.source, *self._options])
         self._must(["ninja", "-C", self.build, "build.ninja"])
         for test in json.loads(self._must(["meson", "introspect", self.build, "--tests"])):
             self._tests[test["name"]] = test
@@ -100,6 +101,9 @@ class Workshop:
             command = self._test(room_test)["cmd"]
             targets = [os.path.relpath(word, self.build) for word in command if word.startswith(str(self.build))]
             self._must(["ninja", "-C", self.build, *targets])
+
+    def build_targets(self, *targets):
+        self._must(["ninja", "-C", self.build, *targets])
 
     def run(self, room_test, function):
         """(whether it passed, the functions in which it failed, its output). Only that function runs."""

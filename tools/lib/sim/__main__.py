@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The command line of tools/sim."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import sim
+
+from . import program
+from .hours import play_hours
+
+STORIES = 1000  # that have a digest
+
+EPILOG = """\
+A red story prints its last hundred lines with virtual times, the check that was not true, and the command that plays it again; exit status 1.
+"""
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="tools/sim", description=sim.__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--seed", type=int, metavar="N", help="play one story")
+    what.add_argument("--file", metavar="PATH", help="play one that was written or shrunk")
+    what.add_argument("--seeds", metavar="A..B", help="play all of them; then how often each check had something to look at")
+    what.add_argument("--shrink", metavar="SEED|FILE", help="make a red story short")
+    what.add_argument("--hours", type=float, metavar="H", help="play fresh seeds on all processors, and report")
+    what.add_argument("--planted", type=int, metavar="N", help="see which of N planted faults (tools/mutants) are found, each within 1,000 seeds")
+    what.add_argument("--write-digests", action="store_true",
+                      help=f"write {program.DIGESTS.relative_to(program.SOURCE)} anew: a commit that changes what is asked, logged or answered does so")
+    parser.add_argument("--prose", action="store_true", help="tell the story as it happens")
+    parser.add_argument("--events", action="store_true", help="one line of fixed columns for each thing that is delivered: microseconds, what, host, number, more")
+    parser.add_argument("--until", type=int, metavar="STEP", help="stop in a debugger before this step (see --gdb)")
+    parser.add_argument("--gdb", action="store_true", help="in gdb, with line numbers (build-sim-gdb)")
+    parser.add_argument("--write", metavar="PATH", help="--shrink: where to (build-sim/red/)")
+    parser.add_argument("--from", dest="start", type=int, metavar="SEED", help="--hours: the first seed (from the time of day, and printed)")
+    parser.add_argument("--draw", type=int, default=1, metavar="SEED", help="--planted: by what they are drawn (1)")
+    parser.add_argument("--build", metavar="DIR", type=Path, default=program.BUILD, help="where the program is built (build-sim)")
+    args = parser.parse_args()
+    if args.until is not None and args.seed is None and args.file is None:
+        parser.error("--until is about one story")
+    return args
+
+
+def play_one(args):
+    options = ["--seed", args.seed] if args.seed is not None else ["--file", args.file]
+    options += ["--prose"] * args.prose + ["--events"] * args.events
+    if args.until is not None:
+        options += ["--until", args.until]
+    if not args.gdb:
+        return program.run(program.build(args.build), *options)
+    binary = program.build(program.SOURCE / "build-sim-gdb", ["-Doptimization=0", "-Ddebug=true", *program.OPTIONS[2:]])
+    return program.run("gdb", "-q", "-ex", "run", "--args", binary, *options)
+
+
+def shrink(args):
+    is_seed = args.shrink.isdigit()
+    path = Path(args.write or args.build / "red" / (f"seed-{args.shrink}.story" if is_seed else Path(args.shrink).name))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    binary = program.build(args.build)
+    status = program.run(binary, "--seed" if is_seed else "--file", args.shrink, "--shrink", "--write", path)
+    if status == 0:
+        program.run(binary, "--file", path, "--prose")
+    return status
+
+
+def main():
+    args = parse()
+    if args.seed is not None or args.file is not None:
+        return play_one(args)
+    if args.shrink is not None:
+        return shrink(args)
+    if args.hours is not None:
+        return play_hours(args.hours, args.build, args.start)
+    if args.planted is not None:
+        from .planted import play_planted  # pylint: disable=import-outside-toplevel
+        return play_planted(args.planted, args.draw)
+    if args.write_digests:
+        return program.run(program.build(args.build), "--seeds", f"1..{STORIES}", "--digests", program.DIGESTS)
+    return program.run(program.build(args.build), "--seeds", args.seeds)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

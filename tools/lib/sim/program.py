@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""leader-sim: built in a build directory of its own, as it is shipped but for line numbers."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[3]
+BUILD = SOURCE / "build-sim"
+DIGESTS = SOURCE / "tests/sim/leader/stories.digests"
+TARGET = "tests/sim/leader-sim"
+OPTIONS = ["-Doptimization=2", "-Ddebug=false", "-Djemalloc=disabled", "-Dman=disabled"]
+
+
+def must(argv, **more):
+    done = subprocess.run([str(arg) for arg in argv], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+    if done.returncode != 0:
+        sys.exit(f"sim: {' '.join(str(arg) for arg in argv[:3])} failed:\n{done.stdout[-3000:]}")
+    return done.stdout
+
+
+def build(directory=BUILD, options=OPTIONS):
+    """Its path."""
+    if not (Path(directory) / "build.ninja").exists():
+        must(["meson", "setup", directory, SOURCE, *options])
+    must(["ninja", "-C", directory, TARGET])
+    return Path(directory) / TARGET
+
+
+def run(program, *args):
+    """Its exit status; it says everything itself."""
+    return subprocess.run([str(program), *map(str, args)]).returncode
+
+
+def processors():
+    return len(os.sched_getaffinity(0))

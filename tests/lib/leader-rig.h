@@ -48,6 +48,7 @@ typedef struct RigHost {
         const char *reason;       // why its second manager cannot be used, told with the next Attach; NULL: it can
         char *managers[2];        // of an Attach
         Argosy__NodeReport report, *reports;
+        uint32_t cpu_milli, memory_mib; // that it offers; 0: it does not say
         bool full; // takes no more; rig_host_drain()
         Argosy__ToHost **inbox;
         size_t n_inbox;
@@ -90,6 +91,7 @@ struct Rig {
         size_t batch_max;  // bytes that the log takes; 0: as many as it does
         size_t frame_max;  // bytes of a message to a host; 0: any number
         Hash bad;          // units with this content fail
+        bool (*is_bad)(const Hash *spec); // or with one of these; NULL: none
         unsigned stop_ms;  // same for a stop by an order that is no removal
         unsigned n_states; // state changes of units, all together
         unsigned start_ms; // how long a restart takes, while rig_pass_ms() lets time pass

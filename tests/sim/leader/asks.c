@@ -127,6 +127,9 @@ Argosy__NamedFile *asks_file_of(const WorldUnit *u, const WorldContent *c) {
 
         file->name = file->path = (char *) u->file;
         file->content = (ProtobufCBinaryData){strlen(c->text), (uint8_t *) c->text};
+        file->files = asks_alloc((c->n_files + 1) * sizeof(*file->files));
+        for (unsigned i = 0; i < c->n_files; i++)
+                file->files[file->n_files++] = world_body(c->files[i]);
         return file;
 }
 
@@ -477,7 +480,9 @@ void asks_begin(Draw *d) {
                 ask_some(d, ask_role_change, 3);
                 ask_some(d, ask_pool_change, 3);
         }
-        if (world.swarm.loads[LOAD_secrets])
+        if (world.swarm.loads[LOAD_options])
+                ask_some(d, ask_label_change, 2 * world.swarm.hosts);
+        if (world.swarm.loads[LOAD_secrets] || world.swarm.loads[LOAD_options])
                 ask_some(d, ask_secret_set, 2);
         if (world.swarm.loads[LOAD_access]) {
                 ask_some(d, ask_access_change, 4);

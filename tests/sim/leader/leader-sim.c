@@ -33,6 +33,7 @@
 #include "process.h"
 #include "shrink.h"
 #include "verdict.h"
+#include "world-options.h"
 #include "world.h"
 
 enum {
@@ -396,11 +397,13 @@ static int parse(int argc, char **argv) {
 }
 
 static int check_complete(void) {
-        const char *kind = asks_missing();
+        const char *kind = asks_missing(), *option = world_options_missing();
 
         if (kind)
                 fprintf(stderr, "no story asks for %s: its row is missing in asks.c\n", kind);
-        return kind != NULL;
+        if (option)
+                fprintf(stderr, "no unit of a story has %s=: its row is missing in world-options.c\n", option);
+        return kind || option;
 }
 
 int main(int argc, char **argv) {

@@ -42,7 +42,8 @@ Swarm swarm_draw(uint64_t word) {
         s.start_ms = draw_one_in(&d, 2) ? 0 : (unsigned) draw_log(&d, 1, slow ? 10000 : 500);
         s.stop_ms = draw_one_in(&d, 2) ? 0 : (unsigned) draw_log(&d, 1, slow ? 10000 : 500);
         s.mass_loss_percent = draw_one_in(&d, 2) ? 100 : 20 + draw_below(&d, 80);
-        s.batch_max = draw_one_in(&d, 4) ? (unsigned) draw_log(&d, 2048, 65536) : 0;
+        // What the leader decides about all units that wait has to fit, as it does in an entry of BATCH_SOFT_BYTES.
+        s.batch_max = draw_one_in(&d, 4) ? (unsigned) draw_log(&d, 16384, 65536) : 0;
         s.time_max_ms = (unsigned) draw_log(&d, 100, slow ? 30000 : 1000);
         return s;
 }

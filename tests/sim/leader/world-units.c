@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "carried-files.h"
 #include "macro.h"
 #include "str.h"
 #include "test.h"
+#include "unit-file.h"
+#include "world-options.h"
 
 const char *const world_zones[] = {"a", "b"}, *const world_roles[] = {"web", "batch", "default"}, *const world_pools[] = {"fast", "slow"},
                   *const world_secrets[] = {"db", "tls"};
@@ -49,40 +52,67 @@ const WorldContent *world_content_find(const uint8_t hash[HASH_SIZE]) {
         return NULL;
 }
 
-static void put_demands(Draw *d, Buf *text, WorldContent *c) {
-        static const char *const zones[] = {"a", "b"};
+ProtobufCBinaryData world_body(unsigned number) {
+        static const size_t sizes[WORLD_BODIES] = {0, 7, 900, 5000};
+        static uint8_t bytes[5000];
 
-        assert_int_equal(buf_printf(text, "[X-Argosy]\n"), 0);
-        c->picky = true;
-        if (draw_one_in(d, 3)) {
-                unsigned host = draw_below(d, world.swarm.hosts);
+        assert_true(number < WORLD_BODIES);
+        for (size_t i = 0; bytes[1] == 0 && i < sizeof(bytes); i++)
+                bytes[i] = (uint8_t) (i * 7 + i / 251);
+        return (ProtobufCBinaryData){sizes[number], bytes};
+}
 
-                c->hosts = 1u << host;
-                assert_int_equal(buf_printf(text, "Host=n%u\n", host + 1), 0);
-        }
-        if (draw_one_in(d, 4)) {
-                c->zone = DRAW_PICK(d, zones);
-                assert_int_equal(buf_printf(text, "RequireLabel=zone=%s\n", c->zone), 0);
-        }
-        if (draw_one_in(d, 3)) {
-                unsigned other = draw_below(d, (unsigned) world.n_units);
+// What the client adds to a text whose files it has read.
+static void put_manifest(Buf *text, const WorldContent *c, const char *name) {
+        static const char *const names[WORLD_FILES_MAX] = {"a.conf", "conf/b"};
+        _cleanup_carried_files_ CarriedFiles files = {};
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        _cleanup_free_ char *why = NULL;
 
-                c->conflicts = 1u << other;
-                assert_int_equal(buf_printf(text, "Conflicts=%s\n", world.units[other].name), 0);
+        for (unsigned i = 0; i < c->n_files; i++) {
+                ProtobufCBinaryData body = world_body(c->files[i]);
+                Hash hash = hash_of(body.data, body.len);
+
+                assert_int_equal(carried_files_add(&files, names[i], false, body.len, &hash), 0);
         }
+        if (unit_file_parse(name, text->data, text->len, &file, &why) == 0)
+                assert_int_equal(carried_files_compose(name, file, &files, text, &why), 0);
+}
+
+static void put_service(Draw *d, Buf *text, WorldContent *c) {
+        bool options = world.swarm.loads[LOAD_options];
+
+        c->oneshot = options && draw_one_in(d, 10);
+        assert_int_equal(buf_printf(text, "[Service]\n%sExecStart=/bin/%s %u\n", c->oneshot ? "Type=oneshot\n" : "", c->bad ? "false" : "sleep",
+                                    1000 + draw_below(d, 4)),
+                         0);
+        if (options && draw_one_in(d, 6))
+                assert_int_equal(buf_printf(text, "ExecReload=/bin/true\nTimeoutStopSec=%u\n", 1 + draw_below(d, 3)), 0);
+}
+
+static const WorldContent *content_again(Draw *d, const WorldUnit *u) {
+        const WorldContent *c = &world.contents[draw_below(d, (unsigned) world.n_contents)];
+
+        return !c->of || strcmp(c->of->file, u->file) == 0 ? c : NULL;
 }
 
 // Few contents, so that the same one comes again.
 const WorldContent *world_content_draw(Draw *d, const WorldUnit *u) {
         WorldContent *c = &world.contents[world.n_contents];
         _cleanup_buf_ Buf text = {};
-        const WorldContent *same;
+        const WorldContent *same = world.n_contents > 0 && draw_one_in(d, 4) ? content_again(d, u) : NULL;
 
+        if (same)
+                return same;
         assert_true(world.n_contents < WORLD_CONTENTS_MAX);
         *c = (WorldContent){.bad = draw_one_in(d, 12)};
-        assert_int_equal(buf_printf(&text, "[Service]\nExecStart=/bin/%s %u\n", c->bad ? "false" : "sleep", 1000 + draw_below(d, 4)), 0);
-        if (world.swarm.loads[LOAD_options] && draw_below(d, 64) < world.swarm.loads[LOAD_options])
-                put_demands(d, &text, c);
+        put_service(d, &text, c);
+        if (world.swarm.loads[LOAD_options] && draw_below(d, 64) < world.swarm.loads[LOAD_options]) {
+                c->of = u;
+                world_options_put(d, &text, c, u);
+        }
+        if (c->n_files > 0)
+                put_manifest(&text, c, u->file);
         c->hash = hash_of(text.data, text.len);
         if ((same = world_content_find(c->hash.bytes)))
                 return same;

@@ -169,6 +169,27 @@ static void begin(const StoryPlan *plan) {
         faults_begin();
 }
 
+static bool is_bad(const Hash *spec) {
+        const WorldContent *c = world_content_find(spec->bytes);
+
+        return c && c->bad;
+}
+
+// What hosts have for units that reserve something; they say so when they attach, which they do anew.
+static void offer(void) {
+        world.rig.is_bad = is_bad;
+        if (!world.swarm.loads[LOAD_options])
+                return;
+        for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
+                RigHost *h = rig_host(&world.rig, i);
+
+                h->cpu_milli = WORLD_CPU_MILLI;
+                h->memory_mib = WORLD_MEMORY_MIB;
+                h->attached = false;
+        }
+        rig_settle(&world.rig);
+}
+
 static void end(void) {
         coverage_note_asked();
         rig_stop(&world.rig);
@@ -194,6 +215,7 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
         world.rig.on_host_message = on_host_message;
         world.rig.on_voter_message = on_voter_message;
         disks_begin();
+        offer();
         asks_begin(&d);
         for (; world.step < plan->n_steps; world.step++) {
                 if (output.until == world.step + 1)

@@ -17,6 +17,11 @@
 #include "swarm.h"
 
 enum { WORLD_UNITS_MAX = 32, WORLD_CONTENTS_MAX = 1024, WORLD_ASKED_MAX = 8192, WORLD_AUTHORS = 5, WORLD_HOSTS_MAX = 16 };
+enum { WORLD_FILES_MAX = 2, WORLD_BODIES = 4, WORLD_CPU_MILLI = 4000, WORLD_MEMORY_MIB = 8192 }; // of each host
+
+typedef struct WorldUnit {
+        char name[48], file[48]; // file: itself, or its template
+} WorldUnit;
 
 // A content of a unit, and what is known of it because it was made so: the product has no part in this.
 typedef struct WorldContent {
@@ -25,14 +30,18 @@ typedef struct WorldContent {
         bool bad;               // units with it fail
         bool global;
         bool picky;             // it has any demand on a node, or another unit
-        unsigned hosts;         // Host=: bit N-1 of each that may have it; 0: any
-        const char *zone;       // RequireLabel=zone=; NULL: any
-        unsigned conflicts;     // Conflicts=: bit of each unit
+        bool careless;          // its author may have written what excludes each other: then it is refused
+        bool oneshot, machine, stays, cut_off_stop, rerun_unknown; // machine: `hosts` is by MachineID=; stays: Rebalance=no
+        unsigned hosts;         // Host=, MachineID=: bit N-1 of each that may have it; 0: any
+        const char *zone;       // RequireLabel=zone=, MachineMetadata=zone=; NULL: any
+        // Each NULL or 0 if nothing is said.
+        const char *other_label, *pool, *managers, *spread, *role, *node_lost, *secret, *file_change;
+        unsigned conflicts, replaces, same_node, after, before, requires, binds_to, wants, part_of; // bit of each unit
+        unsigned spread_skew, cpu_milli, memory_mib, gpus, max_unavailable, delay_sec, restart_elsewhere;
+        int priority, preemptible;        // preemptible: 1 is yes, -1 is no
+        unsigned files[WORLD_FILES_MAX], n_files; // numbers of bodies (world_body()) of what it carries
+        const WorldUnit *of; // whose file it is, if it is of no use to others; NULL: of any
 } WorldContent;
-
-typedef struct WorldUnit {
-        char name[48], file[48]; // file: itself, or its template
-} WorldUnit;
 
 typedef enum WorldAuthor { AUTHOR_ROOT, AUTHOR_ALICE, AUTHOR_CAROL, AUTHOR_STRANGER, AUTHOR_TOKEN } WorldAuthor;
 
@@ -78,6 +87,7 @@ void world_units_begin(Draw *d);
 const WorldUnit *world_unit_draw(Draw *d);
 const WorldContent *world_content_draw(Draw *d, const WorldUnit *u);
 const WorldContent *world_content_find(const uint8_t hash[HASH_SIZE]); // NULL: none of ours
+ProtobufCBinaryData world_body(unsigned number);                    // of a file that units carry
 int world_unit_index(const char *name);                             // -1: none of ours
 
 // asks.c

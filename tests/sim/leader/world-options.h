@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What contents of units demand (world-options.c).
+
+#include "buf.h"
+#include "world.h"
+
+// Appends a section of our own options, and notes in the content what they say.
+void world_options_put(Draw *d, Buf *text, WorldContent *c, const WorldUnit *u);
+// An option that units may have and that no story writes; NULL: there is none.
+const char *world_options_missing(void);

@@ -7,6 +7,7 @@
 #include "request-kind.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "macro.h"
 #include "str.h"
@@ -363,25 +364,50 @@ const RequestJob *request_job(const Argosy__Request *q) {
         return kind && kind->job.id ? &kind->job : NULL;
 }
 
-// One that is called after its message, and does not go on, is one entry and over with that: nobody asks for it.
-bool request_verb_never_runs(const char *verb) {
-        for (size_t i = 0; i < ELEMENTSOF(kinds); i++)
-                if (kinds[i].job.verb && streq(kinds[i].job.verb, verb))
-                        return kinds[i].job.runs == never;
-        return false;
+// What is asked of each job by its verb, without a look at all rows: most are of numbers that no field has. A test compares.
+static const struct {
+        const char *verb;
+        bool never_runs; // called after its message, and does not go on: one entry and over with that, so nobody asks for it
+        bool only_moves;
+} verbs[] = {
+        {"cluster join", .never_runs = true},
+        {"cluster remove", .never_runs = true, .only_moves = true},
+        {"cluster rotate-ca", .never_runs = true},
+        {"cluster set-time", .never_runs = true},
+        {"cluster token", .never_runs = true},
+        {"cluster voters", .never_runs = true},
+        {"history forget", .never_runs = true},
+        {"job cancel", .never_runs = true},
+        {"job release", .never_runs = true},
+        {"label", .never_runs = true},
+        {"rebalance", .only_moves = true},
+        {"secret delete", .never_runs = true},
+        {"secret rotate-key", .never_runs = true},
+        {"secret set", .never_runs = true},
+        {"token create", .never_runs = true},
+        {"token revoke", .never_runs = true},
+}; // in their order
+
+static int compare_verb(const void *key, const void *row) {
+        return strcmp(key, *(const char *const *) row);
 }
 
-// It is asked of each job, and most rows are of numbers that no field has.
+static size_t find_verb(const char *verb) {
+        const void *row = bsearch(verb, verbs, ELEMENTSOF(verbs), sizeof(verbs[0]), compare_verb);
+
+        return row ? (size_t) ((const char *) row - (const char *) verbs) / sizeof(verbs[0]) : ELEMENTSOF(verbs);
+}
+
+bool request_verb_never_runs(const char *verb) {
+        size_t i = find_verb(verb);
+
+        return i < ELEMENTSOF(verbs) && verbs[i].never_runs;
+}
+
 bool request_verb_only_moves(const char *verb) {
-        static const unsigned moving[] = {ARGOSY__REQUEST__WHAT_REBALANCE, ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE}; // a test compares
+        size_t i = find_verb(verb);
 
-        for (size_t i = 0; i < ELEMENTSOF(moving); i++) {
-                const char *moves = kinds[moving[i]].job.moves;
-
-                if (moves && streq(moves, verb))
-                        return true;
-        }
-        return false;
+        return i < ELEMENTSOF(verbs) && verbs[i].only_moves;
 }
 
 // On a node that is named a journal may be that of the host's own unit of that name, and a content that is asked for by

@@ -6,6 +6,7 @@
 
 #include "message.h"
 #include "request-private.h"
+#include "request-ties.h"
 #include "response.h"
 #include "str.h"
 #include "unit-name.h"
@@ -303,18 +304,26 @@ static bool take(const DependencyPeer *peer, void *userdata) {
                 r = -EBUSY;
         if (r == 0 && p->planning && p->planning->depth >= CHAIN_MAX)
                 t->refused = true;
+        else if (r == 0 && p->n_along == REQUEST_ALONG_MAX)
+                t->refused = p->too_many_along = true;
         else if (r == 0) {
+                p->n_along++;
                 r = request_plan_other(p, peer->name, t->verb, &own);
                 if (r == 0 && t->n++ == 0)
                         t->first = peer->name;
                 message_free(own);
+                t->refused = p->too_many_along;
         }
         t->error = MIN_OF(r, 0);
         return t->error || t->refused;
 }
 
+static const char *done_to(const Taking *t) {
+        return t->verb == ARGOSY__VERB__VERB_STOP ? "stopped" : "restarted";
+}
+
 static int describe_who_went_along(const Taking *t) {
-        const char *what = t->verb == ARGOSY__VERB__VERB_STOP ? "stopped" : "restarted";
+        const char *what = done_to(t);
 
         if (t->n == 0 || *t->result->message)
                 return 0;
@@ -323,6 +332,16 @@ static int describe_who_went_along(const Taking *t) {
                                     what);
         return field_printf(&t->result->message, "%s and %zu more are %s too, since they depend on it",
                             t->first, t->n - 1, what);
+}
+
+// All of them are planned in one turn, and in one entry of the log with it: half of them would be left without it.
+static int refuse_too_many_along(const Taking *t) {
+        char why[160];
+        int r;
+
+        str_fit(why, sizeof(why), "more than %u units would be %s too, since they depend on it: stop units that depend on it first", REQUEST_ALONG_MAX, done_to(t));
+        r = request_fail(t->result, E2BIG, why);
+        return r < 0 ? r : UNIT_REFUSED;
 }
 
 int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
@@ -339,6 +358,8 @@ int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResul
         p->planning = planning.outer;
         if (!t.refused)
                 return t.error ?: describe_who_went_along(&t);
+        if (p->too_many_along)
+                return refuse_too_many_along(&t);
         r = request_fail(result, E2BIG, "too many units depend on each other");
         return r < 0 ? r : UNIT_REFUSED;
 }

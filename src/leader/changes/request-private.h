@@ -28,6 +28,8 @@ typedef struct Planner {
         Map ordered;         // Ordered by name (request-dependencies.c): units that get other dependencies
         Map cycles;          // Refusal by name (there, too): those whose order goes in a cycle, and why
         unsigned n_judged;   // times that there were such
+        size_t n_along;      // units that go along with those that are named
+        bool too_many_along; // with the one that is being planned
         Map contents;        // of the units that were planned (request-affinity.c)
         Map mates;           // Mate by name (request-mates.c): units that are activated, and by whom
         ReplaceCycles replacers; // of the state and of this request

@@ -29,7 +29,8 @@ typedef struct RequestTies {
 
 enum {
         REQUEST_TIES_MORE = 1,
-        REQUEST_TIED_MAX = 512, // at about 15 us each, with those that a restart or a plan takes along
+        REQUEST_TIED_MAX = 512, // at about 15 us each
+        REQUEST_ALONG_MAX = 2048, // that go along with what it names, since they depend on that: at about 2 us each
 };
 
 // Looks at `most` more names, or at fewer and some files. `only_names`: whether they are tied is known. 0: at all of them, or they are tied;

@@ -446,6 +446,7 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
 // Not a name that had its turn before, whatever became of it.
 static int plan_named(Planner *p, char *name, Map *had, Argosy__Response__UnitResult **ret) {
         BatchBuilderMark mark = batch_builder_mark(p->batch);
+        size_t n_along = p->n_along;
         int r = p->change->n_names > 1 ? map_add_str(had, name, name) : 0;
 
         if (r < 0)
@@ -455,9 +456,12 @@ static int plan_named(Planner *p, char *name, Map *had, Argosy__Response__UnitRe
         *ret = unit_result_new(name);
         if (!*ret)
                 return -ENOMEM;
+        p->too_many_along = false;
         r = request_plan_unit(p, name, *ret);
-        if (r == UNIT_REFUSED)
+        if (r == UNIT_REFUSED) {
                 batch_builder_rollback(p->batch, mark);
+                p->n_along = n_along;
+        }
         return MIN_OF(r, 0);
 }
 
@@ -491,6 +495,7 @@ static int plan_all(Planner *p, Argosy__Response__Change *change) {
         RequestTurns turns;
         int r = request_turns_begin(p, &turns);
 
+        p->n_along = 0;
         if (r >= 0)
                 r = plan_in_turns(p, &turns, change);
         request_turns_done(&turns);

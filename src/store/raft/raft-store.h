@@ -13,6 +13,7 @@
 //                         and the write watchdog
 //   raft-window.c         what a member was sent and has not taken: guard 23
 //   raft-offline.c        offline tools
+//   reserve.c             room for the moment of opening, on a full disk
 //   segments.c            the files of the log, by their names: guard 20
 //   transport.c, bridge.c the way to the peers
 //

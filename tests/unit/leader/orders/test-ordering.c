@@ -4,6 +4,9 @@
 
 #include "ordering-words.h"
 
+#include "request-ties.h"
+#include "str.h"
+
 static bool is_up(uint32_t host, const char *name) {
         return on(host, name) == UP;
 }
@@ -538,6 +541,34 @@ static void a_file_without_the_dependency_ends_the_waiting(void **state) {
         assert_int_equal(on(2, "b.service"), ACTIVATING);
 }
 
+static void assert_not_taken_along(Argosy__Verb verb, const char *why) {
+        const Argosy__Response__UnitResult *r = rig_change(&g, verb, "hub.service", NULL);
+
+        assert_int_equal(r->status, E2BIG);
+        assert_string_equal(r->message, why);
+        assert_int_equal(rig_record(&g, "hub.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
+        assert_int_equal(rig_record(&g, "dep0.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
+}
+
+static void more_than_a_turn_has_time_for_do_not_go_along(void **state) {
+        const Argosy__Response__UnitResult *r;
+
+        (void) rig_change(&g, START, "hub.service", SERVICE);
+        for (unsigned i = 0; i <= REQUEST_ALONG_MAX; i++) {
+                _cleanup_free_ char *name = str_printf("dep%u.service", i);
+
+                assert_int_equal(rig_change(&g, START, name, SERVICE "[X-Argosy]\nRequires=hub.service\n")->status, 0);
+        }
+        assert_not_taken_along(STOP, "more than 2048 units would be stopped too, since they depend on it: stop units that depend on it first");
+        assert_not_taken_along(ARGOSY__VERB__VERB_DESTROY, "more than 2048 units would be stopped too, since they depend on it: stop units that depend on it first");
+        assert_not_taken_along(ARGOSY__VERB__VERB_RESTART, "more than 2048 units would be restarted too, since they depend on it: stop units that depend on it first");
+        (void) rig_change(&g, STOP, "dep2048.service", NULL);
+        r = rig_change(&g, STOP, "hub.service", NULL);
+        assert_int_equal(r->status, 0);
+        assert_non_null(strstr(r->message, "and 2047 more are stopped too, since they depend on it"));
+        assert_int_equal(rig_record(&g, "dep0.service")->target, ARGOSY__TARGET__TARGET_LOADED);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -567,6 +598,7 @@ int main(void) {
                 T(one_whose_name_is_taken_on_a_node_is_waited_for_elsewhere),
                 T(what_is_wanted_or_destroyed_meanwhile_is_not_waited_for),
                 T(a_file_without_the_dependency_ends_the_waiting),
+                T(more_than_a_turn_has_time_for_do_not_go_along),
 #undef T
         };
 

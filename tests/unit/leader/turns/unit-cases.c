@@ -107,6 +107,55 @@ static void start_refused(void) {
 
 #define NEEDS SLEEPS "[X-Argosy]\nRequires=big@%i.service\nAfter=big@%i.service\n"
 
+static void set_secret(void) {
+        Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
+        static uint8_t value[] = "hush";
+
+        m.name = (char *) "password";
+        m.value = (ProtobufCBinaryData){sizeof(value), value};
+        (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_SECRET_SET, &m));
+        large_cluster_turns(UINT_MAX);
+}
+
+// Each of them has an older version then.
+static void set_secret_of_many(void) {
+        set_secret();
+        change((ChangeOf){START, large.fresh, NAMES_MAX, "new@.service", BIG "Secret=password\n"});
+        set_secret();
+}
+
+enum { HUB_USERS = 10000 };
+static char *hub = (char *) "hub.service";
+
+static void make_hub(const char *how, size_t n) {
+        _cleanup_free_ char *text = str_printf(SLEEPS "[X-Argosy]\n%s=hub.service\nAfter=hub.service\n", how);
+
+        change((ChangeOf){START, &hub, 1, "hub.service", SLEEPS});
+        for (size_t i = 0; i < n; i += REQUEST_TIED_MAX)
+                change((ChangeOf){START, large.fresh + i, MIN_OF(n - i, (size_t) REQUEST_TIED_MAX), "new@.service", text});
+}
+
+static void restart_hub(void) {
+        make_hub("Requires", REQUEST_ALONG_MAX);
+        change((ChangeOf){ARGOSY__VERB__VERB_RESTART, &hub, 1});
+}
+
+static void stop_hub(void) {
+        make_hub("BindsTo", REQUEST_ALONG_MAX);
+        change((ChangeOf){ARGOSY__VERB__VERB_STOP, &hub, 1});
+}
+
+static void destroy_hub(void) {
+        make_hub("PartOf", REQUEST_ALONG_MAX);
+        change((ChangeOf){ARGOSY__VERB__VERB_DESTROY, &hub, 1});
+}
+
+// Which is refused.
+static void stop_hub_of_too_many(void) {
+        make_hub("Requires", HUB_USERS);
+        change((ChangeOf){ARGOSY__VERB__VERB_STOP, &hub, 1});
+}
+
 static void start_tied(void) {
         change((ChangeOf){START, large.fresh, REQUEST_TIED_MAX, "new@.service", NEEDS});
 }
@@ -702,6 +751,11 @@ const TurnCase unit_cases[] = {
         CASE(CHANGE, start_refused),
         CASE(CHANGE, start_tied),
         CASE(CHANGE, restart_tied),
+        CASE(CHANGE, restart_hub),
+        CASE(CHANGE, stop_hub),
+        CASE(CHANGE, destroy_hub),
+        CASE(CHANGE, stop_hub_of_too_many),
+        CASE(SECRET_SET, set_secret_of_many),
         CASE(CHANGE, start_tied_in_cycles),
         CASE(CHANGE, start_more_than_may_be_tied),
         CASE(CHANGE, start_of_priorities),

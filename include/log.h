@@ -2,13 +2,21 @@
 #pragma once
 
 // Messages for people. Only `on_*` functions and main() log; everything else returns an error.
-// Goes to the journal with fields when stderr is connected to it, else to stderr as text. The journal of the
-// unit keeps an error even if the process ends at once.
+// Goes to the journal with fields when stderr is connected to it and the program has a sender (log-journal.h), else to
+// stderr as text. The journal of the unit keeps an error even if the process ends at once.
 
 #include <syslog.h>
 
 #include "macro.h"
 
+enum { LOG_MESSAGE_MAX = 2048 }; // bytes; longer messages are cut
+
+// Hands a message on to the journal. field: NULL, or the name of a field of that value.
+typedef void LogSender(int level, const char *name, const char *file, int line, const char *field,
+                       const char *value, const char *message);
+
+// Who does that for this program; without one the journal gets text, with the level in front.
+void log_set_sender(LogSender *sender);
 // level: LOG_DEBUG ... LOG_ERR; messages above it (less urgent) are dropped. Default LOG_INFO.
 void log_set_level(int level);
 // Prefix of text messages, and SYSLOG_IDENTIFIER. `name` must stay valid for ever.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// To the journal natively if stderr is a journal stream ($JOURNAL_STREAM names its device and inode), else
-// as text. Never fails: a message that cannot be written is lost, as everywhere.
+// To the journal natively if stderr is a journal stream ($JOURNAL_STREAM names its device and inode) and the
+// program has a sender (log-journal.h), else as text. Never fails: a message that cannot be written is lost, as
+// everywhere.
 //
 // An error without a field goes through the stream even so, with its level in front as sd-daemon(3) says: it
 // may be the last word of this process, and whose a datagram is the journal finds out from its sender's
@@ -10,17 +11,15 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
-#include <systemd/sd-journal.h>
 
 #include "log.h"
 #include "str.h"
 
-enum { MESSAGE_MAX = 2048 }; // bytes; longer messages are cut
-
 static int max_level = LOG_INFO;
 static const char *log_name = "argosyd";
+static LogSender *log_sender;
 
 void log_set_level(int level) {
         max_level = level;
@@ -28,6 +27,10 @@ void log_set_level(int level) {
 
 void log_set_name(const char *name) {
         log_name = name;
+}
+
+void log_set_sender(LogSender *sender) {
+        log_sender = sender;
 }
 
 static int stderr_is_journal(void) {
@@ -44,32 +47,9 @@ static int stderr_is_journal(void) {
         return cached;
 }
 
-static void send_to_journal(int level, const char *file, int line, const char *field, const char *value,
-                            const char *message) {
-        char f_prio[32], f_file[256], f_line[32], f_name[64], f_extra[512], f_message[MESSAGE_MAX + 16];
-        struct iovec iov[6];
-        int n = 0;
-
-        snprintf(f_prio, sizeof(f_prio), "PRIORITY=%i", level);
-        snprintf(f_file, sizeof(f_file), "CODE_FILE=%s", file);
-        snprintf(f_line, sizeof(f_line), "CODE_LINE=%i", line);
-        snprintf(f_name, sizeof(f_name), "SYSLOG_IDENTIFIER=%s", log_name);
-        snprintf(f_message, sizeof(f_message), "MESSAGE=%s", message);
-        iov[n++] = (struct iovec){f_prio, strlen(f_prio)};
-        iov[n++] = (struct iovec){f_file, strlen(f_file)};
-        iov[n++] = (struct iovec){f_line, strlen(f_line)};
-        iov[n++] = (struct iovec){f_name, strlen(f_name)};
-        iov[n++] = (struct iovec){f_message, strlen(f_message)};
-        if (field) {
-                snprintf(f_extra, sizeof(f_extra), "%s=%s", field, value ?: "");
-                iov[n++] = (struct iovec){f_extra, strlen(f_extra)};
-        }
-        (void) sd_journal_sendv(iov, n);
-}
-
 void log_write(int level, const char *file, int line, const char *field, const char *value,
                const char *format, ...) {
-        char message[MESSAGE_MAX];
+        char message[LOG_MESSAGE_MAX];
         va_list ap;
 
         if (level > max_level)
@@ -77,10 +57,10 @@ void log_write(int level, const char *file, int line, const char *field, const c
         va_start(ap, format);
         str_vfit(message, sizeof(message), format, ap);
         va_end(ap);
-        if (level <= LOG_ERR && !field && stderr_is_journal())
-                fprintf(stderr, "<%i>%s\n", level, message);
-        else if (stderr_is_journal())
-                send_to_journal(level, file, line, field, value, message);
-        else
+        if (!stderr_is_journal())
                 fprintf(stderr, "%s: %s\n", log_name, message);
+        else if (!log_sender || (level <= LOG_ERR && !field))
+                fprintf(stderr, "<%i>%s\n", level, message);
+        else
+                log_sender(level, log_name, file, line, field, value, message);
 }

@@ -14,6 +14,7 @@
 #include "config.h"
 #include "heap.h"
 #include "helper-service.h"
+#include "log-journal.h"
 #include "log.h"
 #include "manager-helper.h"
 #include "pool.h"
@@ -141,6 +142,7 @@ int main(int argc, char **argv) {
         Arguments arguments = {};
         int r;
 
+        log_journal_use();
         if (argc > 2 && streq(argv[1], "--manager-helper")) // executed by ourselves, see manager-helper.h
                 return manager_helper_main(argc - 2, argv + 2);
         if (argc == 2 && streq(argv[1], "--helper-service")) // of argosy-helper.service, see helper-service.h

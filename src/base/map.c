@@ -4,33 +4,16 @@
 // few keys are compared. The slots of many are given back with the last of them: a map of what is under way
 // costs nothing when nothing is.
 //
-// To grow takes no long turn of anybody's loop. A table that is full becomes the old one beside a new one of twice the
-// size, and each map_add() moves what is in MOVED_SLOTS of its slots, from the last slot down to the first. The new
-// one is not full before that has come to its end: N slots of which 3/4 are used have moved after N / MOVED_SLOTS
-// more were added, and there is room for another 3/4 N. Nothing else moves: neither who looks nor who takes, so a walk
-// meets everything once.
-//
-// What is not moved yet is found in the old table as ever: its first slot is free, so nothing there belongs to slots
-// behind its end, and whatever keeps an entry from its place stands before it and moves later.
+// How it grows: growing-table.h.
 //
 // Failures: -ENOMEM when a new table is due, and nothing has changed.
 
 #include <endian.h>
 #include <errno.h>
 
+#include "growing-table.h"
 #include "map.h"
-#include "open-table.h"
 #include "random.h"
-
-enum {
-        MAP_MIN_SLOTS = 8,
-        // With each entry that is added, at about 20 ns each; a table of up to so many is moved at once. More would make
-        // a long turn for who adds hundreds to several maps that grow; with fewer the old tables stay long.
-        MOVED_SLOTS = 96,
-};
-
-// In the lower half of an iterator, where no place can be: the walk is over the new table.
-#define WALKS_NEW ((size_t) 1 << 31)
 
 static uint8_t map_seed[16];
 static bool map_seeded;
@@ -155,49 +138,19 @@ static MapSlot *probe_old(const Map *m, const MapSlot *key) {
 
 // ------------------------------------------------------------------------------------------------ growing
 
-// Those that it kept from their place have moved already.
-static void move(Map *m, MapSlot *slot) {
-        OpenTable t = table_of(m->slots, m->n_slots);
-
-        if (!slot->key)
-                return;
-        *(MapSlot *) open_table_free_slot(&t, slot->hash) = *slot;
-        *slot = (MapSlot){};
+OPEN_TABLE_INLINE GrowingTable growing_of(const Map *m) {
+        return (GrowingTable){.now = table_of(m->slots, m->n_slots), .old = table_of(m->old, map_n_old(m)), .old_left = m->old_left};
 }
 
-static void move_some(Map *m) {
-        for (unsigned n = 0; n < MOVED_SLOTS && m->old_left > 0; n++)
-                move(m, &m->old[--m->old_left]);
-        if (m->old_left > 0)
-                return;
-        free(m->old);
-        m->old = NULL;
-}
+static int make_room(Map *m) {
+        GrowingTable g = growing_of(m);
+        int r = growing_table_make_room(&g, m->count);
 
-// What wraps round the end of the table, if anything does, moves first: a few slots, as long as it is not too full.
-static void move_first(Map *m) {
-        size_t n = 0;
-
-        while (m->old[n].key)
-                n++;
-        while (n > 0)
-                move(m, &m->old[--n]);
-}
-
-static int grow(Map *m) {
-        size_t n = m->n_slots ? 2 * m->n_slots : MAP_MIN_SLOTS;
-        MapSlot *slots = calloc(n, sizeof(*slots));
-
-        assert(!m->old);
-        if (!slots)
-                return -ENOMEM;
-        m->old = m->slots;
-        m->old_left = m->n_slots;
-        m->slots = slots;
-        m->n_slots = n;
-        if (m->old)
-                move_first(m);
-        return 0;
+        m->slots = (MapSlot *) g.now.slots;
+        m->n_slots = g.now.n_slots;
+        m->old = (MapSlot *) g.old.slots;
+        m->old_left = g.old_left;
+        return r;
 }
 
 // ------------------------------------------------------------------------------------------------ entries
@@ -219,13 +172,9 @@ int map_add(Map *m, const void *key, size_t key_len, void *value) {
         int r;
 
         assert(value && key && key_len <= UINT32_MAX);
-        if (open_table_is_full(m->n_slots, m->count)) {
-                r = grow(m);
-                if (r < 0)
-                        return r;
-        }
-        if (m->old)
-                move_some(m);
+        r = make_room(m);
+        if (r < 0)
+                return r;
         s = probe(m, &k);
         if (s->key || (m->old && probe_old(m, &k)->key))
                 return -EEXIST;
@@ -252,26 +201,13 @@ void *map_take(Map *m, const void *key, size_t key_len) {
                 return NULL;
         value = s->value;
         open_table_remove(&t, s);
-        if (--m->count == 0 && m->n_slots > MAP_MIN_SLOTS)
+        if (--m->count == 0 && m->n_slots > GROWING_MIN_SLOTS)
                 map_done(m);
         return value;
 }
 
-// The old table first, if there is one: nothing moves while somebody walks.
 MapSlot *map_next(const Map *m, size_t *iter) {
-        OpenTable t = table_of(m->slots, m->n_slots), old = table_of(m->old, map_n_old(m));
-        size_t at = *iter & ~WALKS_NEW;
-        MapSlot *slot;
+        GrowingTable g = growing_of(m);
 
-        if (m->count == 0)
-                return NULL;
-        if (m->old && !(*iter & WALKS_NEW)) {
-                slot = open_table_next(&old, iter);
-                if (slot)
-                        return slot;
-                at = 0;
-        }
-        slot = open_table_next(&t, &at);
-        *iter = at | WALKS_NEW;
-        return slot;
+        return m->count > 0 ? growing_table_next(&g, iter) : NULL;
 }

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // An OpenTable of objects; a slot keeps half of the hash of the name, so that few names are looked at, and none to grow. How it
-// grows, and why that may happen at any moment, is as in map.c.
+// grows: growing-table.h.
 
 #include <errno.h>
 
+#include "growing-table.h"
 #include "map.h"
 #include "name-table.h"
-#include "open-table.h"
-
-enum {
-        TABLE_MIN_SLOTS = 8,
-        MOVED_SLOTS = 96, // as map.c has it
-};
-
-// In the lower half of an iterator, where no place can be: the walk is over the new table.
-#define WALKS_NEW ((size_t) 1 << 31)
 
 typedef struct NameKey {
         const char *name;
@@ -82,48 +74,19 @@ static NameSlot *probe_old(const NameTable *t, const NameKey *key) {
 
 // ------------------------------------------------------------------------------------------------ growing
 
-static void move(NameTable *t, NameSlot *slot) {
-        OpenTable o = table_of(t, t->slots, t->n_slots);
-
-        if (!slot->object)
-                return;
-        *(NameSlot *) open_table_free_slot(&o, slot->hash) = *slot;
-        *slot = (NameSlot){};
+OPEN_TABLE_INLINE GrowingTable growing_of(const NameTable *t) {
+        return (GrowingTable){.now = table_of(t, t->slots, t->n_slots), .old = table_of(t, t->old, name_table_n_old(t)), .old_left = t->old_left};
 }
 
-static void move_some(NameTable *t) {
-        for (unsigned n = 0; n < MOVED_SLOTS && t->old_left > 0; n++)
-                move(t, &t->old[--t->old_left]);
-        if (t->old_left > 0)
-                return;
-        free(t->old);
-        t->old = NULL;
-}
+static int make_room(NameTable *t) {
+        GrowingTable g = growing_of(t);
+        int r = growing_table_make_room(&g, t->count);
 
-// What wraps round the end of the table, if anything does, moves first.
-static void move_first(NameTable *t) {
-        size_t n = 0;
-
-        while (t->old[n].object)
-                n++;
-        while (n > 0)
-                move(t, &t->old[--n]);
-}
-
-static int grow(NameTable *t) {
-        size_t n = t->n_slots ? 2 * t->n_slots : TABLE_MIN_SLOTS;
-        NameSlot *slots = calloc(n, sizeof(*slots));
-
-        assert(!t->old);
-        if (!slots)
-                return -ENOMEM;
-        t->old = t->slots;
-        t->old_left = t->n_slots;
-        t->slots = slots;
-        t->n_slots = n;
-        if (t->old)
-                move_first(t);
-        return 0;
+        t->slots = (NameSlot *) g.now.slots;
+        t->n_slots = g.now.n_slots;
+        t->old = (NameSlot *) g.old.slots;
+        t->old_left = g.old_left;
+        return r;
 }
 
 // ------------------------------------------------------------------------------------------------ objects
@@ -152,15 +115,10 @@ void *name_table_find(const NameTable *t, const char *name) {
 int name_table_add(NameTable *t, void *object) {
         NameKey key = key_of(t->name_of(object));
         NameSlot *s;
-        int r;
+        int r = make_room(t);
 
-        if (open_table_is_full(t->n_slots, t->count)) {
-                r = grow(t);
-                if (r < 0)
-                        return r;
-        }
-        if (t->old)
-                move_some(t);
+        if (r < 0)
+                return r;
         s = probe(t, &key);
         if (s->object || (t->old && probe_old(t, &key)->object))
                 return -EEXIST;
@@ -183,26 +141,14 @@ void *name_table_take(NameTable *t, const char *name) {
         if (!object)
                 return NULL;
         open_table_remove(&o, s);
-        if (--t->count == 0 && t->n_slots > TABLE_MIN_SLOTS)
+        if (--t->count == 0 && t->n_slots > GROWING_MIN_SLOTS)
                 name_table_done(t);
         return object;
 }
 
-// The old table first, if there is one: nothing moves while somebody walks.
 void *name_table_next(const NameTable *t, size_t *iter) {
-        OpenTable o = table_of(t, t->slots, t->n_slots), old = table_of(t, t->old, name_table_n_old(t));
-        size_t at = *iter & ~WALKS_NEW;
-        NameSlot *slot;
+        GrowingTable g = growing_of(t);
+        NameSlot *slot = t->count > 0 ? growing_table_next(&g, iter) : NULL;
 
-        if (t->count == 0)
-                return NULL;
-        if (t->old && !(*iter & WALKS_NEW)) {
-                slot = open_table_next(&old, iter);
-                if (slot)
-                        return slot->object;
-                at = 0;
-        }
-        slot = open_table_next(&o, &at);
-        *iter = at | WALKS_NEW;
         return slot ? slot->object : NULL;
 }

@@ -348,14 +348,15 @@ static bool may_lie(const RigHost *h) {
         return h && h->up && h->linked && h->attached && world.rig.led;
 }
 
-// The newest once more, as it is: true still. An older one may be true no more.
+// Of this session or an earlier one, and maybe true no more.
 static void fault_repeat(Draw *d) {
         RigHost *h = draw_host(d);
         size_t n = faults_state.said[h->number - 1].n, i = n - (n > 0 ? (size_t) draw_log(d, 1, n) : 0);
 
         if (!may_lie(h) || n == 0)
                 return;
-        story_tell("n%u says again what it said %zu messages ago", h->number, n - i);
+        story_tell("n%u says again what it said %zu messages ago: %s", h->number, n - i,
+                   protobuf_c_message_descriptor_get_field(&argosy__to_voter__descriptor, faults_state.said[h->number - 1].list[i]->msg_case)->name);
         rig_host_lie(&world.rig, h->number, message_copy(faults_state.said[h->number - 1].list[i]));
 }
 
@@ -365,7 +366,9 @@ static void fault_garbage(Draw *d) {
         for (unsigned n = 1 + draw_below(d, 4); may_lie(h) && n > 0; n--) {
                 Argosy__ToVoter *m = lies_draw(d, h);
 
-                story_tell("n%u says what no agent says (%u)", h->number, m->msg_case);
+                const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(&argosy__to_voter__descriptor, m->msg_case);
+
+                story_tell("n%u says what no agent says: %s", h->number, field ? field->name : "nothing");
                 rig_host_lie(&world.rig, h->number, m);
         }
 }

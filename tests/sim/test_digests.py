@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A thousand stories are what they were: every entry of the log and every answer, by their digests (leader/stories.digests).
+
+Some of them are played in another order and with another allocator as well, since neither where memory lies nor what was played before may
+make a difference. A commit that changes on purpose what is asked, written or answered makes the file anew: tools/sim --write-digests.
+
+Usage: test_digests.py LEADER_SIM FIRST LAST [TWICE]     TWICE: of them the first so many also in the other ways
+"""
+
+import ctypes.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+DIGESTS = Path(__file__).resolve().parent / "leader/stories.digests"
+
+
+def other_allocator():
+    """jemalloc; where there is none, glibc's fills what it gives and takes."""
+    jemalloc = ctypes.util.find_library("jemalloc")
+    return {"LD_PRELOAD": jemalloc} if jemalloc else {"MALLOC_PERTURB_": "165"}
+
+
+def play(how, program, first, last, *options, **environment):
+    done = subprocess.run([program, "--seeds", f"{first}..{last}", "--compare", DIGESTS, *options], text=True, capture_output=True, errors="replace",
+                          env=os.environ | environment)
+    if done.returncode != 0:
+        print(f"{how}:\n{done.stderr}")
+    return done.returncode == 0
+
+
+def main():
+    program, first, last, *twice = sys.argv[1:]
+    well = play("as they are", program, first, last)
+    if twice:
+        some = int(first) + int(twice[0]) - 1
+        well &= play("from the last one to the first", program, first, some, "--backwards")
+        well &= play("with another allocator", program, first, some, **other_allocator())
+    sys.exit(0 if well else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -136,10 +136,18 @@ static bool is_running(const VirtualUnit *u) {
                u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING;
 }
 
+// The order was given when it was to run everywhere, whatever the log has said since.
+static bool is_ordered_everywhere(const RigHost *h, const VirtualUnit *u) {
+        SpecEntry *spec = cluster_state_find_spec(h->rig->state, &u->order.spec);
+        const UnitFile *file;
+
+        return spec && spec_entry_file(spec, &file) == 0 && file->global;
+}
+
 static void assert_runs_nowhere_else(const RigHost *h, const VirtualUnit *u) {
         const Argosy__UnitRecord *r = rig_record(h->rig, u->name);
 
-        if (h->rig->unchecked || (r && r->global))
+        if (h->rig->unchecked || (r && r->global) || is_ordered_everywhere(h, u))
                 return;
         for (size_t i = 0; i < h->rig->n_hosts; i++) {
                 const RigHost *other = &h->rig->hosts[i];

@@ -315,6 +315,22 @@ static const char *name_of(const Argosy__Request *q) {
         return kind ? kind->name : "nothing";
 }
 
+// What it is about, for people: the first units of a change, what becomes of a node.
+static const char *words_of(const Argosy__Request *q) {
+        static char words[96];
+        const RequestJob *job = request_job(q);
+        size_t len = 0;
+
+        *words = 0;
+        if (job && job->verb_of)
+                len += (size_t) snprintf(words, sizeof(words), ": %s", job->verb_of(q));
+        for (size_t i = 0; i < 3 && request_unit(q, i) && len < sizeof(words); i++)
+                len += (size_t) snprintf(words + len, sizeof(words) - len, "%s%s", i > 0 ? ", " : len > 0 ? " " : ": ", request_unit(q, i));
+        if (q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->n_names > 3 && len < sizeof(words))
+                (void) snprintf(words + len, sizeof(words) - len, " and %zu more", q->change->n_names - 3);
+        return words;
+}
+
 // ------------------------------------------------------------------------------------------------ what is asked
 
 static bool is_drawn(Draw *d, SwarmLoad load) {
@@ -378,7 +394,7 @@ static void make_and_ask(Draw *d, const AskKind *kind, WorldAsked by) {
                 assert_non_null(a->request);
                 a->follows = follows;
                 world.n_asked++;
-                story_tell("%s asks %s (%zu)", world_authors[a->author], name_of(a->request), world.n_asked);
+                story_tell("%s asks %s (%zu)%s", world_authors[a->author], name_of(a->request), world.n_asked, words_of(a->request));
                 ask(a);
         }
         arena_reset(&world.arena);

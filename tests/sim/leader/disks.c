@@ -73,7 +73,7 @@ void disks_on_host_message(uint32_t host, const Argosy__ToHost *m) {
         Disk *disk = &disks[host];
         bool changed;
 
-        if (!hears(host))
+        if (!rig_host(&world.rig, host)->up) // one that is deaf finds it later
                 return;
         switch (m->msg_case) {
         case ARGOSY__TO_HOST__MSG_STORE_OPEN:

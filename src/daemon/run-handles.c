@@ -155,20 +155,23 @@ static void on_turn_end(uv_prepare_t *prepare) {
         }
 }
 
-static void watch_signal(Daemon *d, uv_signal_t *signal, uv_signal_cb cb, int number) {
-        uv_signal_init(d->loop, signal);
+static void watch_signal(Daemon *d, uv_loop_t *loop, uv_signal_t *signal, uv_signal_cb cb, int number) {
+        uv_signal_init(loop, signal);
         signal->data = d;
         uv_signal_start(signal, cb, number);
         uv_unref((uv_handle_t *) signal);
 }
 
+void run_watch_signals(Daemon *d, uv_loop_t *loop) {
+        watch_signal(d, loop, &d->sigterm, on_terminate, SIGTERM);
+        watch_signal(d, loop, &d->sigint, on_terminate, SIGINT);
+        watch_signal(d, loop, &d->sighup, on_hangup, SIGHUP);
+        watch_signal(d, loop, &d->sigusr1, on_usr1, SIGUSR1);
+}
+
 void run_open_handles(Daemon *d) {
         uint64_t watchdog_us = 0;
 
-        watch_signal(d, &d->sigterm, on_terminate, SIGTERM);
-        watch_signal(d, &d->sigint, on_terminate, SIGINT);
-        watch_signal(d, &d->sighup, on_hangup, SIGHUP);
-        watch_signal(d, &d->sigusr1, on_usr1, SIGUSR1);
         uv_timer_init(d->loop, &d->watchdog);
         time_limit_init(&d->deadline, d->loop, d);
         uv_timer_init(d->loop, &d->daily);
@@ -202,6 +205,7 @@ void run_close_handles(Daemon *d) {
                                   (uv_handle_t *) &d->status,   (uv_handle_t *) &d->reclaim_drain.idle};
 
         for (size_t i = 0; i < ELEMENTSOF(handles); i++)
-                uv_close(handles[i], NULL);
+                if (handles[i]->type != UV_UNKNOWN_HANDLE) // as signals are where nobody watches them
+                        uv_close(handles[i], NULL);
         heap_keeper_close(&d->heap);
 }

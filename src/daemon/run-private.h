@@ -9,6 +9,8 @@
 
 // run-handles.c
 void run_open_handles(Daemon *d);
+// Before that, and only of the daemon that has the process for itself. Nothing comes of them until the loop runs.
+void run_watch_signals(Daemon *d, uv_loop_t *loop);
 void run_close_handles(Daemon *d);
 int run_load_config(const Daemon *d, Config *ret); // as config_load()
 

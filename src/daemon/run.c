@@ -408,16 +408,10 @@ static void forget_everything(Daemon *d) {
         memset(d, 0, sizeof(*d));
 }
 
-int daemon_run(const RunOptions *options, char **argv) {
-        _cleanup_free_ char *why = NULL;
-        static Daemon daemon; // handles inside must outlive the loop
-        Daemon *d = &daemon;
-        int r, status;
-        bool complete;
+int daemon_start(Daemon *d, uv_loop_t *loop, const RunOptions *options, char **ret_why) {
+        int r;
 
-        (void) prctl(PR_SET_NAME, "argosyd"); // executed again by its link in /proc, it is called "exe"
-        d->loop = uv_default_loop();
-        (void) uv_loop_configure(d->loop, UV_METRICS_IDLE_TIME);
+        d->loop = loop;
         d->paths = &options->paths;
         d->user_name = options->user_name;
         d->port_fd = -1;
@@ -428,11 +422,25 @@ int daemon_run(const RunOptions *options, char **argv) {
         d->log_dir = str_printf("%s/log", d->paths->state_dir);
         d->leader_seen_us = clock_boot_us();
         r = d->log_dir ? run_load_config(d, &d->config) : -ENOMEM;
-        if (r >= 0) {
-                log_set_level(options->debug ? LOG_DEBUG : (int) d->config.log_level);
-                run_open_handles(d);
-                r = start(d, &why);
-        }
+        if (r < 0)
+                return r;
+        log_set_level(options->debug ? LOG_DEBUG : (int) d->config.log_level);
+        run_open_handles(d);
+        return start(d, ret_why);
+}
+
+int daemon_run(const RunOptions *options, char **argv) {
+        _cleanup_free_ char *why = NULL;
+        static Daemon daemon; // handles inside must outlive the loop
+        Daemon *d = &daemon;
+        uv_loop_t *loop = uv_default_loop();
+        int r, status;
+        bool complete;
+
+        (void) prctl(PR_SET_NAME, "argosyd"); // executed again by its link in /proc, it is called "exe"
+        (void) uv_loop_configure(loop, UV_METRICS_IDLE_TIME);
+        run_watch_signals(d, loop);
+        r = daemon_start(d, loop, options, &why);
         if (r < 0)
                 return start_failed(d->paths->runtime_dir, r, why ?: strerror(-r), d->api);
         start_succeeded(d->paths->runtime_dir);

@@ -4,14 +4,22 @@
 // What main() can do after it has read its options.
 
 #include <stdbool.h>
+#include <uv.h>
 
 #include "paths.h"
+
+typedef struct Daemon Daemon;
 
 typedef struct RunOptions {
         Paths paths;
         char *user_name; // with paths.user: of the user
         bool debug;
 } RunOptions;
+
+// What main() does with it, in a process of its own, is daemon_run(). Whoever plays several hosts in one process does this, and runs the loop.
+// `d` is zero-initialised; it and `options` outlive the loop. Negative errno: *ret_why (malloc'd, may be NULL) is a sentence for people, and
+// what was opened by then is left open.
+int daemon_start(Daemon *d, uv_loop_t *loop, const RunOptions *options, char **ret_why);
 
 // Runs the daemon until it ends; returns the exit status. `argv` is for executing itself again.
 int daemon_run(const RunOptions *options, char **argv);

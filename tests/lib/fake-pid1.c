@@ -428,6 +428,22 @@ FakePid1 *pid1_free(FakePid1 *p) {
         return NULL;
 }
 
+void pid1_use(FakePid1 *p) {
+        pid1_current = p;
+}
+
+void pid1_abandon(FakePid1 *p) {
+        p->manager = NULL;
+        map_foreach (slot, &p->units) {
+                FakeUnit *u = slot->value;
+
+                u->watched = NULL;
+                u->known = false;
+                free(u->start);
+                u->start = NULL;
+        }
+}
+
 void pid1_start(FakePid1 *p, const char *name) {
         SystemdJobResult result;
 

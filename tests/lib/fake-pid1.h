@@ -20,6 +20,10 @@ typedef struct FakePid1 FakePid1;
 // The next systemd_manager_new() connects to this one.
 FakePid1 *pid1_new(const char *unit_dir);
 FakePid1 *pid1_free(FakePid1 *p);
+// Likewise, of several.
+void pid1_use(FakePid1 *p);
+// Whoever is connected is gone without a word, and its memory with it, perhaps. The units stay as they are.
+void pid1_abandon(FakePid1 *p);
 
 // Units: what somebody at the machine does, and what happened.
 void pid1_start(FakePid1 *p, const char *name);

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See sim-host.h. What the daemon asks the machine for, and is neither the world's nor the network's, is answered here as well.
+#include "sim-host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "address-watch.h"
+#include "argosy.pb-c.h"
+#include "capacity.h"
+#include "clock.h"
+#include "daemon.h"
+#include "fake-pid1.h"
+#include "feature-level.h"
+#include "fileio.h"
+#include "identity.h"
+#include "map.h"
+#include "oom.h"
+#include "paths.h"
+#include "random.h"
+#include "run.h"
+#include "sim-store.h"
+#include "state-dir.h"
+#include "str.h"
+#include "unit-verifier.h"
+#include "voter-secrets.h"
+
+#define WALL_US UINT64_C(1790000000000000)
+#define CA_CERT "the certificate of the CA"
+#define CA_KEY "the key of the CA"
+
+typedef struct Member {
+        SimMachine machine;
+        RunOptions options;
+        Identity identity;
+        char address[16];
+} Member;
+
+static struct {
+        char dir[64];
+        Member members[SIM_CLUSTER_MAX + 1];
+        size_t n;
+        uint8_t cluster_id[16];
+        VoterSecrets secrets;
+        void (*ended)(SimMachine *m, int status);
+} cluster;
+
+static void check(int r, const char *what) {
+        if (r >= 0)
+                return;
+        fprintf(stderr, "%s: %s\n", what, strerror(-r));
+        abort();
+}
+
+// ------------------------------------------------------------------------------------------------ what the machine is asked for
+
+// Keys and certificates are names of themselves: nobody signs anything, and a pin is all that is known of anybody (sim-net.h).
+static void name_key(Buf *ret, const char *what, uint32_t number) {
+        check(buf_printf(ret, "%s of host %u", what, number), "identity");
+}
+
+static void make_identity(uint32_t number, Identity *ret) {
+        *ret = (Identity){};
+        name_key(&ret->key, "the key", number);
+        name_key(&ret->cert, "the certificate", number);
+        check(buf_append(&ret->ca_cert, CA_CERT, strlen(CA_CERT)), "identity");
+        ret->pin = hash_of(ret->key.data, ret->key.len);
+}
+
+int __wrap_identity_load(const char *dir, Identity *ret, char **ret_why);
+int __wrap_identity_days_left(const Identity *i, uint64_t wall_us);
+
+int __wrap_identity_load(const char *dir, Identity *ret, char **ret_why) {
+        *ret_why = NULL;
+        make_identity(sim_host_number(sim_current()), ret);
+        return 0;
+}
+
+int __wrap_identity_days_left(const Identity *i, uint64_t wall_us) {
+        return CERT_DAYS;
+}
+
+int __wrap_state_dir_lock(const char *dir);
+
+// A host that was killed has it still, in this process.
+int __wrap_state_dir_lock(const char *dir) {
+        return 0;
+}
+
+int address_watch_new(uv_loop_t *loop, void (*changed)(void *userdata), void *userdata, AddressWatch **ret) {
+        return -ENOTSUP;
+}
+
+void address_watch_close(AddressWatch *w, void (*closed)(void *userdata), void *userdata) {
+        abort();
+}
+
+int uv_interface_addresses(uv_interface_address_t **ret, int *ret_n) {
+        return UV_ENOSYS;
+}
+
+int uv_getaddrinfo(uv_loop_t *loop, uv_getaddrinfo_t *request, uv_getaddrinfo_cb done, const char *node, const char *service,
+                   const struct addrinfo *hints) {
+        return UV_ENOSYS;
+}
+
+Capacity capacity_read(const char *cgroup, const Config *config) {
+        return (Capacity){.cpu_milli = 4000, .memory_mib = 4096};
+}
+
+bool capacity_equal(const Capacity *a, const Capacity *b) {
+        return a->cpu_milli == b->cpu_milli && a->memory_mib == b->memory_mib;
+}
+
+// systemd-analyze finds nothing wrong, after a while.
+typedef struct Question {
+        uint64_t number;
+        size_t n;
+        UnitVerified *done;
+        void *userdata;
+        struct Question *next;
+} Question;
+
+struct UnitVerifier {
+        SimHost *host;
+        uint64_t n_asked;
+        Question *questions;
+};
+
+int unit_verifier_new(uv_loop_t *loop, const char *const *command, UnitVerifier **ret) {
+        UnitVerifier *v = oom_checked(calloc(1, sizeof(*v)));
+
+        v->host = sim_host_of_loop(loop);
+        *ret = v;
+        return 0;
+}
+
+static void on_verified(void *data) {
+        UnitVerifier *v = data;
+        Question *q = v->questions;
+        UnitFindings *findings;
+
+        if (!q)
+                return;
+        v->questions = q->next;
+        findings = oom_checked(calloc(q->n + 1, sizeof(*findings)));
+        q->done(0, "systemd 252", findings, q->n, q->userdata);
+        free(findings);
+        free(q);
+}
+
+int unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user, unsigned patience_ms, UnitVerified *done, void *userdata,
+                      uint64_t *ret) {
+        Question *q = oom_checked(malloc(sizeof(*q))), **last = &v->questions;
+
+        *q = (Question){.number = ++v->n_asked, .n = n, .done = done, .userdata = userdata};
+        while (*last)
+                last = &(*last)->next;
+        *last = q;
+        *ret = q->number;
+        sim_at(sim_now_us() + draw_log(sim_draw(), 1000, 300000), v->host, on_verified, v);
+        return 0;
+}
+
+void *unit_verifier_cancel(UnitVerifier *v, uint64_t number) {
+        for (Question **q = &v->questions; *q; q = &(*q)->next)
+                if ((*q)->number == number) {
+                        Question *found = *q;
+                        void *userdata = found->userdata;
+
+                        *q = found->next;
+                        free(found);
+                        return userdata;
+                }
+        return NULL;
+}
+
+typedef struct Closing {
+        void (*closed)(void *userdata);
+        void *userdata;
+} Closing;
+
+static void on_verifier_closed(void *data) {
+        Closing *c = data;
+
+        if (c->closed)
+                c->closed(c->userdata);
+        free(c);
+}
+
+void unit_verifier_close(UnitVerifier *v, void (*closed)(void *userdata), void *userdata) {
+        Closing *c = oom_checked(malloc(sizeof(*c)));
+
+        *c = (Closing){closed, userdata};
+        v->questions = NULL;
+        sim_at(sim_now_us(), v->host, on_verifier_closed, c);
+}
+
+// ------------------------------------------------------------------------------------------------ the beginning of a cluster
+
+static char *path(const SimMachine *m, const char *name) {
+        return oom_checked(str_printf("%s/%s", m->dir, name));
+}
+
+static void write_config(const Member *b) {
+        _cleanup_free_ char *file = path(&b->machine, "etc/argosy.conf"), *text = NULL;
+
+        text = oom_checked(str_printf("[Node]\nName=host%u\nAddress=%s\nPort=%i\n[Http]\nListen=none\n[Log]\nLevel=3\n", b->machine.number, b->address,
+                                      SIM_PORT));
+        check(file_replace(AT_FDCWD, file, text, strlen(text), 0600, 0), file);
+}
+
+static void make_options(Member *b) {
+        Paths *p = &b->options.paths;
+
+        p->state_dir = path(&b->machine, "state");
+        p->runtime_dir = path(&b->machine, "run");
+        p->config_dirs = oom_checked(calloc(2, sizeof(char *)));
+        p->config_dirs[0] = path(&b->machine, "etc");
+        p->manager.socket = path(&b->machine, "private");
+        p->manager.unit_dir = path(&b->machine, "units");
+        p->manager.search_dirs = oom_checked(calloc(3, sizeof(char *)));
+        p->manager.search_dirs[0] = path(&b->machine, "foreign");
+        p->manager.search_dirs[1] = path(&b->machine, "units");
+        p->runtime_mode = 0755;
+        p->socket_mode = 0660;
+}
+
+static void make_member(uint32_t number) {
+        static const char *const dirs[] = {"", "/state", "/run", "/etc", "/units", "/foreign"};
+        Member *b = &cluster.members[number];
+        SimMachine *m = &b->machine;
+
+        *m = (SimMachine){.number = number, .powered = true, .dir = oom_checked(str_printf("%s/%u", cluster.dir, number))};
+        m->socket = path(m, "run/argosy.sock");
+        for (size_t i = 0; i < ELEMENTSOF(dirs); i++) {
+                _cleanup_free_ char *dir = oom_checked(str_printf("%s%s", m->dir, dirs[i]));
+
+                check(mkdir(dir, 0755) < 0 ? -errno : 0, dir);
+        }
+        str_fit(b->address, sizeof(b->address), "10.0.0.%u", number);
+        m->host = sim_host_new(number, &(SimClocks){.boot_us = draw_below(sim_draw(), 1000000000),
+                                                    .monotonic_us = draw_below(sim_draw(), 1000000000),
+                                                    .wall_us = WALL_US + draw_below(sim_draw(), 2000000)});
+        sim_net_set_address(m->host, b->address);
+        write_config(b);
+        make_options(b);
+        make_identity(number, &b->identity);
+        check(voter_secrets_save(b->options.paths.state_dir, &cluster.secrets), "secrets");
+        {
+                _cleanup_free_ char *units = path(m, "units");
+
+                m->pid1 = pid1_new(units);
+        }
+}
+
+static void write_peers(void) {
+        Argosy__Voter voters[SIM_CLUSTER_MAX], *pointers[SIM_CLUSTER_MAX];
+        Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes[] = {&node};
+
+        node.manager = (char *) "system";
+        for (uint32_t i = 0; i < cluster.n; i++) {
+                Member *b = &cluster.members[i + 1];
+
+                argosy__voter__init(&voters[i]);
+                voters[i].host = voters[i].raft_id = i + 1;
+                voters[i].address = b->address;
+                voters[i].port = SIM_PORT;
+                voters[i].key_pin = (ProtobufCBinaryData){HASH_SIZE, b->identity.pin.bytes};
+                pointers[i] = &voters[i];
+        }
+        for (uint32_t i = 1; i <= cluster.n; i++) {
+                Argosy__PeersFile peers = ARGOSY__PEERS_FILE__INIT;
+
+                node.node = i;
+                peers.cluster_id = (ProtobufCBinaryData){sizeof(cluster.cluster_id), cluster.cluster_id};
+                peers.generation = 1;
+                peers.host = peers.raft_id = i;
+                peers.voters = pointers;
+                peers.n_voters = cluster.n;
+                peers.nodes = nodes;
+                peers.n_nodes = 1;
+                check(state_dir_save_peers(cluster.members[i].options.paths.state_dir, &peers), "peers");
+        }
+}
+
+static void fill_host(uint32_t number, Argosy__HostRecord *h, uint8_t id[16], char hex[33], Argosy__NodeRecord *const *node) {
+        const Member *b = &cluster.members[number];
+
+        argosy__host_record__init(h);
+        memset(id, (int) number, 16);
+        snprintf(hex, 33, "%032u", number);
+        h->host_id = (ProtobufCBinaryData){16, id};
+        h->machine_id = hex;
+        h->name = (char *) oom_checked(str_printf("host%u", number)); // as long as the process
+        h->address = (char *) b->address;
+        h->port = SIM_PORT;
+        h->key_pin = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) b->identity.pin.bytes};
+        h->role = ARGOSY__HOST_ROLE__ROLE_VOTER;
+        h->nodes = (Argosy__NodeRecord **) node;
+        h->n_nodes = 1;
+        h->raft_id = number;
+}
+
+// What a log of theirs begins with: the cluster, and all of them.
+static void begin_log(void) {
+        Argosy__LogBatch batch = ARGOSY__LOG_BATCH__INIT;
+        Argosy__ClusterRecord record = ARGOSY__CLUSTER_RECORD__INIT;
+        Argosy__CaRecord ca = ARGOSY__CA_RECORD__INIT;
+        Argosy__VoterSecretRecord key = ARGOSY__VOTER_SECRET_RECORD__INIT, *keys[] = {&key};
+        Argosy__HostRecord hosts[SIM_CLUSTER_MAX];
+        Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes[] = {&node};
+        Argosy__LogOp ops[SIM_CLUSTER_MAX + 1], *pointers[SIM_CLUSTER_MAX + 1];
+        uint32_t numbers[SIM_CLUSTER_MAX];
+        uint8_t ids[SIM_CLUSTER_MAX][16], *packed;
+        char hex[SIM_CLUSTER_MAX][33];
+        size_t len;
+
+        node.manager = (char *) "system";
+        for (uint32_t i = 0; i <= cluster.n; i++) {
+                argosy__log_op__init(&ops[i]);
+                pointers[i] = &ops[i];
+        }
+        for (uint32_t i = 0; i < cluster.n; i++) {
+                numbers[i] = i + 1;
+                fill_host(i + 1, &hosts[i], ids[i], hex[i], nodes);
+                ops[i + 1].op_case = ARGOSY__LOG_OP__OP_HOST;
+                ops[i + 1].host = &hosts[i];
+        }
+        ca.cert = (ProtobufCBinaryData){strlen(CA_CERT), (uint8_t *) CA_CERT};
+        ca.number = 1;
+        key.name = (char *) VOTER_SECRET_CA;
+        key.number = 1;
+        key.fingerprint = (ProtobufCBinaryData){HASH_SIZE, cluster.secrets.list[0].fingerprint.bytes};
+        key.kept_by = numbers;
+        key.n_kept_by = cluster.n;
+        record.cluster_id = (ProtobufCBinaryData){sizeof(cluster.cluster_id), cluster.cluster_id};
+        record.generation = 1;
+        record.feature_level = FEATURE_LEVEL;
+        record.ca = &ca;
+        record.voters_wanted = (uint32_t) cluster.n;
+        record.voter_secrets = keys;
+        record.n_voter_secrets = 1;
+        ops[0].op_case = ARGOSY__LOG_OP__OP_CLUSTER;
+        ops[0].cluster = &record;
+        batch.ops = pointers;
+        batch.n_ops = cluster.n + 1;
+        batch.at_us = WALL_US;
+        len = argosy__log_batch__get_packed_size(&batch);
+        packed = oom_checked(malloc(len));
+        argosy__log_batch__pack(&batch, packed);
+        sim_store_begin(numbers, cluster.n, packed, len);
+        free(packed);
+        for (size_t i = 0; i < cluster.n; i++)
+                free(hosts[i].name);
+}
+
+static void start_again(void *data) {
+        SimMachine *m = data;
+
+        if (m->powered && !m->daemon)
+                sim_machine_start(m);
+}
+
+static void on_end(SimHost *h, int status) {
+        SimMachine *m = sim_machine(sim_host_number(h));
+
+        if (!m)
+                return;
+        sim_net_host_gone(h, false);
+        pid1_abandon(m->pid1);
+        m->daemon = NULL;
+        m->n_ends++;
+        if (cluster.ended)
+                cluster.ended(m, status);
+        sim_at(sim_now_us() + SIM_RESTART_US, NULL, start_again, m);
+}
+
+void sim_cluster_on_end(void (*ended)(SimMachine *m, int status)) {
+        cluster.ended = ended;
+}
+
+size_t sim_cluster_size(void) {
+        return cluster.n;
+}
+
+SimMachine *sim_machine(uint32_t number) {
+        return number > 0 && number <= cluster.n ? &cluster.members[number].machine : NULL;
+}
+
+void sim_cluster_begin(uint64_t word, size_t n) {
+        static const uint8_t map_seed[16] = "whole hosts";
+
+        map_set_seed(map_seed);
+        sim_begin(word);
+        sim_net_begin();
+        sim_on_end(on_end);
+        memset(&cluster, 0, sizeof(cluster));
+        str_fit(cluster.dir, sizeof(cluster.dir), "/tmp/argosy-sim-XXXXXX");
+        if (!mkdtemp(cluster.dir))
+                abort();
+        random_bytes(cluster.cluster_id, sizeof(cluster.cluster_id));
+        check(voter_secrets_put(&cluster.secrets, VOTER_SECRET_CA, 1, CA_KEY, strlen(CA_KEY)), "secret");
+        for (uint32_t i = 1; i <= n; i++)
+                make_member(i);
+        cluster.n = n;
+        write_peers();
+        begin_log();
+}
+
+// ------------------------------------------------------------------------------------------------ machines
+
+void sim_machine_start(SimMachine *m) {
+        Member *b = &cluster.members[m->number];
+        char *why = NULL;
+        int r;
+
+        m->powered = true;
+        m->n_starts++;
+        m->daemon = oom_checked(calloc(1, sizeof(*m->daemon)));
+        pid1_use(m->pid1);
+        sim_host_start(m->host);
+        sim_enter(m->host);
+        r = daemon_start(m->daemon, sim_host_loop(m->host), &b->options, &why);
+        sim_leave();
+        if (r < 0) {
+                fprintf(stderr, "host%u does not start: %s\n", m->number, why ?: strerror(-r));
+                abort();
+        }
+}
+
+void sim_machine_kill(SimMachine *m) {
+        if (!m->daemon)
+                return;
+        sim_host_kill(m->host);
+        sim_net_host_gone(m->host, false);
+        pid1_abandon(m->pid1);
+        m->daemon = NULL;
+}
+
+static void empty(const SimMachine *m, const char *name) {
+        _cleanup_free_ char *dir = path(m, name);
+
+        check(dir_empty(AT_FDCWD, dir), dir);
+}
+
+void sim_machine_power_off(SimMachine *m) {
+        _cleanup_free_ char *units = path(m, "units");
+
+        if (m->daemon) {
+                sim_host_kill(m->host);
+                sim_net_host_gone(m->host, true);
+        }
+        sim_host_boot(m->host);
+        m->daemon = NULL;
+        m->powered = false;
+        pid1_free(m->pid1);
+        m->pid1 = pid1_new(units);
+        empty(m, "run");
+        empty(m, "units");
+}
+
+void sim_cluster_end(void) {
+        for (uint32_t i = 1; i <= cluster.n; i++) {
+                Member *b = &cluster.members[i];
+
+                sim_machine_kill(&b->machine);
+                pid1_free(b->machine.pid1);
+                free(b->machine.dir);
+                free(b->machine.socket);
+                identity_done(&b->identity);
+                paths_done(&b->options.paths);
+        }
+        sim_store_end();
+        sim_net_end();
+        sim_end();
+        voter_secrets_done(&cluster.secrets);
+        (void) dir_empty(AT_FDCWD, cluster.dir);
+        (void) rmdir(cluster.dir);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Whole hosts in a world: the daemon below run.c as it is, on a loop of its own, with a PID 1 in memory, and a state directory and
+// configuration of its own in a directory of the world. All are members of one cluster, and voters, from the beginning; who leads they find out.
+//
+//      real        mesh, agent, leader, model, router, local socket, unit files, fence, ledger, peers and identity files
+//      played      loop, clocks, pool, chance, network, the log (sim-store.h), systemd (fake-pid1.h), this machine's facts
+//      left out    HTTP, helpers (systemd-analyze says of every file that it is well), the kernel's news of addresses
+
+#include <stdbool.h>
+
+#include "sim-net.h"
+#include "sim-world.h"
+
+typedef struct Daemon Daemon;
+typedef struct FakePid1 FakePid1;
+
+enum { SIM_CLUSTER_MAX = 7, SIM_PORT = 7867, SIM_RESTART_US = 100000 };
+
+typedef struct SimMachine {
+        uint32_t number; // of the host in the cluster, in the world, and of its log
+        SimHost *host;
+        FakePid1 *pid1;
+        Daemon *daemon;  // NULL: none runs
+        bool powered;
+        char *dir, *socket;
+        unsigned n_starts, n_ends;
+} SimMachine;
+
+// In a new directory. `word`: of everything that is drawn.
+void sim_cluster_begin(uint64_t word, size_t n);
+void sim_cluster_end(void);
+size_t sim_cluster_size(void);
+SimMachine *sim_machine(uint32_t number); // from 1 on
+// argosyd is started, as by its service.
+void sim_machine_start(SimMachine *m);
+// argosyd is killed: its connections are closed by the kernel, and units run on.
+void sim_machine_kill(SimMachine *m);
+// The power is gone, and with it what ran and what was in /run. sim_machine_start() switches it on again.
+void sim_machine_power_off(SimMachine *m);
+// Who is told when argosyd has ended itself. NULL: nobody. It is started again after SIM_RESTART_US.
+void sim_cluster_on_end(void (*ended)(SimMachine *m, int status));

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Whole hosts in a world: they find a leader, do what a client asks one of them, and come back.
+#include "test.h"
+
+#include "clock.h"
+#include "daemon.h"
+#include "fake-pid1.h"
+#include "sim-client.h"
+#include "sim-host.h"
+#include "sim-store.h"
+#include "story.h"
+
+static uint32_t leader(void) {
+        uint32_t ret = 0;
+
+        for (uint32_t i = 1; i <= sim_cluster_size(); i++) {
+                const Daemon *d = sim_machine(i)->daemon;
+
+                if (!d)
+                        continue;
+                if (!d->attached || d->known_leader == 0 || (ret > 0 && d->known_leader != ret))
+                        return 0;
+                ret = d->known_leader;
+        }
+        return ret;
+}
+
+static bool all_attached(void *data) {
+        return leader() > 0;
+}
+
+static void begin(uint64_t word) {
+        sim_cluster_begin(word, 3);
+        story_begin((StoryOutput){}, sim_clock());
+        sim_client_begin();
+        for (uint32_t i = 1; i <= 3; i++)
+                sim_machine_start(sim_machine(i));
+        assert_true(sim_run_until(all_attached, NULL, 30 * USEC_PER_SEC));
+}
+
+static void end(void) {
+        assert_null(sim_store_broken());
+        sim_client_end();
+        sim_cluster_end();
+}
+
+static unsigned count_active(const char *name) {
+        unsigned n = 0;
+
+        for (uint32_t i = 1; i <= sim_cluster_size(); i++)
+                n += sim_machine(i)->powered && pid1_is_active(sim_machine(i)->pid1, name);
+        return n;
+}
+
+static uint32_t place_of(const char *name) {
+        for (uint32_t i = 1; i <= sim_cluster_size(); i++)
+                if (sim_machine(i)->powered && pid1_is_active(sim_machine(i)->pid1, name))
+                        return i;
+        return 0;
+}
+
+static bool is_final(void *data) {
+        return ((const SimAsk *) data)->final;
+}
+
+static void start_unit(uint32_t at, const char *name) {
+        SimAsk *ask = sim_client_change(at, ARGOSY__VERB__VERB_START, name, "[Service]\nExecStart=/bin/true\n");
+
+        assert_true(sim_run_until(is_final, ask, 30 * USEC_PER_SEC));
+        assert_int_equal(ask->error, 0);
+        assert_int_equal(ask->status, 0);
+        assert_true(ask->revision > 0);
+}
+
+static bool runs_once(void *name) {
+        return count_active(name) == 1;
+}
+
+static void three_hosts_find_a_leader(void **state) {
+        begin(1);
+        end();
+}
+
+static uint64_t play(uint64_t word) {
+        char name[32];
+        uint64_t digest;
+
+        begin(word);
+        for (unsigned i = 0; i < 6; i++) {
+                snprintf(name, sizeof(name), "unit%u.service", i);
+                start_unit(i % 3 + 1, name);
+                assert_true(sim_run_until(runs_once, name, 30 * USEC_PER_SEC));
+        }
+        for (uint64_t i = 1; i <= sim_store_committed(); i++)
+                if (sim_store_entry(i)->data)
+                        story_digest("entry", sim_store_entry(i)->data, sim_store_entry(i)->len);
+        digest = story_digest_value();
+        end();
+        return digest;
+}
+
+static void the_same_word_is_the_same_story(void **state) {
+        assert_int_equal(play(1), play(1));
+        assert_int_not_equal(play(1), play(2));
+}
+
+static void who_is_killed_comes_back_and_its_units_run_on(void **state) {
+        uint32_t place;
+
+        begin(3);
+        start_unit(1, "a.service");
+        assert_true(sim_run_until(runs_once, (void *) "a.service", 30 * USEC_PER_SEC));
+        place = place_of("a.service");
+        sim_machine_kill(sim_machine(place));
+        sim_run_for(2 * USEC_PER_SEC);
+        sim_machine_start(sim_machine(place));
+        assert_true(sim_run_until(all_attached, NULL, 30 * USEC_PER_SEC));
+        sim_run_for(20 * USEC_PER_SEC);
+        assert_int_equal(place_of("a.service"), place);
+        assert_int_equal(pid1_runs(sim_machine(place)->pid1, "a.service"), 1);
+        end();
+}
+
+static void what_ran_on_a_host_without_power_runs_elsewhere(void **state) {
+        uint32_t place;
+
+        begin(4);
+        start_unit(1, "a.service");
+        assert_true(sim_run_until(runs_once, (void *) "a.service", 30 * USEC_PER_SEC));
+        place = place_of("a.service");
+        sim_machine_power_off(sim_machine(place));
+        assert_int_equal(count_active("a.service"), 0);
+        assert_true(sim_run_until(runs_once, (void *) "a.service", 60 * USEC_PER_SEC));
+        sim_machine_start(sim_machine(place));
+        assert_true(sim_run_until(all_attached, NULL, 30 * USEC_PER_SEC));
+        sim_run_for(20 * USEC_PER_SEC);
+        assert_int_equal(count_active("a.service"), 1);
+        end();
+}
+
+static bool others_have_a_leader(void *data) {
+        uint32_t old = *(uint32_t *) data;
+
+        for (uint32_t i = 1; i <= sim_cluster_size(); i++)
+                if (i != old && (!sim_machine(i)->daemon->attached || sim_machine(i)->daemon->known_leader == old))
+                        return false;
+        return true;
+}
+
+static void a_leader_that_is_cut_off_has_a_successor(void **state) {
+        uint32_t old;
+        SimAsk *ask;
+
+        begin(5);
+        old = leader();
+        for (uint32_t i = 1; i <= 3; i++) {
+                SimWay way = sim_net_way(sim_machine(old)->host, sim_machine(i)->host);
+
+                way.cut = i != old;
+                sim_net_set_way(sim_machine(old)->host, sim_machine(i)->host, way);
+                sim_net_set_way(sim_machine(i)->host, sim_machine(old)->host, way);
+        }
+        ask = sim_client_change(old, ARGOSY__VERB__VERB_START, "b.service", "[Service]\nExecStart=/bin/true\n");
+        assert_true(sim_run_until(others_have_a_leader, &old, 60 * USEC_PER_SEC));
+        assert_false(ask->final && ask->error == 0 && ask->status == 0); // nobody can have taken it
+        start_unit(old % 3 + 1, "a.service");
+        for (uint32_t i = 1; i <= 3; i++) {
+                SimWay way = sim_net_way(sim_machine(old)->host, sim_machine(i)->host);
+
+                way.cut = false;
+                sim_net_set_way(sim_machine(old)->host, sim_machine(i)->host, way);
+                sim_net_set_way(sim_machine(i)->host, sim_machine(old)->host, way);
+        }
+        assert_true(sim_run_until(all_attached, NULL, 60 * USEC_PER_SEC));
+        end();
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(three_hosts_find_a_leader),
+                cmocka_unit_test(the_same_word_is_the_same_story),
+                cmocka_unit_test(who_is_killed_comes_back_and_its_units_run_on),
+                cmocka_unit_test(what_ran_on_a_host_without_power_runs_elsewhere),
+                cmocka_unit_test(a_leader_that_is_cut_off_has_a_successor),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

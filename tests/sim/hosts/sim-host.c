@@ -402,7 +402,8 @@ void sim_cluster_begin(uint64_t word, size_t n) {
         sim_net_begin();
         sim_on_end(on_end);
         memset(&cluster, 0, sizeof(cluster));
-        str_fit(cluster.dir, sizeof(cluster.dir), "/tmp/argosy-sim-XXXXXX");
+        // Where a sync costs nothing, if there is such a place.
+        str_fit(cluster.dir, sizeof(cluster.dir), "%s/argosy-sim-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
         if (!mkdtemp(cluster.dir))
                 abort();
         random_bytes(cluster.cluster_id, sizeof(cluster.cluster_id));

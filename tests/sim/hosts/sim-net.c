@@ -393,7 +393,7 @@ static void end_gone(Conn *c, int side, bool silent) {
         }
         c->ends[side].stream = NULL;
         c->ends[side].gone = true;
-        if (silent)
+        if (silent && !c->local) // who is there sees it
                 give_up_later(c, !side);
         else
                 conn_leave(c, side, true);

@@ -18,7 +18,7 @@
 #include "message.h"
 #include "str.h"
 
-enum { FDS_MAX = 1024, FIRST_FREE_PORT = 20000 };
+enum { FDS_MAX = 16384, FIRST_FREE_PORT = 20000 };
 
 static _Noreturn void no_memory(void) {
         abort();

@@ -252,6 +252,10 @@ void sim_host_set_wall(SimHost *h, uint64_t wall_us) {
         h->clocks.wall_us = wall_us - world.now_us;
 }
 
+void sim_host_jump_wall(SimHost *h, int64_t by_us) {
+        h->clocks.wall_us += (uint64_t) by_us;
+}
+
 void sim_host_boot(SimHost *h) {
         sim_host_kill(h);
         h->boots++;

@@ -63,6 +63,7 @@ void sim_host_boot(SimHost *h);
 void sim_on_end(void (*ended)(SimHost *h, int status));
 // Its wall clock jumps.
 void sim_host_set_wall(SimHost *h, uint64_t wall_us);
+void sim_host_jump_wall(SimHost *h, int64_t by_us);
 // The host whose loop is being run, or whom an event is for. NULL: the world itself.
 SimHost *sim_current(void);
 SimHost *sim_host_of_loop(const uv_loop_t *loop);

@@ -216,6 +216,8 @@ void decide_requests(Decision *d, ListNode *taken) {
                 const Handler *h = handler_find(t->request->what_case); // never NULL: it was taken on
                 size_t n_units = units_of(t, h);
 
+                if (h->log.entry == ENTRY_UNITS && !change_may_begin(l, t))
+                        continue; // goes on when one of its author has ended
                 if (!batch_builder_takes_request(&d->batch, n_units) || !has_time(d, n_units))
                         break;
                 if (t->removing && !members_removal_ready(l, t))

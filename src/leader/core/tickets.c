@@ -84,6 +84,9 @@ static void leave_turn(Ticket *t) {
         if (t->orphaned)
                 author_turn_orphan_over(t->turn);
         t->orphaned = false;
+        if (t->begun)
+                author_turn_begun_over(t->turn);
+        t->begun = false;
         author_turn_leave(TAKE_PTR(t->turn));
 }
 

@@ -44,6 +44,7 @@ struct Ticket {
         ListNode queue;           // in Leader.queue, .dry_runs or .verifies, or .flying while its batch is on the way
         AuthorTurn *turn;         // of its author, in the former three, once it has waited there
         bool orphaned;  // its client was gone before anything of it was in the log
+        bool begun;     // it takes several entries, and its answer is kept until the last
         bool again;     // back into the queue when the batch is committed
         bool made;      // the log has what it asked for
         bool told;      // what is said of its Change, or the part at hand, is what the record of its job says

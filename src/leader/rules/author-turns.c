@@ -30,6 +30,7 @@ struct AuthorTurn {
         size_t n; // requests under way
         size_t n_orphans; // of these
         size_t n_asking;  // of these
+        size_t n_begun;   // of these
         uint64_t had;
         ListNode place;    // in AuthorTurns.waiting or .over; in neither while nothing of it waits
         ListNode requests; // that wait
@@ -142,6 +143,18 @@ bool author_turn_orphan(AuthorTurn *a) {
 
 void author_turn_orphan_over(AuthorTurn *a) {
         a->n_orphans--;
+}
+
+void author_turn_begins(AuthorTurn *a) {
+        a->n_begun++;
+}
+
+void author_turn_begun_over(AuthorTurn *a) {
+        a->n_begun--;
+}
+
+bool author_turn_may_begin(const AuthorTurn *a) {
+        return a->n_begun < AUTHOR_BEGUN_MAX;
 }
 
 AuthorTurn *author_turn_asks(AuthorTurn *a) {

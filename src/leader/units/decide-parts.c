@@ -10,7 +10,8 @@
 //         others ask for meanwhile goes in between. A unit that was changed after the revision to which the request is bound
 //         refuses it as long as nothing is in the log; behind that it is left, named, and fails the job.
 //      3. when the log has the last part (log-parts.c), the client is answered once, about all units; or, if it takes that
-//         (Request.Change.parts), about each part as it is there, and no message is of thousands of results.
+//         (Request.Change.parts), about each part as it is there, and no message is of thousands of results. An answer about all takes many times
+//         what its request does, so few of an author are begun at a time (author-turns.h).
 //
 // The log remembers the request by its id, and while not all of it is there, how far it has come (LogOp.JobPut.done). So a
 // client that repeats the request, since a leader has died in the middle, has applied what was missing and nothing twice,
@@ -64,6 +65,12 @@ static size_t content_units(const Leader *l, const Argosy__Request__Change *chan
 
 static bool is_whole(const Leader *l, const Argosy__Request__Change *change) {
         return change->n_names + change->n_files * content_units(l, change) <= change_part_units(change);
+}
+
+bool change_may_begin(const Leader *l, const Ticket *t) {
+        const Argosy__Request__Change *change = t->request->change;
+
+        return t->log_parts || change->parts || is_whole(l, change) || author_turn_may_begin(t->turn);
 }
 
 // Names whose parts are in the log. A part that had nothing to store counts when one behind it is there.
@@ -214,6 +221,9 @@ static int parts_new(Ticket *t) {
         if (r < 0)
                 return r;
         t->log_parts->apart = t->request->change->parts;
+        t->begun = !t->log_parts->apart;
+        if (t->begun)
+                author_turn_begins(t->turn);
         t->parts = calloc(1, sizeof(*t->parts));
         return t->parts ? changed_since_begin(t->leader, t) : -ENOMEM;
 }

@@ -133,6 +133,37 @@ static void who_asks_for_little_overtakes_a_backlog(void **state) {
         assert_all_done(backlog, BACKLOG);
 }
 
+static size_t most_begun;
+
+static void count_begun(Rig *r) {
+        size_t n = 0;
+
+        list_foreach (i, &r->leader->tickets)
+                n += CONTAINER_OF(i, Ticket, all)->log_parts != NULL;
+        most_begun = MAX_OF(most_begun, n);
+}
+
+// What is said of their units is kept until they are over.
+static void few_of_an_author_are_in_the_middle(void **state) {
+        enum { MANY = 2 * AUTHOR_BEGUN_MAX };
+        RigAnswer *backlog[MANY];
+
+        most_begun = 0;
+        g.on_turn = count_begun;
+        for (size_t i = 0; i < MANY; i++)
+                backlog[i] = submit(&heavy, UNITS, i % 2 ? OTHER : SERVICE);
+        assert_all_done(backlog, MANY);
+        assert_int_equal(most_begun, AUTHOR_BEGUN_MAX);
+        for (size_t i = 0; i < MANY; i++)
+                backlog[i] = submit(&heavy, UNITS, i % 2 ? OTHER : SERVICE);
+        rig_turns(&g, 2);
+        for (size_t i = 0; i < MANY; i++)
+                rig_cancel(&g, backlog[i]);
+        rig_settle(&g);
+        backlog[0] = submit(&heavy, UNITS, SERVICE);
+        assert_all_done(backlog, 1);
+}
+
 static void two_who_ask_for_much_are_served_in_turn(void **state) {
         RigAnswer *backlog[BACKLOG], *one;
 
@@ -286,6 +317,7 @@ int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
         const struct CMUnitTest tests[] = {
                 CASE(who_asks_for_little_overtakes_a_backlog),
+                CASE(few_of_an_author_are_in_the_middle),
                 CASE(two_who_ask_for_much_are_served_in_turn),
                 CASE(what_changes_nothing_takes_no_longer_turns),
                 CASE(a_turn_reads_few_long_files),

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A browser without a window, on a node's network or on this machine's: Debian's Chromium, spoken to by WebDriver, which is HTTP and JSON."""
+"""A browser without a window, on a node's network or on this machine's: Debian's Chromium, spoken to by WebDriver, which is HTTP and JSON.
 
+To start one takes three seconds of a processor. So it stays for the tests that follow: between two of them it has one empty tab, and neither
+cookies nor anything else of a page."""
+
+import atexit
 import base64
 import http.client
 import json
@@ -8,7 +12,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 
 from over_http import network_of
 from lib import eventually
@@ -19,16 +23,19 @@ ARGUMENTS = ["--remote-debugging-pipe", "--headless=new", "--no-sandbox", "--dis
              "--disable-background-networking", "--disable-extensions", "--no-first-run"]
 
 
+KEPT = {}  # (network, port): browsers that nobody uses just now
+
+
 class Browser:
     """One window. What a script throws is an exception here. node: None is this machine."""
 
     def __init__(self, node, port=DRIVER_PORT):
-        self._node, self._session, self._port = node, None, port
+        self._node, self._session, self._port, self._origins = node, None, port, set()
         self._home = tempfile.mkdtemp(prefix="argosy-browser-")
         network = ["nsenter", f"--net=/proc/{node.init_pid()}/ns/net"] if node else []
-        # The first process of a namespace of its own: with it everything ends that it has started, whatever becomes of the node.
+        # The first process of a namespace of its own: with it everything ends that it has started, whatever becomes of the node. And it ends with us.
         self._driver = subprocess.Popen(
-            [*network, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "chromedriver", f"--port={port}"],
+            [*network, "setpriv", "--pdeathsig", "KILL", "--", "unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "chromedriver", f"--port={port}"],
             env=os.environ | {"HOME": self._home}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         eventually(self._is_ready, what="chromedriver answers")
         options = {"args": [*ARGUMENTS, f"--user-data-dir={self._home}/profile"]}
@@ -57,7 +64,31 @@ class Browser:
         return self._ask(method, f"/session/{self._session}{path}", body)
 
     def go(self, address):
+        self._origins.add("/".join(address.split("/")[:3]))
         self.do("POST", "/url", {"url": address})
+
+    def forget(self):
+        """Nothing is open any more, and nothing left of what was."""
+        used = self.do("GET", "/window/handles")
+        fresh = self.do("POST", "/window/new", {"type": "tab"})["handle"]
+        for window in used:
+            self.do("POST", "/window", {"handle": window})
+            self.do("DELETE", "/window")
+        self.do("POST", "/window", {"handle": fresh})
+        for origin in self._origins:
+            self.devtools("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
+        self.devtools("Network.clearBrowserCookies")
+        self.devtools("Network.clearBrowserCache")
+        self._origins.clear()
+        self.complaints()
+
+    def can_be_used_on(self, node):
+        """It is there again. A power cut of the node has taken the driver's socket away."""
+        self._node = node
+        try:
+            return bool(self.do("GET", "/window"))
+        except (OSError, AssertionError):
+            return False
 
     def run(self, script, *arguments):
         """What the script returns; it may be a promise."""
@@ -106,17 +137,34 @@ class Browser:
                 if line["level"] in ("SEVERE", "WARNING") and "Failed to load resource" not in line["message"] and "net::ERR_" not in line["message"]]
 
     def close(self):
-        try:
+        with suppress(OSError, AssertionError):  # it cannot be reached any more: it ends all the same
             if self._session:
                 self.do("DELETE", "")
-        finally:
-            self._driver.kill()  # unshare, which takes its child with it, hears nothing else
-            self._driver.wait()
-            shutil.rmtree(self._home, ignore_errors=True)
+        self._driver.kill()  # unshare, which takes its child with it, hears nothing else
+        self._driver.wait()
+        shutil.rmtree(self._home, ignore_errors=True)
 
 
 @contextmanager
 def browser_on(node, port=DRIVER_PORT):
-    """port: another one for a second browser on the same node."""
-    with closing(Browser(node, port)) as browser:
+    """port: another one for a second browser on the same node. One that was used in vain is not used again."""
+    network = os.stat(f"/proc/{node.init_pid()}/ns/net").st_ino if node else None
+    kept = KEPT.pop((network, port), None)
+    if kept and not kept.can_be_used_on(node):
+        kept.close()
+        kept = None
+    browser = kept or Browser(node, port)
+    try:
         yield browser
+        browser.forget()
+        KEPT[network, port] = browser
+    except BaseException:
+        browser.close()
+        raise
+
+
+@atexit.register
+def close_kept():
+    for browser in KEPT.values():
+        browser.close()
+    KEPT.clear()

@@ -8,6 +8,7 @@ import json
 import random
 import re
 import subprocess
+import sys
 import time
 
 from mutants.faults import FAULTS
@@ -65,14 +66,25 @@ def is_executed(fault, counts):
     return bool(with_code) and lines[max(with_code)] > 0
 
 
+def play(workshop):
+    workshop.build_targets(program.TARGET)
+    return subprocess.run([workshop.build / program.TARGET, "--seeds", f"1..{SEEDS_MAX}", "--first-red"], text=True, capture_output=True,
+                          errors="replace", timeout=TIMEOUT_S)
+
+
+def check_healthy(workshop):
+    """Without a fault no seed is red: otherwise its being red later would mean nothing."""
+    red = RED.search(play(workshop).stderr)
+    if red:
+        sys.exit(f"sim: seed {red.group(1)} is red without any fault: {red.group(2)}")
+
+
 def judge(workshop, fault):
     """(seeds until it was found or None, how)"""
     take_out = None
     try:
         take_out = workshop.put_in(fault)
-        workshop.build_targets(program.TARGET)
-        done = subprocess.run([workshop.build / program.TARGET, "--seeds", f"1..{SEEDS_MAX}", "--first-red"], text=True, capture_output=True,
-                              errors="replace", timeout=TIMEOUT_S)
+        done = play(workshop)
     except Misfit as reason:
         return None, f"error: {str(reason)[-200:]}"
     except subprocess.TimeoutExpired:
@@ -91,6 +103,7 @@ def play_planted(n, draw):
           f"{len(drawn)} drawn by {draw}", flush=True)
     workshop = Workshop(program.SOURCE / "build-sim-planted", program.OPTIONS)
     workshop.open()
+    check_healthy(workshop)
     n_found, began = 0, time.monotonic()
     for fault in drawn:
         seeds, how = judge(workshop, fault)

@@ -691,14 +691,14 @@ void sessions_start_barrier(Leader *l) {
 // ------------------------------------------------------------------------------------------------ reports
 
 // An agent that reports a unit gone may mean an older order than the newest: then the newer one is on its
-// way to it.
+// way to it, or what it began has still to be ended. That the unit is to go may not have been looked at yet.
 static void on_gone(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
         if (unit_wanted_on(l, s->unit, e, s->node)) {
                 unit_on_node_event(s, ON_NODE_MISSING);
                 unit_touch_on_node(l, s);
-        } else if (!unit_on_node_is_to_go(s) || report->revision >= s->ordered_revision)
+        } else if (report->revision >= s->ordered_revision)
                 unit_on_node_free(l, s);
 }
 

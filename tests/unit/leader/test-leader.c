@@ -671,8 +671,36 @@ static void a_cancelled_wait_leaves_nothing_behind(void **state) {
         assert_int_equal(a->n, 0);
 }
 
+// Its host has still to hear of all three orders, and what it says of the first one comes between the last one's entry and that order.
+static void what_is_destroyed_twice_ends_whenever_its_host_says_that_it_is_gone(void **state) {
+        for (unsigned turns = 0; turns < 8; turns++) {
+                char name[32];
+                RigHost *h;
+
+                snprintf(name, sizeof(name), "web%u.service", turns);
+                (void) rig_change(&g, START, name, SERVICE);
+                h = rig_host(&g, rig_host_of(&g, name));
+                for (uint32_t other = 1; other <= 3; other++) // it comes back to the same one
+                        if (other != h->number)
+                                (void) rig_set_host_mode(&g, other, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+                h->deaf = true;
+                (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, name, NULL);
+                (void) rig_change(&g, START, name, SERVICE);
+                (void) rig_change_with(&g, ARGOSY__VERB__VERB_DESTROY, name, NULL, false, NULL);
+                rig_turns(&g, turns);
+                h->deaf = false;
+                rig_settle(&g);
+                assert_null(rig_record(&g, name));
+                assert_int_equal(rig_count_running(&g, name), 0);
+                for (uint32_t other = 1; other <= 3; other++)
+                        (void) rig_set_host_mode(&g, other, ARGOSY__NODE_MODE__MODE_OPEN, 0);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(what_is_destroyed_twice_ends_whenever_its_host_says_that_it_is_gone, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_started_unit_runs_on_one_node_and_the_wait_ends, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(units_listed_by_name_are_those_that_a_pattern_finds, setup,

@@ -1,0 +1,20 @@
+# check one-place: check one-place: t1@0.service runs on n1, where it does not belong
+chance 8bddd70513890c2d
+hosts 1
+units 1
+lease_ms 23c
+start_ms 0
+stop_ms 0
+mass_loss_percent 5a
+batch_max 0
+time_max_ms 271
+fault.deaf 3d
+load.several 40
+load.undo 15
+load.calls_off 28
+ask 1
+fault 0
+ask 1
+ask 0
+time 0
+ask 978de63439a50db

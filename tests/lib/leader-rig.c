@@ -74,6 +74,8 @@ static int on_restore(const uint8_t *data, size_t len, void *userdata) {
 static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
         Rig *g = userdata;
 
+        if (role == STORE_LEADER && !g->led)
+                g->led_since_us = g->now_us;
         g->led = role == STORE_LEADER;
         if (g->leader)
                 (void) leader_set_leading(g->leader, g->led, leader.term);

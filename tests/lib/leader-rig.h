@@ -84,6 +84,7 @@ struct Rig {
         Store *store;
         Leader *leader;
         bool led; // the store's view
+        uint64_t led_since_us; // when it was elected last
         uint64_t now_us, wall_us;
         uint64_t cpu_us, turn_us; // CPU time as the leader sees it, and what each of its turns takes of that
         bool measured;            // or it is the kernel's

@@ -129,6 +129,7 @@ static void on_unit(const Argosy__LogOp__UnitPut *put) {
         after = unit_of_record(put->unit);
         if (after.global)
                 after.node = 0;
+        after.made = before.made;
         log_truth.units[i] = after;
         note_touched(i, before, after);
 }
@@ -225,6 +226,7 @@ static void compare(unsigned i) {
         is = unit_of_record(r);
         if (is.target != u->target || is.global != u->global || is.node != u->node || memcmp(&is.spec, &u->spec, sizeof(is.spec)) != 0)
                 check_fail("records-are-the-log", "the record of %s is not what the log has put", world.units[i].name);
+        is.made = u->made ? u->made : is.revision;
         *u = is;
 }
 

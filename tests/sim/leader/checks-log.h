@@ -21,6 +21,7 @@ typedef struct LogUnit {
         Argosy__Target target;
         uint32_t node;
         uint64_t revision, start_rev, restart_rev, stop_rev;
+        uint64_t made; // its first revision: what had the name before was another unit
 } LogUnit;
 
 typedef struct LogJob {

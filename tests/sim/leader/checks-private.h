@@ -43,5 +43,38 @@ void refused_on_answer(const WorldAsked *a, const Argosy__Response *r);
 void refused_on_entry(const Argosy__LogBatch *batch);
 void author_on_answer(const WorldAsked *a, const Argosy__Response *r);
 
+// checks-stops.c
+void heard_begin(void);
+void heard_on_heard(uint32_t host, const Argosy__ToVoter *m);
+// Whether whoever leads may call that host lost: it was silent for a lease, or has said goodbye, or is none any more.
+bool heard_may_be_lost(uint32_t host);
+void fence_on_order(uint32_t host, const Argosy__ToHost *m);
+void orders_on_order(uint32_t host, const Argosy__ToHost *m);
+void two_places_on_order(uint32_t host, const Argosy__ToHost *m);
+void stops_on_order(uint32_t host, const Argosy__ToHost *m);
+void moves_on_entry(const Argosy__LogBatch *batch);
+
+// Whether a host has said that the unit failed there, or that its name is somebody else's.
+bool heard_has_failed(unsigned unit);
+bool heard_was_refused(unsigned unit);
+
+// checks-places.c
+void places_begin(void);
+void places_on_entry(const Argosy__LogBatch *batch);
+// Why the unit may not be on that node, by its content and by what else is there; NULL: it may.
+const char *places_why_not(unsigned unit, uint32_t node);
+// What is there, or was said of it, may keep it from nodes.
+bool places_are_barred(unsigned unit);
+// A node is up and open.
+bool places_any_open(void);
+
+// checks-end.c
+void answered_on_end(void);
+void queues_on_end(void);
+void reached_on_end(void);
+void stays_on_end(void);
+// NULL: it is as it is to be, or whoever broke it knows why not.
+const char *world_why_not_reached(unsigned unit);
+
 // checks-units.c
 void one_place_on_calm(void);

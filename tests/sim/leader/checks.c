@@ -25,7 +25,27 @@ const Check checks[] = {
         {"refused-is-undone", "What was refused has changed nothing.", "a change was refused", NULL, .on_answer = refused_on_answer, .on_entry = refused_on_entry},
         {"author-is-whoever-asked", "A job is of whoever asked for it.", "a job was acknowledged", NULL, .on_answer = author_on_answer},
 
+        {"host-is-heard", "A host is lost when it was silent for a lease, under one leader.", "a unit left a host that is lost", NULL,
+                .begin = heard_begin, .on_heard = heard_on_heard},
+        {"fence-only-grows", "Nothing is ordered that is older than what was ordered before.", "a host was ordered something", NULL,
+                .on_order = fence_on_order},
+        {"ordered-as-recorded", "At most one revision of a unit is current.", "a unit was ordered to run", NULL, .on_order = orders_on_order},
+        {"two-places", "A unit runs in two places only as long as a host is lost.", "a unit was to start while a lost host had it", NULL,
+                .on_order = two_places_on_order},
+        {"stop-has-a-cause", "A healthy unit is not stopped because something else failed.", "an active unit was stopped", NULL, .on_order = stops_on_order},
+        {"move-has-a-cause", "What the cluster does by itself leaves a record of its cause.", "the cluster moved a unit by itself", NULL,
+                .on_entry = moves_on_entry},
+        {"placed-where-allowed", "A unit is placed where its content lets it be.", "a unit with demands was placed", NULL,
+                .begin = places_begin, .on_entry = places_on_entry},
+        {"placed-where-open", "Nothing is placed on a node that takes none.", "a unit was placed", NULL},
+
         {"one-place", "A unit runs on the node that the log names, and nowhere else.", "a unit was to run", NULL, .on_calm = one_place_on_calm},
+
+        {"requests-are-answered", "In the end every open request is answered.", "something was asked", NULL, .on_end = answered_on_end},
+        {"queues-are-empty", "In the end all queues are empty.", "a story came to its end", NULL, .on_end = queues_on_end},
+        {"wishes-are-reached", "In the end every wish is reached, or the reason has a name.", "a unit was to run in the end", NULL,
+                .on_end = reached_on_end},
+        {"wishes-stay-reached", "What is reached stays so.", "nothing more came to the log", NULL, .on_end = stays_on_end},
 };
 const unsigned n_checks = ELEMENTSOF(checks);
 

@@ -124,6 +124,22 @@ static void calm_down(void) {
         checks_on_calm();
 }
 
+// Some hosts have no power any more, for good; everything else works again. What must come to be in spite of them has so much time.
+static void heal_core(const StoryPlan *plan) {
+        Draw d = draw_from(plan->swarm ^ 4);
+
+        story_tell("what is left of the cluster works again");
+        faults_heal();
+        for (uint32_t i = 2; i <= world.swarm.hosts; i++)
+                if (draw_one_in(&d, 3)) {
+                        story_tell("n%u has no power any more", i);
+                        rig_host_off(&world.rig, i);
+                }
+        rig_pass_ms(&world.rig, 4 * world.swarm.lease_ms + world.swarm.start_ms + world.swarm.stop_ms);
+        checks_on_settled();
+        checks_on_end();
+}
+
 static void step(const Step *s) {
         Draw d = draw_from(s->word);
 
@@ -222,7 +238,7 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
                         process_stop_for_debugger();
                 step(&plan->steps[world.step]);
         }
+        heal_core(plan);
         calm_down();
-        checks_on_end();
         end();
 }

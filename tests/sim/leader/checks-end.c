@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Checks of what must come to be in the end. The log takes what comes, somebody leads, hosts of a core work, and the others stay lost. After
+// some leases every wish is reached and stays so, every request is answered, and nothing waits in a queue. If not, the reason has a name.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "checks-private.h"
+#include "request-kind.h"
+#include "test.h"
+
+// ------------------------------------------------------------------------------------------------ requests
+
+static bool is_open(const WorldAsked *a) {
+        return a->answer && !a->answer->error && !a->answer->final && !a->called_off;
+}
+
+// Those that wait for something to come to pass may wait for ever.
+static bool may_stay_open(const WorldAsked *a) {
+        const RequestKind *kind = request_kind(a->request->what_case);
+
+        return !kind || kind->effect == REQUEST_WAITS || kind->streams;
+}
+
+void answered_on_end(void) {
+        for (size_t i = 0; i < world.n_asked; i++) {
+                const WorldAsked *a = &world.asked[i];
+
+                if (!is_open(a) || may_stay_open(a))
+                        continue;
+                check_fail("requests-are-answered", "nobody has answered %s (%zu)", request_kind(a->request->what_case)->name, i + 1);
+        }
+        if (world.n_asked > 0)
+                check_says("requests-are-answered");
+}
+
+// ------------------------------------------------------------------------------------------------ queues
+
+void queues_on_end(void) {
+        if (world.rig.n_held > 0)
+                check_fail("queues-are-empty", "%zu entries wait for the log", world.rig.n_held);
+        for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
+                const RigHost *h = rig_host(&world.rig, i);
+
+                if (h->up && h->n_inbox > 0)
+                        check_fail("queues-are-empty", "n%u has %zu messages that it does not take", i, h->n_inbox);
+        }
+        check_says("queues-are-empty");
+}
+
+// ------------------------------------------------------------------------------------------------ wishes
+
+const char *world_why_not_reached(unsigned i) {
+        const LogUnit *u = &log_truth.units[i];
+        const WorldContent *c = world_content_find(u->spec.bytes);
+        const Argosy__UnitRecord *r = rig_record(&world.rig, world.units[i].name);
+        const RigHost *h;
+        const VirtualUnit *v;
+
+        if (!u->exists || u->target != ARGOSY__TARGET__TARGET_LAUNCHED || u->global)
+                return NULL;
+        if (!c || c->bad || r->n_outcomes > 0 || heard_has_failed(i))
+                return NULL;
+        if (u->node == 0)
+                return c->picky || places_are_barred(i) ? NULL : places_any_open() ? "has no node, and there is one that could have it" : NULL;
+        if (u->node > world.swarm.hosts)
+                return "is on a node that nobody has";
+        h = rig_host(&world.rig, u->node);
+        if (!h->up)
+                return world.swarm.mass_loss_percent < 100 || c->picky || places_are_barred(i) || !places_any_open() ? NULL : "is on a node that is lost, and could be elsewhere";
+        v = virtual_host_find(&h->virtual, world.units[i].name);
+        if (!v || v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
+                return v ? "does not run where it is to run" : "is not known where it is to run";
+        return NULL;
+}
+
+static uint64_t entries_then;
+static uint64_t revisions_then[WORLD_UNITS_MAX];
+
+// And so it stays: what is reached has the same revision when it is looked at again.
+void reached_on_end(void) {
+        for (unsigned i = 0; i < world.n_units; i++) {
+                const char *why = world_why_not_reached(i);
+
+                if (why)
+                        check_fail("wishes-are-reached", "%s %s", world.units[i].name, why);
+                if (log_truth.units[i].exists && log_truth.units[i].target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                        check_says("wishes-are-reached");
+                revisions_then[i] = log_truth.units[i].revision;
+        }
+        entries_then = log_truth.n_entries;
+}
+
+void stays_on_end(void) {
+        rig_pass_ms(&world.rig, 2 * world.swarm.lease_ms);
+        for (unsigned i = 0; i < world.n_units; i++)
+                if (log_truth.units[i].revision != revisions_then[i] && !heard_has_failed(i))
+                        check_fail("wishes-stay-reached", "%s is changed, and nothing has happened", world.units[i].name);
+        if (log_truth.n_entries == entries_then)
+                check_says("wishes-stay-reached");
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Checks of what hosts are ordered: nothing that is older than the log, nothing but what the log says, no second start elsewhere, and no
+// stop of what runs well without a cause.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "checks-private.h"
+#include "test.h"
+
+enum { HOSTS_KNOWN = 64 };
+
+static struct {
+        struct {
+                uint64_t heard_us;
+                bool goodbye;
+                uint64_t term, index; // of what it was ordered last
+        } hosts[HOSTS_KNOWN + 1];
+        uint32_t refused[WORLD_UNITS_MAX]; // by which hosts: bit N-1
+        uint32_t failed[WORLD_UNITS_MAX];
+} known;
+
+// ------------------------------------------------------------------------------------------------ who is heard
+
+void heard_begin(void) {
+        memset(&known, 0, sizeof(known));
+}
+
+static void on_report(uint32_t host, const Argosy__UnitReport *r) {
+        int i = world_unit_index(r->name);
+
+        if (i < 0)
+                return;
+        if (r->refused)
+                known.refused[i] |= 1u << (host - 1);
+        if (r->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED || (r->outcome && r->outcome->kind == ARGOSY__OUTCOME__KIND__FAILED))
+                known.failed[i] |= 1u << (host - 1);
+}
+
+void heard_on_heard(uint32_t host, const Argosy__ToVoter *m) {
+        if (host > HOSTS_KNOWN)
+                return;
+        known.hosts[host].heard_us = world.rig.now_us;
+        known.hosts[host].goodbye = m->msg_case == ARGOSY__TO_VOTER__MSG_GOODBYE;
+        if (m->msg_case == ARGOSY__TO_VOTER__MSG_REPORTS)
+                for (size_t i = 0; i < m->reports->n_reports; i++)
+                        on_report(host, m->reports->reports[i]);
+        if (m->msg_case == ARGOSY__TO_VOTER__MSG_ATTACH)
+                for (size_t i = 0; i < m->attach->n_held; i++)
+                        on_report(host, m->attach->held[i]);
+}
+
+bool heard_may_be_lost(uint32_t host) {
+        uint64_t since_us = host <= HOSTS_KNOWN && known.hosts[host].heard_us > world.rig.led_since_us ? known.hosts[host].heard_us : world.rig.led_since_us;
+
+        if (host > HOSTS_KNOWN || known.hosts[host].goodbye || !cluster_state_find_host(world.rig.state, host))
+                return true;
+        return world.rig.now_us - since_us >= world.rig.lease_ms * UINT64_C(1000);
+}
+
+bool heard_has_failed(unsigned unit) {
+        return known.failed[unit] != 0;
+}
+
+bool heard_was_refused(unsigned unit) {
+        return known.refused[unit] != 0;
+}
+
+// ------------------------------------------------------------------------------------------------ orders
+
+typedef struct OrderList {
+        uint64_t term, index;
+        Argosy__UnitOrder **orders;
+        size_t n;
+} OrderList;
+
+// False: it is none.
+static bool orders_of(const Argosy__ToHost *m, OrderList *ret) {
+        switch (m->msg_case) {
+        case ARGOSY__TO_HOST__MSG_WELCOME:
+                *ret = (OrderList){m->welcome->term, m->welcome->index, m->welcome->orders, m->welcome->n_orders};
+                return true;
+        case ARGOSY__TO_HOST__MSG_WELCOME_PART:
+                *ret = (OrderList){m->welcome_part->term, m->welcome_part->index, m->welcome_part->orders, m->welcome_part->n_orders};
+                return true;
+        case ARGOSY__TO_HOST__MSG_ORDERS:
+                *ret = (OrderList){m->orders->term, m->orders->index, m->orders->orders, m->orders->n_orders};
+                return true;
+        default:
+                return false;
+        }
+}
+
+#define each_order(o, host, m)                                                          \
+        OrderList list_;                                                                \
+        if (!orders_of(m, &list_))                                                      \
+                return;                                                                 \
+        for (size_t i_ = 0; i_ < list_.n; i_++)                                         \
+                for (const Argosy__UnitOrder *o = list_.orders[i_]; o; o = NULL)
+
+void fence_on_order(uint32_t host, const Argosy__ToHost *m) {
+        OrderList list;
+
+        if (host > HOSTS_KNOWN || !orders_of(m, &list))
+                return;
+        if (list.term < known.hosts[host].term || (list.term == known.hosts[host].term && list.index < known.hosts[host].index))
+                check_fail("fence-only-grows", "n%u is ordered something of %" PRIu64 ".%" PRIu64 ", and was of %" PRIu64 ".%" PRIu64, host, list.term,
+                           list.index, known.hosts[host].term, known.hosts[host].index);
+        known.hosts[host].term = list.term;
+        known.hosts[host].index = list.index;
+        check_says("fence-only-grows");
+}
+
+static bool starts(const Argosy__UnitOrder *o) {
+        return !o->remove && !o->stay && o->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+}
+
+static void one_order(uint32_t host, const Argosy__UnitOrder *o) {
+        int i = world_unit_index(o->name);
+        const LogUnit *u = i < 0 ? NULL : &log_truth.units[i];
+
+        if (!u || !starts(o))
+                return;
+        check_says("ordered-as-recorded");
+        if (!u->exists || u->target != o->target || (!u->global && u->node != o->node))
+                check_fail("ordered-as-recorded", "n%u is to run %s, which the log does not say", host, o->name);
+        if (o->revision != u->revision || o->spec.len != HASH_SIZE || memcmp(o->spec.data, u->spec.bytes, HASH_SIZE) != 0)
+                check_fail("ordered-as-recorded", "n%u is to run revision %" PRIu64 " of %s, and the log has %" PRIu64, host, o->revision, o->name, u->revision);
+}
+
+void orders_on_order(uint32_t host, const Argosy__ToHost *m) {
+        each_order(o, host, m)
+                one_order(host, o);
+}
+
+// ------------------------------------------------------------------------------------------------ two places
+
+static bool is_up(const VirtualUnit *v) {
+        return v && (v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
+}
+
+static void one_start(uint32_t host, const Argosy__UnitOrder *o) {
+        int i = world_unit_index(o->name);
+
+        if (i < 0 || !starts(o) || log_truth.units[i].global || is_up(virtual_host_find(&rig_host(&world.rig, host)->virtual, o->name)))
+                return;
+        for (uint32_t k = 1; k <= world.swarm.hosts; k++) {
+                RigHost *other = rig_host(&world.rig, k);
+                const VirtualUnit *v = k != host ? virtual_host_find(&other->virtual, o->name) : NULL;
+
+                if (!is_up(v) || v->order.revision < log_truth.units[i].made)
+                        continue;
+                check_says("two-places");
+                if (!heard_may_be_lost(k))
+                        check_fail("two-places", "%s is to start on n%u, and n%u, which is heard, has it", o->name, host, k);
+        }
+}
+
+void two_places_on_order(uint32_t host, const Argosy__ToHost *m) {
+        each_order(o, host, m)
+                one_start(host, o);
+}
+
+// ------------------------------------------------------------------------------------------------ stops
+
+// What the host has of it goes on as it is with this order.
+static bool goes_on(const VirtualUnit *v, const Argosy__UnitOrder *o) {
+        return !o->remove && o->target == ARGOSY__TARGET__TARGET_LAUNCHED && memcmp(o->spec.data, v->order.spec.bytes, HASH_SIZE) == 0 &&
+               o->restart_rev <= v->order.restart_rev;
+}
+
+// The log wants it to run there, and as it does.
+static bool is_wanted(const LogUnit *u, uint32_t host, const VirtualUnit *v) {
+        return u->exists && u->target == ARGOSY__TARGET__TARGET_LAUNCHED && (u->global || u->node == host) &&
+               memcmp(u->spec.bytes, v->order.spec.bytes, HASH_SIZE) == 0 && u->restart_rev <= v->order.restart_rev;
+}
+
+static void one_stop(uint32_t host, const VirtualUnit *v, const char *how) {
+        int i = world_unit_index(v->name);
+
+        if (i < 0 || v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
+                return;
+        check_says("stop-has-a-cause");
+        if (is_wanted(&log_truth.units[i], host, v))
+                check_fail("stop-has-a-cause", "n%u is %s %s, which runs there as the log wants it", host, how, v->name);
+}
+
+static bool names(const OrderList *list, const char *name) {
+        for (size_t i = 0; i < list->n; i++)
+                if (strcmp(list->orders[i]->name, name) == 0)
+                        return true;
+        return false;
+}
+
+// A Welcome in one piece names all that the host is to have.
+static void left_out(uint32_t host, const VirtualHost *h, const OrderList *list) {
+        map_foreach (slot, &h->units) {
+                const VirtualUnit *v = slot->value;
+
+                if (v->ordered && !names(list, v->name))
+                        one_stop(host, v, "welcomed without");
+        }
+}
+
+void stops_on_order(uint32_t host, const Argosy__ToHost *m) {
+        const VirtualHost *h = &rig_host(&world.rig, host)->virtual;
+        OrderList list;
+
+        if (!rig_host(&world.rig, host)->up || !orders_of(m, &list))
+                return;
+        for (size_t i = 0; i < list.n; i++) {
+                const Argosy__UnitOrder *o = list.orders[i];
+                const VirtualUnit *v = virtual_host_find(h, o->name);
+
+                if (v && v->ordered && !goes_on(v, o))
+                        one_stop(host, v, o->remove ? "to remove" : o->stay ? "to keep down" : "to stop");
+        }
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME && m->welcome->parts == 0)
+                left_out(host, h, &list);
+}
+
+// ------------------------------------------------------------------------------------------------ moves
+
+static const struct LogMove *find_move(const struct LogTouched *t) {
+        char from[16];
+
+        snprintf(from, sizeof(from), "n%u", t->before.node);
+        for (size_t i = 0; i < log_truth.n_moves; i++)
+                if (log_truth.moves[i].unit == t->unit && strcmp(log_truth.moves[i].from, from) == 0)
+                        return &log_truth.moves[i];
+        return NULL;
+}
+
+static void judge_cause(const struct LogTouched *t, const struct LogMove *m) {
+        const char *name = world.units[t->unit].name;
+
+        switch (m->cause) {
+        case ARGOSY__OWN_CAUSE__OWN_LOST:
+                if (!heard_may_be_lost(t->before.node))
+                        check_fail("move-has-a-cause", "%s leaves n%u as if that were lost, and it is heard", name, t->before.node);
+                check_says("host-is-heard");
+                break;
+        case ARGOSY__OWN_CAUSE__OWN_RESTARTED:
+                if (!(known.failed[t->unit] & 1u << (t->before.node - 1)))
+                        check_fail("move-has-a-cause", "%s leaves n%u as if it had failed there (%s)", name, t->before.node, m->reason);
+                break;
+        case ARGOSY__OWN_CAUSE__OWN_MOVED:
+                if (!*m->reason)
+                        check_fail("move-has-a-cause", "%s leaves n%u for no reason", name, t->before.node);
+                break;
+        default:
+                check_fail("move-has-a-cause", "%s leaves n%u for a cause of another kind (%d, %s)", name, t->before.node, m->cause, m->reason);
+        }
+}
+
+static void one_move(const struct LogTouched *t) {
+        const char *name = world.units[t->unit].name;
+        const struct LogMove *m;
+
+        if (!t->before.exists || t->asked)
+                return;
+        if (!t->after.exists || t->after.target < t->before.target || t->after.global != t->before.global)
+                check_fail("move-has-a-cause", "%s is less wanted than before, and nobody asked", name);
+        if (t->before.node == 0 || t->after.node == t->before.node)
+                return;
+        check_says("move-has-a-cause");
+        m = find_move(t);
+        if (!m)
+                check_fail("move-has-a-cause", "%s leaves n%u, and no job says so", name, t->before.node);
+        judge_cause(t, m);
+}
+
+void moves_on_entry(const Argosy__LogBatch *batch) {
+        for (size_t i = 0; i < log_truth.n_touched; i++)
+                one_move(&log_truth.touched[i]);
+}

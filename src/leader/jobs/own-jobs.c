@@ -63,12 +63,13 @@ static bool is_restart(const Unit *u, unsigned bump) {
         return (bump & BATCH_BUMP_START) || (u && unit_work_seen(u)->retry);
 }
 
-static Argosy__OwnCause cause_of(const Unit *u, const Node *from, unsigned bump) {
+// `before`: the node that the log has named so far, 0: none. `from`: it; NULL: its host is not in the cluster any more.
+static Argosy__OwnCause cause_of(const Unit *u, uint32_t before, const Node *from, unsigned bump) {
         if (from && host_is_lost(from->host))
                 return ARGOSY__OWN_CAUSE__OWN_LOST;
         if (is_restart(u, bump))
                 return ARGOSY__OWN_CAUSE__OWN_RESTARTED;
-        return from ? ARGOSY__OWN_CAUSE__OWN_MOVED : ARGOSY__OWN_CAUSE__OWN_PLACED;
+        return before > 0 ? ARGOSY__OWN_CAUSE__OWN_MOVED : ARGOSY__OWN_CAUSE__OWN_PLACED;
 }
 
 static void say_failure(const Unit *u, const Node *from, char ret[OWN_REASON_SIZE]) {
@@ -90,6 +91,8 @@ static void say_why(Argosy__OwnCause cause, const Argosy__UnitRecord *next, cons
                 str_fit(ret, OWN_REASON_SIZE, "it waited for a node");
         else if (cause == ARGOSY__OWN_CAUSE__OWN_RESTARTED)
                 say_failure(u, from, ret);
+        else if (!from)
+                str_fit(ret, OWN_REASON_SIZE, "its node is not in the cluster any more");
         else if (!next->node && *next->displaced_by)
                 str_fit(ret, OWN_REASON_SIZE, "%s takes its place on %s", next->displaced_by, from->name);
         else if (why)
@@ -124,9 +127,9 @@ int own_jobs_on_move(const Argosy__UnitRecord *next, unsigned bump, void *leader
 
         if (!e || !u || (e->record->node == next->node && !(bump & BATCH_BUMP_START)))
                 return 0;
-        like.cause = cause_of(u, from, bump);
+        like.cause = cause_of(u, e->record->node, from, bump);
         like.from = e->record->node;
-        if (like.cause == ARGOSY__OWN_CAUSE__OWN_LOST || like.cause == ARGOSY__OWN_CAUSE__OWN_MOVED)
+        if (from && (like.cause == ARGOSY__OWN_CAUSE__OWN_LOST || like.cause == ARGOSY__OWN_CAUSE__OWN_MOVED))
                 like.host = from->host->number;
         say_why(like.cause, next, u, from, like.reason);
         moves = moves_for(l, &like);

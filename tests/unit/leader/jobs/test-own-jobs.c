@@ -192,6 +192,18 @@ static void what_leaves_a_node_that_is_emptied_says_so(void **state) {
         assert_string_equal(own("move", 0)->reason, "n2 is being emptied");
 }
 
+static void what_was_in_a_manager_that_is_detached_did_not_wait_for_a_node(void **state) {
+        rig_host_set_manager(&g, 2, "user@1000");
+        assert_int_equal(rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nManager=user@*\n")->status, 0);
+        rig_host_set_manager(&g, 3, "user@1000");
+        rig_host_set_manager(&g, 2, NULL);
+        rig_pass_ms(&g, 1000);
+        assert_int_equal(rig_record(&g, "a.service")->node, rig_host(&g, 3)->virtual.manager_node);
+        assert_null(own("place", 0));
+        assert_string_equal(own("move", 0)->reason, "its node is not in the cluster any more");
+        assert_string_equal(own("move", 0)->units[0]->node, rig_node_name(&g, "a.service"));
+}
+
 static void what_fails_and_is_tried_elsewhere_says_so(void **state) {
         static const char bad[] = SERVICE "[X-Argosy]\nRestartElsewhere=1\n";
         const Argosy__Response__JobRow *row;
@@ -272,6 +284,7 @@ int main(void) {
                 TEST(another_leader_is_told),
                 TEST(a_wait_that_ends_is_told),
                 TEST(what_leaves_a_node_that_is_emptied_says_so),
+                TEST(what_was_in_a_manager_that_is_detached_did_not_wait_for_a_node),
                 TEST(what_fails_and_is_tried_elsewhere_says_so),
                 TEST(units_of_one_record_have_reasons_of_their_own),
                 TEST(a_host_that_is_shut_down_was_not_silent),

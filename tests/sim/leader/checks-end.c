@@ -64,12 +64,14 @@ const char *world_why_not_reached(unsigned i) {
                 return NULL;
         if (u->node == 0)
                 return c->picky || places_are_barred(i) ? NULL : places_any_open() ? "has no node, and there is one that could have it" : NULL;
-        if (u->node > world.swarm.hosts)
+        if (places_host_of(u->node) == 0)
                 return "is on a node that nobody has";
-        h = rig_host(&world.rig, u->node);
+        h = rig_host(&world.rig, places_host_of(u->node));
         if (!h->up)
                 return world.swarm.mass_loss_percent < 100 || c->picky || places_are_barred(i) || !places_any_open() ? NULL : "is on a node that is lost, and could be elsewhere";
         v = virtual_host_find(&h->virtual, world.units[i].name);
+        if (v && v->order.revision == u->revision && v->order.target == ARGOSY__TARGET__TARGET_LAUNCHED && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
+                return NULL; // it has ended there by itself, when nobody heard it
         if (!v || v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
                 return v ? "does not run where it is to run" : "is not known where it is to run";
         return NULL;

@@ -8,19 +8,52 @@
 #include "checks-private.h"
 #include "test.h"
 
-static const Argosy__NodeRecord *node_of(uint32_t node) {
-        const Argosy__HostRecord *h = cluster_state_find_host(world.rig.state, node);
+uint32_t places_host_of(uint32_t node) {
+        const Argosy__HostRecord *h = node ? cluster_state_find_host_by_node(world.rig.state, node) : NULL;
 
-        return h && h->n_nodes > 0 ? h->nodes[0] : NULL;
+        return h ? h->host : 0;
 }
 
-static const char *label_of(uint32_t node, const char *key) {
-        const Argosy__HostRecord *h = cluster_state_find_host(world.rig.state, node);
+bool places_lies(uint32_t node) {
+        uint32_t host = places_host_of(node);
 
-        for (size_t i = 0; h && i < h->n_labels; i++)
-                if (strcmp(h->labels[i]->key, key) == 0)
-                        return h->labels[i]->value;
-        return "";
+        return host > 0 && host <= world.swarm.hosts && world_host_lies(host);
+}
+
+static bool is_open(uint32_t host, uint32_t node) {
+        const Argosy__HostRecord *h = cluster_state_find_host(world.rig.state, host);
+
+        for (size_t i = 0; h && i < h->n_nodes; i++)
+                if (h->nodes[i]->node == node)
+                        return h->nodes[i]->mode == ARGOSY__NODE_MODE__MODE_OPEN;
+        return false;
+}
+
+// Zones of hosts, and nodes that take units, as they were before the entry and are behind it: who decides sees the former, and may
+// change it in the same entry.
+enum { NODES_KNOWN = 64, ZONE_SIZE = 16 };
+typedef struct Nodes {
+        char zones[NODES_KNOWN + 1][ZONE_SIZE]; // by host
+        uint64_t open;                          // bit N-1 of each node
+} Nodes;
+
+static Nodes before, now;
+
+static void read_nodes(void) {
+        before = now;
+        memset(&now, 0, sizeof(now));
+        for (const Argosy__HostRecord *h = cluster_state_next_host(world.rig.state, 0); h; h = cluster_state_next_host(world.rig.state, h->host)) {
+                for (size_t i = 0; i < h->n_labels && h->host <= NODES_KNOWN; i++)
+                        if (strcmp(h->labels[i]->key, "zone") == 0)
+                                snprintf(now.zones[h->host], ZONE_SIZE, "%s", h->labels[i]->value);
+                for (size_t i = 0; i < h->n_nodes; i++)
+                        if (h->nodes[i]->node <= NODES_KNOWN && is_open(h->host, h->nodes[i]->node))
+                                now.open |= UINT64_C(1) << (h->nodes[i]->node - 1);
+        }
+}
+
+void places_begin(void) {
+        read_nodes();
 }
 
 static unsigned conflicts_of(unsigned i) {
@@ -42,60 +75,43 @@ bool places_are_barred(unsigned i) {
 }
 
 bool places_any_open(void) {
-        for (uint32_t n = 1; n <= world.swarm.hosts; n++) {
-                const Argosy__NodeRecord *node = node_of(n);
-
-                if (rig_host(&world.rig, n)->up && node && node->mode == ARGOSY__NODE_MODE__MODE_OPEN)
+        for (uint32_t n = 1; n <= world.swarm.hosts; n++)
+                if (rig_host(&world.rig, n)->up && now.open & UINT64_C(1) << (n - 1))
                         return true;
-        }
         return false;
 }
 
-const char *places_why_not(unsigned i, uint32_t n) {
+static const char *why_not(unsigned i, uint32_t host, uint32_t node) {
         const LogUnit *u = &log_truth.units[i];
         const WorldContent *c = world_content_find(u->spec.bytes);
 
-        if (!node_of(n))
-                return "which no host has";
-        if (c && c->hosts && !(c->hosts & 1u << (n - 1)))
+        if (c && c->hosts && !(c->hosts & 1u << (host - 1)))
                 return "which its Host= does not name";
-        if (c && c->zone && strcmp(label_of(n, "zone"), c->zone) != 0)
+        if (c && c->zone && strcmp(now.zones[host], c->zone) != 0 && strcmp(before.zones[host], c->zone) != 0)
                 return "which has not the label that it requires";
         for (unsigned k = 0; k < world.n_units; k++)
-                if (are_in_conflict(i, k) && log_truth.units[k].exists && log_truth.units[k].node == n && log_truth.units[k].target >= ARGOSY__TARGET__TARGET_LOADED)
+                if (are_in_conflict(i, k) && log_truth.units[k].exists && log_truth.units[k].node == node && log_truth.units[k].target >= ARGOSY__TARGET__TARGET_LOADED)
                         return "where one is that it conflicts with";
         return NULL;
-}
-
-// Nodes that were open before the entry, or are so behind it: bit N-1.
-static uint64_t open_before, open_now;
-
-static void read_nodes(void) {
-        open_before = open_now;
-        open_now = 0;
-        for (uint32_t n = 1; n <= world.swarm.hosts; n++)
-                if (node_of(n) && node_of(n)->mode == ARGOSY__NODE_MODE__MODE_OPEN)
-                        open_now |= UINT64_C(1) << (n - 1);
-}
-
-void places_begin(void) {
-        read_nodes();
 }
 
 static void one_place(const struct LogTouched *t) {
         const LogUnit *u = &log_truth.units[t->unit];
         const WorldContent *c = u->exists ? world_content_find(u->spec.bytes) : NULL;
-        const char *why;
+        const char *name = world.units[t->unit].name, *why;
+        uint32_t host = places_host_of(u->node);
 
-        if (!c || u->node == 0 || (t->before.exists && t->before.node == u->node))
+        if (!c || u->node == 0 || (t->before.exists && t->before.node == u->node) || (host && places_lies(u->node)))
                 return;
-        why = places_why_not(t->unit, u->node);
+        if (!host)
+                check_fail("placed-where-open", "%s is placed on a node that no host has", name);
+        why = why_not(t->unit, host, u->node);
         if (why)
-                check_fail("placed-where-allowed", "%s is placed on n%u, %s", world.units[t->unit].name, u->node, why);
+                check_fail("placed-where-allowed", "%s is placed on n%u, %s", name, host, why);
         if (c->picky)
                 check_says("placed-where-allowed");
-        if (!((open_before | open_now) & UINT64_C(1) << (u->node - 1)))
-                check_fail("placed-where-open", "%s is placed on n%u, which takes none", world.units[t->unit].name, u->node);
+        if (!((before.open | now.open) & UINT64_C(1) << (u->node - 1)))
+                check_fail("placed-where-open", "%s is placed on a node of n%u, which takes none", name, host);
         check_says("placed-where-open");
 }
 

@@ -59,10 +59,11 @@ bool heard_has_failed(unsigned unit);
 bool heard_was_refused(unsigned unit);
 
 // checks-places.c
+uint32_t places_host_of(uint32_t node); // 0: no host has it
+// What the node's host says is not true (lies.c): no check is about what follows from that.
+bool places_lies(uint32_t node);
 void places_begin(void);
 void places_on_entry(const Argosy__LogBatch *batch);
-// Why the unit may not be on that node, by its content and by what else is there; NULL: it may.
-const char *places_why_not(unsigned unit, uint32_t node);
 // What is there, or was said of it, may keep it from nodes.
 bool places_are_barred(unsigned unit);
 // A node is up and open.

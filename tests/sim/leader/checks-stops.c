@@ -120,7 +120,7 @@ static void one_order(uint32_t host, const Argosy__UnitOrder *o) {
         int i = world_unit_index(o->name);
         const LogUnit *u = i < 0 ? NULL : &log_truth.units[i];
 
-        if (!u || !starts(o))
+        if (!u || !starts(o) || world_host_lies(host))
                 return;
         check_says("ordered-as-recorded");
         if (!u->exists || u->target != o->target || (!u->global && u->node != o->node))
@@ -149,7 +149,7 @@ static void one_start(uint32_t host, const Argosy__UnitOrder *o) {
                 RigHost *other = rig_host(&world.rig, k);
                 const VirtualUnit *v = k != host ? virtual_host_find(&other->virtual, o->name) : NULL;
 
-                if (!is_up(v) || v->order.revision < log_truth.units[i].made)
+                if (!is_up(v) || world_host_lies(k) || world_host_lies(host) || v->order.revision < log_truth.units[i].made)
                         continue;
                 check_says("two-places");
                 if (!heard_may_be_lost(k))
@@ -172,14 +172,14 @@ static bool goes_on(const VirtualUnit *v, const Argosy__UnitOrder *o) {
 
 // The log wants it to run there, and as it does.
 static bool is_wanted(const LogUnit *u, uint32_t host, const VirtualUnit *v) {
-        return u->exists && u->target == ARGOSY__TARGET__TARGET_LAUNCHED && (u->global || u->node == host) &&
+        return u->exists && u->target == ARGOSY__TARGET__TARGET_LAUNCHED && (u->global || u->node == v->order.node) &&
                memcmp(u->spec.bytes, v->order.spec.bytes, HASH_SIZE) == 0 && u->restart_rev <= v->order.restart_rev;
 }
 
 static void one_stop(uint32_t host, const VirtualUnit *v, const char *how) {
         int i = world_unit_index(v->name);
 
-        if (i < 0 || v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
+        if (i < 0 || v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || world_host_lies(host))
                 return;
         check_says("stop-has-a-cause");
         if (is_wanted(&log_truth.units[i], host, v))
@@ -222,12 +222,12 @@ void stops_on_order(uint32_t host, const Argosy__ToHost *m) {
 
 // ------------------------------------------------------------------------------------------------ moves
 
+// Nodes are called as their hosts, with the manager behind it if that is not systemd's own.
 static const struct LogMove *find_move(const struct LogTouched *t) {
-        char from[16];
+        const Argosy__HostRecord *h = cluster_state_find_host_by_node(world.rig.state, t->before.node);
 
-        snprintf(from, sizeof(from), "n%u", t->before.node);
         for (size_t i = 0; i < log_truth.n_moves; i++)
-                if (log_truth.moves[i].unit == t->unit && strcmp(log_truth.moves[i].from, from) == 0)
+                if (log_truth.moves[i].unit == t->unit && (!h || strncmp(log_truth.moves[i].from, h->name, strlen(h->name)) == 0))
                         return &log_truth.moves[i];
         return NULL;
 }
@@ -237,12 +237,12 @@ static void judge_cause(const struct LogTouched *t, const struct LogMove *m) {
 
         switch (m->cause) {
         case ARGOSY__OWN_CAUSE__OWN_LOST:
-                if (!heard_may_be_lost(t->before.node))
+                if (!heard_may_be_lost(places_host_of(t->before.node)))
                         check_fail("move-has-a-cause", "%s leaves n%u as if that were lost, and it is heard", name, t->before.node);
                 check_says("host-is-heard");
                 break;
         case ARGOSY__OWN_CAUSE__OWN_RESTARTED:
-                if (!(known.failed[t->unit] & 1u << (t->before.node - 1)))
+                if (!(known.failed[t->unit] & 1u << (places_host_of(t->before.node) - 1)))
                         check_fail("move-has-a-cause", "%s leaves n%u as if it had failed there (%s)", name, t->before.node, m->reason);
                 break;
         case ARGOSY__OWN_CAUSE__OWN_MOVED:
@@ -262,7 +262,7 @@ static void one_move(const struct LogTouched *t) {
                 return;
         if (!t->after.exists || t->after.target < t->before.target || t->after.global != t->before.global)
                 check_fail("move-has-a-cause", "%s is less wanted than before, and nobody asked", name);
-        if (t->before.node == 0 || t->after.node == t->before.node)
+        if (t->before.node == 0 || t->after.node == t->before.node || places_lies(t->before.node))
                 return;
         check_says("move-has-a-cause");
         m = find_move(t);

@@ -18,7 +18,7 @@ static void one_unit(const WorldUnit *w) {
                 RigHost *h = rig_host(&world.rig, i);
                 const VirtualUnit *v = h->up && world_is_member(i) ? virtual_host_find(&h->virtual, w->name) : NULL;
 
-                if (v && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && (!launched || r->node != h->virtual.node))
+                if (v && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && (!launched || r->node != v->order.node))
                         check_fail("one-place", "%s runs on n%u, where it does not belong", w->name, i);
         }
 }

@@ -16,11 +16,17 @@ static bool is_open(const WorldAsked *a) {
         return a->answer && !a->answer->error && !a->answer->final && !a->called_off;
 }
 
-// Those that wait for something to come to pass may wait for ever.
+// Those that wait for something to come to pass may wait for ever: also for hosts that are not heard, whatever works besides.
 static bool may_stay_open(const WorldAsked *a) {
         const RequestKind *kind = request_kind(a->request->what_case);
 
-        return !kind || kind->effect == REQUEST_WAITS || kind->streams;
+        switch (a->request->what_case) {
+        case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
+        case ARGOSY__REQUEST__WHAT_CLUSTER_ROLE:
+                return true;
+        default:
+                return !kind || kind->effect == REQUEST_WAITS || kind->streams;
+        }
 }
 
 void answered_on_end(void) {

@@ -81,18 +81,37 @@ bool places_any_open(void) {
         return false;
 }
 
-static const char *why_not(unsigned i, uint32_t host, uint32_t node) {
-        const LogUnit *u = &log_truth.units[i];
-        const WorldContent *c = world_content_find(u->spec.bytes);
+// Contents with which units came to where they are. One that has got another content there stays, whatever that says of others.
+static Hash placed_with[WORLD_UNITS_MAX];
+
+static bool has_new_content(unsigned i) {
+        return memcmp(&placed_with[i], &log_truth.units[i].spec, sizeof(Hash)) != 0;
+}
+
+static void note_place(const struct LogTouched *t) {
+        if (!t->before.exists || t->before.node != t->after.node)
+                placed_with[t->unit] = t->after.spec;
+}
+
+static int find_conflict(unsigned i) {
+        const LogUnit *u = &log_truth.units[i], *other;
+
+        for (unsigned k = 0; k < world.n_units; k++) {
+                other = &log_truth.units[k];
+                if (are_in_conflict(i, k) && other->exists && other->node > 0 && other->node == u->node && other->target >= ARGOSY__TARGET__TARGET_LOADED && !has_new_content(k))
+                        return (int) k;
+        }
+        return -1;
+}
+
+static const char *why_not(unsigned i, uint32_t host) {
+        const WorldContent *c = world_content_find(log_truth.units[i].spec.bytes);
 
         if (c && c->hosts && !(c->hosts & 1u << (host - 1)))
                 return "which its Host= does not name";
         if (c && c->zone && strcmp(now.zones[host], c->zone) != 0 && strcmp(before.zones[host], c->zone) != 0)
                 return "which has not the label that it requires";
-        for (unsigned k = 0; k < world.n_units; k++)
-                if (are_in_conflict(i, k) && log_truth.units[k].exists && log_truth.units[k].node == node && log_truth.units[k].target >= ARGOSY__TARGET__TARGET_LOADED)
-                        return "where one is that it conflicts with";
-        return NULL;
+        return find_conflict(i) >= 0 ? "where one is that it conflicts with" : NULL;
 }
 
 static void one_place(const struct LogTouched *t) {
@@ -105,7 +124,7 @@ static void one_place(const struct LogTouched *t) {
                 return;
         if (!host)
                 check_fail("placed-where-open", "%s is placed on a node that no host has", name);
-        why = why_not(t->unit, host, u->node);
+        why = why_not(t->unit, host);
         if (why)
                 check_fail("placed-where-allowed", "%s is placed on n%u, %s", name, host, why);
         if (c->picky)
@@ -118,5 +137,18 @@ static void one_place(const struct LogTouched *t) {
 void places_on_entry(const Argosy__LogBatch *batch) {
         read_nodes();
         for (size_t i = 0; i < log_truth.n_touched; i++)
+                note_place(&log_truth.touched[i]);
+        for (size_t i = 0; i < log_truth.n_touched; i++)
                 one_place(&log_truth.touched[i]);
+}
+
+void conflicts_on_calm(void) {
+        for (unsigned i = 0; i < world.n_units; i++) {
+                int k = log_truth.units[i].exists && !has_new_content(i) ? find_conflict(i) : -1;
+
+                if (k >= 0)
+                        check_fail("conflicts-are-apart", "%s and %s are on one node, and are in conflict", world.units[i].name, world.units[k].name);
+                if (conflicts_of(i) && log_truth.units[i].node > 0)
+                        check_says("conflicts-are-apart");
+        }
 }

@@ -63,6 +63,7 @@ uint32_t places_host_of(uint32_t node); // 0: no host has it
 // What the node's host says is not true (lies.c): no check is about what follows from that.
 bool places_lies(uint32_t node);
 void places_begin(void);
+void conflicts_on_calm(void);
 void places_on_entry(const Argosy__LogBatch *batch);
 // What is there, or was said of it, may keep it from nodes.
 bool places_are_barred(unsigned unit);

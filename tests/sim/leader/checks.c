@@ -39,6 +39,7 @@ const Check checks[] = {
                 .begin = places_begin, .on_entry = places_on_entry},
         {"placed-where-open", "Nothing is placed on a node that takes none.", "a unit was placed", NULL},
 
+        {"conflicts-are-apart", "Units in conflict are not on one node.", "a unit with conflicts had a node", NULL, .on_calm = conflicts_on_calm},
         {"one-place", "A unit runs on the node that the log names, and nowhere else.", "a unit was to run", NULL, .on_calm = one_place_on_calm},
 
         {"requests-are-answered", "In the end every open request is answered.", "something was asked", NULL, .on_end = answered_on_end},

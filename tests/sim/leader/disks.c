@@ -2,7 +2,7 @@
 //
 // What hosts keep beside the log: secrets of the voters, and certificates. A voter says what it has in the turn after it was told, and has a
 // snapshot without former keys in the turn after the log asked for one; a host that is asked to has a certificate of the CA that signs then.
-// One that is down or deaf does none of it, and says what it has when it is welcomed.
+// One that is down does none of it, and says what it has when it is welcomed; one that is deaf, later.
 #include <string.h>
 
 #include "ca.h"

@@ -126,7 +126,7 @@ static void calm_down(void) {
 
 // Some hosts have no power any more, for good; everything else works again. What must come to be in spite of them has so much time.
 static void heal_core(const StoryPlan *plan) {
-        Draw d = draw_from(plan->swarm ^ 4);
+        Draw d = draw_from(plan->chance ^ 8);
 
         story_tell("what is left of the cluster works again");
         faults_heal();

@@ -113,6 +113,14 @@ static void put_back(Leader *l, Unit *u) {
         unit_options_unref(options);
 }
 
+void scheduler_take_back(Scheduler *p, const char *name) {
+        Unit *u = unit_find(p->leader, name);
+
+        scheduler_want(p, name, false);
+        if (u)
+                put_back(p->leader, u);
+}
+
 Scheduler *scheduler_free(Scheduler *p) {
         Leader *l = p ? p->leader : NULL;
 

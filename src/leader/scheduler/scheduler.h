@@ -116,6 +116,8 @@ void scheduler_set_aside(Scheduler *p, Unit *u); // or keeps it from having a tu
 // scheduler_place() found no node for have their turn again when all of them were let go, and are wanted
 // then.
 void scheduler_want(Scheduler *p, const char *name, bool wanted);
+// What was asked for it is refused: for whatever is decided next the unit is as its record says, or is not wanted if it has none.
+void scheduler_take_back(Scheduler *p, const char *name);
 // The unit waits, and was last on this node (0: on none), wherever it counts: that is where it goes back to, if it can.
 void scheduler_take_off(Scheduler *p, const char *name, uint32_t node);
 // Whether the unit, which may have no record, replaces others by what it demands now; and whether it does that one,

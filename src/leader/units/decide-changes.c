@@ -65,18 +65,22 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
         if (r < 0 || ret->node)
                 return r;
         r = scheduler_place(d->scheduler, name, options, true, &place);
-        if (r < 0)
+        if (r < 0) {
+                scheduler_take_back(d->scheduler, name);
                 return r;
+        }
         if (place.too_many_tied) { // apart from some of them it would not be what was asked for
-                scheduler_want(d->scheduler, name, false);
+                scheduler_take_back(d->scheduler, name);
                 scheduler_answer_done(&place);
                 return -E2BIG;
         }
         if (!place.node && fleet_units_why(d->leader, name, ret->elsewhere, sizeof ret->elsewhere)) {
-                scheduler_want(d->scheduler, name, false);
+                scheduler_take_back(d->scheduler, name);
                 scheduler_answer_done(&place);
                 return 0;
         }
+        if (!place.node && !place.possible) // it keeps what it has, and others of the request are in conflict with that
+                scheduler_take_back(d->scheduler, name);
         *ret = (ChangePlace){
                 .node = place.node,
                 .possible = place.possible,

@@ -207,12 +207,48 @@ static void a_start_that_fails_asks_the_node_again(void **state) {
         assert_string_equal(where("all.service"), "123");
 }
 
+// A Change of two units in one request; kept until the rig is stopped.
+static const Argosy__Response__Change *start_both(const char *const names[2], const char *const contents[2]) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__NamedFile files[2], *pointers[2] = {&files[0], &files[1]};
+        uint64_t id[2] = {++g.id, 77};
+
+        for (unsigned i = 0; i < 2; i++) {
+                argosy__named_file__init(&files[i]);
+                files[i].name = files[i].path = (char *) names[i];
+                files[i].content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]};
+        }
+        change.id = (ProtobufCBinaryData){sizeof(id), (uint8_t *) id};
+        change.verb = START;
+        change.replace = true;
+        change.names = (char **) names;
+        change.files = pointers;
+        change.n_names = change.n_files = 2;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        return rig_change_answered(rig_ask_and_settle(&g, &request));
+}
+
+static void who_is_refused_another_content_goes_on_conflicting(void **state) {
+        static const char *const names[] = {"a.service", "b.service"};
+        static const char *const contents[] = {SERVICE "[X-Argosy]\nRequireLabel=zone=b\n", SERVICE "[X-Argosy]\nHost=n1\n"};
+        const Argosy__Response__Change *change;
+
+        rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nHost=n1\nConflicts=b.service\n");
+        change = start_both(names, contents);
+        assert_int_equal(change->units[0]->status, ENOSPC);
+        assert_int_equal(node_of("a.service"), rig_host(&g, 1)->virtual.node);
+        assert_int_equal(node_of("b.service"), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
                 T(a_global_unit_leaves_out_the_nodes_of_those_it_conflicts_with),
                 T(a_global_unit_gives_way_to_whoever_conflicts_with_it_and_comes_back),
                 T(the_gap_moves_with_the_unit),
+                T(who_is_refused_another_content_goes_on_conflicting),
                 T(of_two_global_units_the_first_by_name_has_the_node),
                 T(the_next_leader_sees_it_the_same_way),
                 T(a_node_that_is_left_to_another_one_is_named),

@@ -299,6 +299,7 @@ static void attach(RigHost *h) {
                 leader_on_host_link(h->rig->leader, h->number, &hello);
         }
         h->attached = true;
+        h->attached_us = h->rig->now_us;
         virtual_host_attach(&h->virtual);
 }
 

@@ -34,6 +34,7 @@ typedef struct RigHost {
         const char *address_name; // Address=, if that is a name; NULL: none
         int64_t clock_ahead_us;   // of its wall clock, of Rig.wall_us; that of host 1 is what the leader sees as its own
         bool attached;            // sent Attach in this session
+        uint64_t attached_us;     // when
         bool lazy;                // obeys, but reports nothing until told to (rig_host_report)
         bool sound;               // units with Rig.bad run here
         bool refuses;             // every name belongs to somebody else here

@@ -66,7 +66,7 @@ const char *world_why_not_reached(unsigned i) {
 
         if (!u->exists || u->target != ARGOSY__TARGET__TARGET_LAUNCHED || u->global)
                 return NULL;
-        if (!c || c->bad || r->n_outcomes > 0 || heard_has_failed(i))
+        if (!c || c->bad || c->picky || r->n_outcomes > 0 || heard_has_failed(i))
                 return NULL;
         if (u->node == 0)
                 return c->picky || places_are_barred(i) ? NULL : places_any_open() ? "has no node, and there is one that could have it" : NULL;
@@ -81,6 +81,13 @@ const char *world_why_not_reached(unsigned i) {
         if (!v || v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
                 return v ? "does not run where it is to run" : "is not known where it is to run";
         return NULL;
+}
+
+// It depends on others, or nobody knows what it is.
+static bool world_why_unknown(unsigned i) {
+        const WorldContent *c = world_content_find(log_truth.units[i].spec.bytes);
+
+        return !c || c->picky;
 }
 
 static uint64_t entries_then;
@@ -100,10 +107,24 @@ void reached_on_end(void) {
         entries_then = log_truth.n_entries;
 }
 
+// What is not off a node by then is stopped: that comes by itself.
+static bool has_deadline(const LogUnit *u) {
+        const Argosy__HostRecord *h = u->node ? cluster_state_find_host_by_node(world.rig.state, u->node) : NULL;
+
+        for (size_t i = 0; h && i < h->n_nodes; i++)
+                if (h->nodes[i]->mode_deadline_us > 0)
+                        return true;
+        return false;
+}
+
 void stays_on_end(void) {
+        bool awaited[WORLD_UNITS_MAX];
+
+        for (unsigned i = 0; i < world.n_units; i++)
+                awaited[i] = has_deadline(&log_truth.units[i]) || world_why_unknown(i) || heard_has_failed(i);
         rig_pass_ms(&world.rig, 2 * world.swarm.lease_ms);
         for (unsigned i = 0; i < world.n_units; i++)
-                if (log_truth.units[i].revision != revisions_then[i] && !heard_has_failed(i))
+                if (log_truth.units[i].revision != revisions_then[i] && !awaited[i])
                         check_fail("wishes-stay-reached", "%s is changed, and nothing has happened", world.units[i].name);
         if (log_truth.n_entries == entries_then)
                 check_says("wishes-stay-reached");

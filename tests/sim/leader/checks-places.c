@@ -105,13 +105,16 @@ static int find_conflict(unsigned i) {
 }
 
 static const char *why_not(unsigned i, uint32_t host) {
+        static char with[96];
         const WorldContent *c = world_content_find(log_truth.units[i].spec.bytes);
 
         if (c && c->hosts && !(c->hosts & 1u << (host - 1)))
                 return "which its Host= does not name";
         if (c && c->zone && strcmp(now.zones[host], c->zone) != 0 && strcmp(before.zones[host], c->zone) != 0)
                 return "which has not the label that it requires";
-        return find_conflict(i) >= 0 ? "where one is that it conflicts with" : NULL;
+        if (find_conflict(i) >= 0)
+                snprintf(with, sizeof(with), "where %s is, with which it is in conflict", world.units[find_conflict(i)].name);
+        return find_conflict(i) >= 0 ? with : NULL;
 }
 
 static void one_place(const struct LogTouched *t) {
@@ -122,6 +125,8 @@ static void one_place(const struct LogTouched *t) {
 
         if (!c || u->node == 0 || (t->before.exists && t->before.node == u->node) || (host && places_lies(u->node)))
                 return;
+        if (!host && before.open & UINT64_C(1) << (u->node - 1))
+                return; // its host leaves by the same entry
         if (!host)
                 check_fail("placed-where-open", "%s is placed on a node that no host has", name);
         why = why_not(t->unit, host);

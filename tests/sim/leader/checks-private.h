@@ -80,3 +80,11 @@ const char *world_why_not_reached(unsigned unit);
 
 // checks-units.c
 void one_place_on_calm(void);
+
+// checks-words.c
+void rights_begin(void);
+void rights_on_entry(const Argosy__LogBatch *batch);
+void rights_on_answer(const WorldAsked *a, const Argosy__Response *r);
+void undo_on_answer(const WorldAsked *a, const Argosy__Response *r);
+void dry_on_answer(const WorldAsked *a, const Argosy__Response *r);
+void lists_on_calm(void);

@@ -13,8 +13,8 @@ enum { HOSTS_KNOWN = 64 };
 
 static struct {
         struct {
-                uint64_t heard_us;
-                bool goodbye;
+                uint64_t heard_us, attached_us;
+                bool goodbye, unwelcome; // unwelcome: it has attached, and was not answered yet
                 uint64_t term, index; // of what it was ordered last
         } hosts[HOSTS_KNOWN + 1];
         uint32_t refused[WORLD_UNITS_MAX]; // by which hosts: bit N-1
@@ -41,7 +41,13 @@ static void on_report(uint32_t host, const Argosy__UnitReport *r) {
 void heard_on_heard(uint32_t host, const Argosy__ToVoter *m) {
         if (host > HOSTS_KNOWN)
                 return;
-        known.hosts[host].heard_us = world.rig.now_us;
+        if (m->msg_case == ARGOSY__TO_VOTER__MSG_ATTACH) {
+                known.hosts[host].unwelcome = true;
+                known.hosts[host].attached_us = world.rig.now_us;
+        }
+        // What is said by one that was not welcomed, since it attaches too often, counts for nothing.
+        if (!known.hosts[host].unwelcome)
+                known.hosts[host].heard_us = world.rig.now_us;
         known.hosts[host].goodbye = m->msg_case == ARGOSY__TO_VOTER__MSG_GOODBYE;
         if (m->msg_case == ARGOSY__TO_VOTER__MSG_REPORTS)
                 for (size_t i = 0; i < m->reports->n_reports; i++)
@@ -107,6 +113,10 @@ void fence_on_order(uint32_t host, const Argosy__ToHost *m) {
         if (list.term < known.hosts[host].term || (list.term == known.hosts[host].term && list.index < known.hosts[host].index))
                 check_fail("fence-only-grows", "n%u is ordered something of %" PRIu64 ".%" PRIu64 ", and was of %" PRIu64 ".%" PRIu64, host, list.term,
                            list.index, known.hosts[host].term, known.hosts[host].index);
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME && known.hosts[host].unwelcome) {
+                known.hosts[host].unwelcome = false;
+                known.hosts[host].heard_us = known.hosts[host].attached_us;
+        }
         known.hosts[host].term = list.term;
         known.hosts[host].index = list.index;
         check_says("fence-only-grows");
@@ -172,7 +182,12 @@ static bool goes_on(const VirtualUnit *v, const Argosy__UnitOrder *o) {
 
 // The log wants it to run there, and as it does.
 static bool is_wanted(const LogUnit *u, uint32_t host, const VirtualUnit *v) {
-        return u->exists && u->target == ARGOSY__TARGET__TARGET_LAUNCHED && (u->global || u->node == v->order.node) &&
+        const WorldContent *c = world_content_find(u->spec.bytes);
+
+        // Of global units and those with demands on others, what else there is decides.
+        if (!c || u->global || c->picky)
+                return false;
+        return u->exists && u->target == ARGOSY__TARGET__TARGET_LAUNCHED && u->node == v->order.node &&
                memcmp(u->spec.bytes, v->order.spec.bytes, HASH_SIZE) == 0 && u->restart_rev <= v->order.restart_rev;
 }
 

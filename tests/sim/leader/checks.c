@@ -25,6 +25,14 @@ const Check checks[] = {
         {"refused-is-undone", "What was refused has changed nothing.", "a change was refused", NULL, .on_answer = refused_on_answer, .on_entry = refused_on_entry},
         {"author-is-whoever-asked", "A job is of whoever asked for it.", "a job was acknowledged", NULL, .on_answer = author_on_answer},
 
+        {"work-is-allowed", "Nobody changes what his rights do not give.", "somebody who needs a right did something", NULL,
+                .begin = rights_begin, .on_entry = rights_on_entry},
+        {"answers-are-allowed", "Nobody is told what his rights do not give.", "somebody who needs a right was answered", NULL, .on_answer = rights_on_answer},
+        {"undo-puts-back", "An undo puts back exactly what its job has changed.", "a job was undone that nothing has touched since", NULL,
+                .on_answer = undo_on_answer},
+        {"dry-runs-change-nothing", "A dry run changes nothing.", "a dry run was answered", NULL, .on_answer = dry_on_answer},
+        {"lists-are-true", "No word to a user is untrue.", "a unit was listed, and did nothing at the moment", NULL, .on_calm = lists_on_calm},
+
         {"host-is-heard", "A host is lost when it was silent for a lease, under one leader.", "a unit left a host that is lost", NULL,
                 .begin = heard_begin, .on_heard = heard_on_heard},
         {"fence-only-grows", "Nothing is ordered that is older than what was ordered before.", "a host was ordered something", NULL,

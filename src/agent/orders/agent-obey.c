@@ -154,7 +154,7 @@ static void unwant_the_rest(AgentNode *node) {
                 agent_secrets_ordered(node, u->name, NULL);
                 if (u->has_held || agent_unit_doing(u)->busy != PLAN_NOTHING) // also what is only looked at so far
                         (void) agent_unit_unwant(u); // out of memory: the next Welcome comes to it again
-                else
+                else if (!u->gone) // the Attach may have said that it is here: its last word is still to be told
                         agent_unit_free(u);
         }
 }

@@ -412,6 +412,25 @@ static void what_the_welcome_does_not_name_is_removed(void **state) {
         assert_false(has_file("old.service"));
 }
 
+// The Attach has said that it is here, and the Welcome says nothing of it: the leader waits for that word.
+static void what_ends_between_attach_and_welcome_is_told_to_be_gone(void **state) {
+        meet_leader((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5}}, 1);
+        loop_until(answered("web.service", 5));
+        pid1_hold_jobs(pid1, true);
+        send_order((Order){.name = "web.service", .revision = 6, .remove = true});
+        loop_until(pid1_n_held(pid1) == 1);
+        agent_on_leader(w.agent, 2, ++w.term);
+        loop_until(w.attach->attach->seq == w.agent->attach_seq && w.agent->attach_sent);
+        assert_int_equal(w.attach->attach->n_held, 1);
+        forget_reports();
+        pid1_hold_jobs(pid1, false);
+        loop_until(!has_file("web.service"));
+        send_welcome(NULL, 0, 60000);
+        loop_until(w.attached);
+        loop_until(is_gone("web.service"));
+        assert_int_equal(agent_n_units(w.agent), 0);
+}
+
 static void a_welcome_in_parts_removes_only_when_all_have_come(void **state) {
         Order orders[] = {{.name = "a.service", .content = web, .revision = 5, .start = 5},
                           {.name = "b.service", .content = web2, .revision = 6, .start = 6},
@@ -709,6 +728,7 @@ int main(void) {
                 WORLD_TEST(what_was_ordered_before_an_attach_is_not_obeyed_after_it),
                 WORLD_TEST(numbers_begin_again_after_a_recovery),
                 WORLD_TEST(what_the_welcome_does_not_name_is_removed),
+                WORLD_TEST(what_ends_between_attach_and_welcome_is_told_to_be_gone),
                 WORLD_TEST(a_welcome_in_parts_removes_only_when_all_have_come),
                 WORLD_TEST(a_welcome_without_all_its_parts_removes_nothing),
                 WORLD_TEST(what_waits_for_the_fence_is_dropped_with_the_session_that_it_belongs_to),

@@ -136,7 +136,7 @@ static void one_order(uint32_t host, const Argosy__UnitOrder *o) {
         check_says("ordered-as-recorded");
         if (!u->exists || u->target != o->target || (!u->global && u->node != o->node))
                 check_fail("ordered-as-recorded", "n%u is to run %s, which the log does not say", host, o->name);
-        r = rig_record(&world.rig, o->name); // a floor of the cluster's raises revisions without a put
+        r = rig_record(&world.rig, o->name); // a turn of an update of a global unit has a newer one of its own
         if (o->revision < r->revision || o->revision > cluster_state_revision(world.rig.state) || o->spec.len != HASH_SIZE || memcmp(o->spec.data, u->spec.bytes, HASH_SIZE) != 0)
                 check_fail("ordered-as-recorded", "n%u is to run revision %" PRIu64 " of %s, and the log has %" PRIu64, host, o->revision, o->name, r->revision);
 }

@@ -6,7 +6,7 @@
 //
 //      real        mesh, agent, leader, model, router, local socket, unit files, fence, ledger, peers and identity files
 //      played      loop, clocks, pool, chance, network, the log (sim-store.h), systemd (fake-pid1.h), this machine's facts
-//      left out    HTTP, helpers (systemd-analyze says of every file that it is well), the kernel's news of addresses
+//      left out    HTTP, helpers (systemd-analyze says of every file that it is well), the kernel's news of addresses and directories
 
 #include <stdbool.h>
 

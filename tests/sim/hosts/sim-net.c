@@ -347,7 +347,7 @@ void sim_net_set_way(SimHost *from, SimHost *to, SimWay way) {
                 for (int i = 0; i < 2 && joins(c, from, to); i++) {
                         if (way.cut)
                                 give_up_later(c, i);
-                        else if (!back->of.cut)
+                        else if (!back->of.cut && !c->ends[!i].gone && !c->stray) // else there is nobody to hear of
                                 c->ends[i].dies_us = 0;
                 }
         }

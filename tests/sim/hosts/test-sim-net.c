@@ -302,6 +302,19 @@ static void a_host_without_power_says_nothing(void **state) {
         end();
 }
 
+static void a_cut_that_is_mended_brings_nobody_back(void **state) {
+        begin(1);
+        cut(&a, &b, true);
+        sim_host_kill(b.host);
+        sim_net_host_gone(b.host, true);
+        b.stream = NULL;
+        sim_run_for(USEC_PER_SEC);
+        cut(&a, &b, false);
+        sim_run_for(6 * USEC_PER_SEC);
+        assert_int_equal(a.error, -ETIMEDOUT);
+        end();
+}
+
 static void a_host_that_is_back_knows_no_old_connection(void **state) {
         begin(1);
         sim_host_kill(b.host);
@@ -440,6 +453,7 @@ int main(void) {
                 cmocka_unit_test(what_is_clogged_comes_later),
                 cmocka_unit_test(a_slow_way_takes_its_time),
                 cmocka_unit_test(a_host_without_power_says_nothing),
+                cmocka_unit_test(a_cut_that_is_mended_brings_nobody_back),
                 cmocka_unit_test(a_host_that_is_back_knows_no_old_connection),
                 cmocka_unit_test(a_killed_process_is_heard_of_at_once),
                 cmocka_unit_test(the_queue_for_a_slow_reader_grows_and_drains),

@@ -7,3 +7,5 @@
 
 // Blocks of 4 KiB that are free of 1,000,000; by default all of them.
 extern uint64_t disk_room_free;
+// Files that can still be made; by default as many.
+extern uint64_t disk_room_inodes;

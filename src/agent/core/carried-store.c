@@ -26,6 +26,7 @@
 enum {
         DEPTH_MAX = 16, // of folders in a folder; names are CARRIED_NAME_MAX long at most, but whoever is root may have made others
         FREE_SHARE = 4, // a quarter of the file system stays free: PID 1 needs it
+        STORE_PAGE = 4096, // of /run, which is in memory
         STORE_NAME_SIZE = HASH_HEX_SIZE + 2,
 };
 
@@ -75,38 +76,58 @@ bool carried_store_has(const char *dir, const Hash *hash, bool executable) {
         return path && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static int check_room(int fd, uint64_t len) {
+// A file system that makes its inodes as they are needed counts none.
+static int check_room(int fd, const CarriedRoom *room) {
         struct statvfs v;
         uint64_t needed;
 
         if (fstatvfs(fd, &v) < 0)
                 return -errno;
-        needed = (len + v.f_frsize - 1) / v.f_frsize + v.f_blocks / FREE_SHARE;
+        if (v.f_files > 0 && v.f_favail < room->n)
+                return -ENOSPC;
+        needed = (room->bytes + v.f_frsize - 1) / v.f_frsize + v.f_blocks / FREE_SHARE;
         return v.f_blocks == 0 || v.f_bavail >= needed ? 0 : -ENOSPC;
 }
 
-bool carried_store_has_room_for(const char *dir, uint64_t bytes) {
-        _cleanup_(closep) int fd = bytes > 0 ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+bool carried_store_has_room_for(const char *dir, const CarriedRoom *room) {
+        _cleanup_(closep) int fd = room->n > 0 ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
-        return fd < 0 || check_room(fd, bytes) != -ENOSPC;
+        return fd < 0 || check_room(fd, room) != -ENOSPC;
+}
+
+// Each has whole pages for itself.
+static void room_add(CarriedRoom *room, uint64_t len) {
+        room->bytes += (len + STORE_PAGE - 1) / STORE_PAGE * STORE_PAGE;
+        room->n++;
+}
+
+CarriedRoom carried_store_room_of(const CarriedFiles *files) {
+        CarriedRoom room = {};
+
+        for (size_t i = 0; i < files->n; i++)
+                room_add(&room, files->list[i].size);
+        return room;
 }
 
 bool carried_store_has_room(const char *dir, const CarriedFiles *files) {
-        uint64_t bytes = 0;
+        CarriedRoom room = {};
 
         for (size_t i = 0; i < files->n; i++)
-                bytes += carried_store_has(dir, &files->list[i].hash, files->list[i].executable) ? 0 : files->list[i].size;
-        return carried_store_has_room_for(dir, bytes);
+                if (!carried_store_has(dir, &files->list[i].hash, files->list[i].executable))
+                        room_add(&room, files->list[i].size);
+        return carried_store_has_room_for(dir, &room);
 }
 
 int carried_store_put(const char *dir, const Hash *hash, bool executable, const void *bytes, size_t len) {
         _cleanup_(closep) int fd = open_below(dir, "files", true);
         Hash actual = hash_of(bytes, len);
+        CarriedRoom room = {};
         char name[STORE_NAME_SIZE];
         int r = fd;
 
+        room_add(&room, len);
         if (r >= 0)
-                r = hash_equal(&actual, hash) ? check_room(fd, len) : -EBADMSG;
+                r = hash_equal(&actual, hash) ? check_room(fd, &room) : -EBADMSG;
         if (r < 0)
                 return r;
         store_name(hash, executable, name);

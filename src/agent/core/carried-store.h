@@ -21,13 +21,19 @@
 
 #include "carried-files.h"
 
+typedef struct CarriedRoom {
+        uint64_t bytes;
+        size_t n; // inodes
+} CarriedRoom;
 
 bool carried_store_has(const char *dir, const Hash *hash, bool executable);
 // 0; -EBADMSG: the bytes are not those of that hash; -ENOSPC: there is not a quarter left of what the file system has; another error.
 int carried_store_put(const char *dir, const Hash *hash, bool executable, const void *bytes, size_t len) _warn_unused_;
 // Whether those of these files that are not there fit into what may be taken of the file system.
 bool carried_store_has_room(const char *dir, const CarriedFiles *files);
-bool carried_store_has_room_for(const char *dir, uint64_t bytes);
+// What they take there if none of them is there yet; and whether there is room for so much.
+CarriedRoom carried_store_room_of(const CarriedFiles *files);
+bool carried_store_has_room_for(const char *dir, const CarriedRoom *room);
 // Removes a content that no folder has.
 void carried_store_drop(const char *dir, const Hash *hash, bool executable);
 

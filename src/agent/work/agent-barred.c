@@ -11,7 +11,8 @@
 // Room is looked for as if none of the unit's files were there: one that is told to come and is refused again costs two log entries.
 //
 // A unit stays here until the leader was told, whatever has become of it: of one that the leader does not remember as refused here, it passes
-// over the word. So nothing is to be done at an Attach. Without memory a unit is not noted, and waits for the next request.
+// over the word. So nothing is to be done at an Attach. Of more than AGENT_BARRED_MAX those are forgotten that were refused first. Without memory a unit
+// is not noted. Both wait for the next request.
 
 #include "agent-barred.h"
 
@@ -28,7 +29,7 @@ typedef struct AgentBarred {
         Agent *agent;
         char *name;
         AgentPlaces places;
-        uint64_t bytes; // of its files
+        CarriedRoom room; // of its files
 } AgentBarred;
 
 static AgentBarred *barred_free(AgentBarred *b) {
@@ -62,15 +63,28 @@ static void forget(AgentBarred *b) {
         barred_free(b);
 }
 
+// Nobody says here that a unit is gone, so those that are gone make room for others. What is looked at just now is in no list.
+static void forget_oldest(Agent *a) {
+        ListNode *const lists[] = {&a->barred.round, &a->barred.waiting, &a->barred.passed};
+
+        for (size_t i = 0; i < ELEMENTSOF(lists); i++)
+                if (!list_is_empty(lists[i])) {
+                        forget(CONTAINER_OF(lists[i]->next, AgentBarred, link));
+                        return;
+                }
+}
+
 void agent_barred_note(const AgentUnit *u) {
         Agent *a = u->node->agent;
         const AgentCarried *c = u->work->spec->carried;
         AgentBarred *b = map_find_str(&a->barred.names, u->name);
         AgentPlaces places = {};
 
-        if (u->node != a->system || (!b && a->barred.names.count >= AGENT_BARRED_MAX) ||
+        if (u->node != a->system || a->user || // it never has room for files
             agent_places_of(&c->files, c->sources, c->n_sources, u->name, &places) < 0)
                 return;
+        if (!b && a->barred.names.count >= AGENT_BARRED_MAX)
+                forget_oldest(a);
         b = b ?: barred_new(a, u->name);
         if (!b) {
                 agent_places_done(&places);
@@ -78,9 +92,7 @@ void agent_barred_note(const AgentUnit *u) {
         }
         agent_places_done(&b->places);
         b->places = places;
-        b->bytes = 0;
-        for (size_t i = 0; i < c->files.n; i++)
-                b->bytes += c->files.list[i].size;
+        b->room = carried_store_room_of(&c->files);
         if (a->barred.due_us == 0)
                 a->barred.due_us = clock_boot_us() + AGENT_BARRED_LOOK_US;
         drain_mark(&a->drain);
@@ -118,7 +130,7 @@ static void look(AgentBarred *b) {
         Agent *a = b->agent;
         AgentPlaces places = {};
 
-        if (!carried_store_has_room_for(a->runtime_dir, b->bytes)) {
+        if (!carried_store_has_room_for(a->runtime_dir, &b->room)) {
                 looked(b, false);
                 return;
         }

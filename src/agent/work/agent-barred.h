@@ -6,7 +6,7 @@
 #include "agent-core.h"
 
 enum {
-        AGENT_BARRED_MAX = 1024,               // of a host; the others wait for the next request
+        AGENT_BARRED_MAX = 1024,               // of a host, those that were refused last; the others wait for the next request
         AGENT_BARRED_LOOK_US = 10 * 1000 * 1000, // from one look at them to the next
 };
 

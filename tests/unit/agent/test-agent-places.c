@@ -424,6 +424,48 @@ static void the_leader_hears_when_there_is_room(void **state) {
         buf_done(&c.content);
 }
 
+// Whatever there is room for: it is told to nobody that the next look of the agent would refuse.
+static void a_users_argosyd_never_says_that_it_takes_files(void **state) {
+        Carried c = carried("web.service", small, sizeof(small) - 1);
+
+        meet_leader(NULL, 0);
+        w.agent->user = true;
+        order(&c, 5);
+        await_failure("web.service", 1, "a unit with files of its own (File=) runs under a host's system manager only");
+        assert_true(report_of("web.service")->refused);
+        assert_int_equal(w.agent->barred.names.count, 0);
+        w.agent->user = false;
+        buf_done(&c.content);
+}
+
+// Of units that are gone nobody says so.
+static void those_that_were_refused_last_are_remembered(void **state) {
+        Carried c = carried("web.service", small, sizeof(small) - 1);
+
+        AgentCarried none = {};
+        AgentSpec spec = {.carried = &none};
+        AgentUnitWork work = {.spec = &spec};
+        _cleanup_free_ AgentUnit *gone = calloc(1, sizeof(*gone) + UNIT_NAME_MAX + 1);
+
+        assert_non_null(gone);
+        meet_leader(NULL, 0);
+        disk_room_free = 0;
+        gone->node = w.agent->system;
+        gone->work = &work;
+        for (unsigned i = 0; i < AGENT_BARRED_MAX; i++) {
+                str_fit(gone->name, UNIT_NAME_MAX + 1, "gone-%u.service", i);
+                agent_barred_note(gone);
+        }
+        assert_int_equal(w.agent->barred.names.count, AGENT_BARRED_MAX);
+        refused(&c, 5, "its files: a quarter of the memory of /run has to stay free on this node");
+        assert_int_equal(w.agent->barred.names.count, AGENT_BARRED_MAX);
+        assert_non_null(map_find_str(&w.agent->barred.names, "web.service"));
+        assert_null(map_find_str(&w.agent->barred.names, "gone-0.service"));
+        assert_non_null(map_find_str(&w.agent->barred.names, "gone-1.service"));
+        disk_room_free = 1000000;
+        buf_done(&c.content);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 WORLD_TEST(a_place_that_cannot_be_seen_is_none),
@@ -438,6 +480,8 @@ int main(void) {
                 WORLD_TEST(the_leader_hears_when_a_place_has_come),
                 WORLD_TEST(the_leader_hears_when_a_dead_file_system_answers_again),
                 WORLD_TEST(the_leader_hears_when_there_is_room),
+                WORLD_TEST(a_users_argosyd_never_says_that_it_takes_files),
+                WORLD_TEST(those_that_were_refused_last_are_remembered),
         };
 
         assert_int_equal(uv_sem_init(&let_be, 0), 0);

@@ -263,6 +263,30 @@ static void a_quarter_of_the_file_system_stays_free(void **state) {
         assert_false(carried_store_has(f->dir, &hash, false));
         disk_room_free++;
         put(f, "a", false);
+        disk_room_free += 10;
+        disk_room_inodes = 0;
+        hash = hash_of("b", 1);
+        assert_int_equal(carried_store_put(f->dir, &hash, false, "b", 1), -ENOSPC);
+        disk_room_inodes = 1000000;
+}
+
+// Each is in pages of its own, and in one inode: what is said to have room is then not refused with the last of them.
+static void what_many_files_take_is_known_before(void **state) {
+        Fixture *f = *state;
+        _cleanup_carried_files_ CarriedFiles two = {};
+        Hash a = hash_of("a", 1), b = hash_of("b", 1);
+
+        assert_int_equal(carried_files_add(&two, "a", false, 1, &a), 0);
+        assert_int_equal(carried_files_add(&two, "b", false, 1, &b), 0);
+        disk_room_free = 250001;
+        assert_false(carried_store_has_room(f->dir, &two));
+        disk_room_free++;
+        assert_true(carried_store_has_room(f->dir, &two));
+        disk_room_inodes = 1;
+        assert_false(carried_store_has_room(f->dir, &two));
+        disk_room_inodes++;
+        assert_true(carried_store_has_room(f->dir, &two));
+        disk_room_free = disk_room_inodes = 1000000;
 }
 
 static void what_no_folder_has_is_listed(void **state) {
@@ -384,6 +408,7 @@ int main(void) {
                 TEST(a_folder_is_not_made_without_all_its_files),
                 TEST(a_folder_goes_with_what_could_not_be_made_of_it),
                 TEST(a_quarter_of_the_file_system_stays_free),
+                TEST(what_many_files_take_is_known_before),
                 TEST(what_no_folder_has_is_listed),
                 TEST(what_is_not_of_its_hash_is_not_taken),
                 TEST(what_nobody_has_is_swept),

@@ -336,10 +336,14 @@ static int describe_who_went_along(const Taking *t) {
 
 // All of them are planned in one turn, and in one entry of the log with it: half of them would be left without it.
 static int refuse_too_many_along(const Taking *t) {
-        char why[160];
+        char why[192];
         int r;
 
-        str_fit(why, sizeof(why), "more than %u units would be %s too, since they depend on it: stop units that depend on it first", REQUEST_ALONG_MAX, done_to(t));
+        if (t->p->n_along_before > 0)
+                str_fit(why, sizeof(why), "with those that depend on other units of this request, more than %u units would be %s too: ask for it by itself", REQUEST_ALONG_MAX,
+                        done_to(t));
+        else
+                str_fit(why, sizeof(why), "more than %u units would be %s too, since they depend on it: stop units that depend on it first", REQUEST_ALONG_MAX, done_to(t));
         r = request_fail(t->result, E2BIG, why);
         return r < 0 ? r : UNIT_REFUSED;
 }

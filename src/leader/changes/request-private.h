@@ -29,6 +29,7 @@ typedef struct Planner {
         Map cycles;          // Refusal by name (there, too): those whose order goes in a cycle, and why
         unsigned n_judged;   // times that there were such
         size_t n_along;      // units that go along with those that are named
+        size_t n_along_before; // with those that had their turn before the one that is being planned
         bool too_many_along; // with the one that is being planned
         Map contents;        // of the units that were planned (request-affinity.c)
         Map mates;           // Mate by name (request-mates.c): units that are activated, and by whom

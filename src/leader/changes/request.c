@@ -446,7 +446,6 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
 // Not a name that had its turn before, whatever became of it.
 static int plan_named(Planner *p, char *name, Map *had, Argosy__Response__UnitResult **ret) {
         BatchBuilderMark mark = batch_builder_mark(p->batch);
-        size_t n_along = p->n_along;
         int r = p->change->n_names > 1 ? map_add_str(had, name, name) : 0;
 
         if (r < 0)
@@ -457,10 +456,11 @@ static int plan_named(Planner *p, char *name, Map *had, Argosy__Response__UnitRe
         if (!*ret)
                 return -ENOMEM;
         p->too_many_along = false;
+        p->n_along_before = p->n_along;
         r = request_plan_unit(p, name, *ret);
         if (r == UNIT_REFUSED) {
                 batch_builder_rollback(p->batch, mark);
-                p->n_along = n_along;
+                p->n_along = p->n_along_before;
         }
         return MIN_OF(r, 0);
 }

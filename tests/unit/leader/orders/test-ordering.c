@@ -542,30 +542,34 @@ static void a_file_without_the_dependency_ends_the_waiting(void **state) {
 }
 
 static void assert_not_taken_along(Argosy__Verb verb, const char *why) {
-        const Argosy__Response__UnitResult *r = rig_change(&g, verb, "hub.service", NULL);
+        const Argosy__Response__UnitResult *r = rig_change(&g, verb, "hub@0.service", NULL);
 
         assert_int_equal(r->status, E2BIG);
         assert_string_equal(r->message, why);
-        assert_int_equal(rig_record(&g, "hub.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
+        assert_int_equal(rig_record(&g, "hub@0.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
         assert_int_equal(rig_record(&g, "dep0.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
 }
 
 static void more_than_a_turn_has_time_for_do_not_go_along(void **state) {
-        const Argosy__Response__UnitResult *r;
+        Argosy__Response__UnitResult *const *r;
 
-        (void) rig_change(&g, START, "hub.service", SERVICE);
+        (void) rig_change_many(&g, START, "hub", 2, SERVICE);
         for (unsigned i = 0; i <= REQUEST_ALONG_MAX; i++) {
                 _cleanup_free_ char *name = str_printf("dep%u.service", i);
 
-                assert_int_equal(rig_change(&g, START, name, SERVICE "[X-Argosy]\nRequires=hub.service\n")->status, 0);
+                assert_int_equal(rig_change(&g, START, name, SERVICE "[X-Argosy]\nRequires=hub@0.service\n")->status, 0);
         }
         assert_not_taken_along(STOP, "more than 2048 units would be stopped too, since they depend on it: stop units that depend on it first");
         assert_not_taken_along(ARGOSY__VERB__VERB_DESTROY, "more than 2048 units would be stopped too, since they depend on it: stop units that depend on it first");
         assert_not_taken_along(ARGOSY__VERB__VERB_RESTART, "more than 2048 units would be restarted too, since they depend on it: stop units that depend on it first");
         (void) rig_change(&g, STOP, "dep2048.service", NULL);
-        r = rig_change(&g, STOP, "hub.service", NULL);
-        assert_int_equal(r->status, 0);
-        assert_non_null(strstr(r->message, "and 2047 more are stopped too, since they depend on it"));
+        (void) rig_change(&g, START, "one.service", SERVICE "[X-Argosy]\nRequires=hub@1.service\n");
+        r = rig_change_many(&g, STOP, "hub", 2, NULL)->responses[0]->change->units;
+        assert_int_equal(r[0]->status, 0);
+        assert_non_null(strstr(r[0]->message, "and 2047 more are stopped too, since they depend on it"));
+        assert_int_equal(r[1]->status, E2BIG);
+        assert_string_equal(r[1]->message, "with those that depend on other units of this request, more than 2048 units would be stopped too: ask for it by itself");
+        assert_int_equal(rig_record(&g, "one.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
         assert_int_equal(rig_record(&g, "dep0.service")->target, ARGOSY__TARGET__TARGET_LOADED);
 }
 

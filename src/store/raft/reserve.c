@@ -34,9 +34,10 @@ void reserve_give(const char *dir) {
                 log_notice("The disk of %s is full: the log is opened in what was kept for that.", dir);
 }
 
+// One that is there is whole, unless the machine failed as it was made.
 void reserve_keep(const char *dir) {
         _cleanup_free_ char *path = str_printf("%s/" RESERVE_FILE, dir);
-        int fd = path ? open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+        int fd = path ? open(path, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
         int r = fd >= 0 ? posix_fallocate(fd, 0, RESERVE_BYTES) : 0;
 
         if (fd >= 0)

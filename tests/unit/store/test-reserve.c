@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -51,9 +52,22 @@ static void what_is_kept_is_given_back_on_a_full_disk_alone(void **state) {
         assert_true(kept_bytes() >= RESERVE_BYTES);
 }
 
+static void what_a_crash_has_left_of_it_is_made_whole(void **state) {
+        char path[512];
+        int fd;
+
+        snprintf(path, sizeof(path), "%s/reserve", dir);
+        fd = open(path, O_CREAT | O_WRONLY, 0600);
+        assert_true(fd >= 0);
+        close(fd);
+        reserve_keep(dir);
+        assert_true(kept_bytes() >= RESERVE_BYTES);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_on_a_full_disk_alone, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_a_crash_has_left_of_it_is_made_whole, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

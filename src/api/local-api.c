@@ -358,6 +358,10 @@ static void on_closed(Stream *s, int error, void *userdata) {
         else if (error == -ENOBUFS)
                 log_warning("A local client (pid %i) does not read its answers; its connection was closed.",
                             (int) stream_peer(s)->pid);
+        else if (error == -EDQUOT)
+                log_warning("Clients of uid %u do not read their answers, which take as much memory as one user may have, or all together; the connection of "
+                            "pid %i was closed.",
+                            (unsigned) stream_peer(s)->uid, (int) stream_peer(s)->pid);
         list_foreach_safe (n, &c->calls)
                 cancel_call(CONTAINER_OF(n, ApiCall, link));
         client_free(c);

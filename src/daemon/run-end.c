@@ -91,7 +91,7 @@ static void count_open(uv_handle_t *handle, void *n) {
         *(size_t *) n += uv_is_closing(handle) || (uv_is_active(handle) && uv_has_ref(handle));
 }
 
-static bool is_over(const Daemon *d) {
+bool run_is_over(const Daemon *d) {
         size_t n = 0;
 
         if (d->closing > 0 || work_queue_is_busy(&d->writer.queue))
@@ -101,7 +101,7 @@ static bool is_over(const Daemon *d) {
 }
 
 bool run_out(Daemon *d) {
-        while (!d->cut_short && !is_over(d) && uv_run(d->loop, UV_RUN_ONCE))
+        while (!d->cut_short && !run_is_over(d) && uv_run(d->loop, UV_RUN_ONCE))
                 ;
         return d->closing == 0 && !uv_loop_alive(d->loop);
 }

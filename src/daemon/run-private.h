@@ -20,6 +20,8 @@ void run_end(Daemon *d, DaemonEnd how); // once; later calls do nothing but make
 // False: there is something left, in the pool perhaps, and whoever waited for that might wait for minutes: nothing
 // may be freed, and exit() would join the pool's threads.
 bool run_out(Daemon *d);
+// Behind run_end(): all is closed, and what was to be written is. For whoever runs the loop himself.
+bool run_is_over(const Daemon *d);
 void run_on_identity_replaced(Daemon *d); // the join, or the reset, that was under way has put it in place
 // The machine shuts down: goes on with what can be done by now.
 void run_shut_down_on(Daemon *d);

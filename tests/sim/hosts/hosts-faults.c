@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "daemon.h"
 #include "macro.h"
 #include "sim-host.h"
 #include "story.h"
@@ -103,9 +104,20 @@ static void set_alone(uint32_t number, bool alone) {
                 }
 }
 
+static void look_again(void *data);
+
+// One that is about to end is started when it has.
 static void run_again(uint32_t number) {
-        if (!sim_machine(number)->daemon)
-                sim_machine_start(sim_machine(number));
+        SimMachine *m = sim_machine(number);
+
+        if (!m->daemon)
+                sim_machine_start(m);
+        else if (m->daemon->end != DAEMON_RUNNING)
+                sim_at(sim_now_us() + 50 * USEC_PER_MSEC, NULL, look_again, (void *) (uintptr_t) number);
+}
+
+static void look_again(void *data) {
+        run_again((uint32_t) (uintptr_t) data);
 }
 
 static void touch(uint32_t number) {
@@ -120,6 +132,7 @@ static void end(void *data) {
         story_tell("it is over: %s %u %u", hosts_fault_names[e->fault], e->from, e->to);
         switch (e->fault) {
         case HOSTS_FAULT_kill:
+        case HOSTS_FAULT_restart:
         case HOSTS_FAULT_power:
                 run_again(e->from);
                 break;
@@ -152,6 +165,9 @@ static uint64_t begin(HostsFault fault, uint32_t from, uint32_t to) {
         switch (fault) {
         case HOSTS_FAULT_kill:
                 sim_machine_kill(sim_machine(from));
+                return draw_log(d, 10 * USEC_PER_MSEC, 20 * USEC_PER_SEC);
+        case HOSTS_FAULT_restart:
+                sim_machine_stop(sim_machine(from));
                 return draw_log(d, 10 * USEC_PER_MSEC, 20 * USEC_PER_SEC);
         case HOSTS_FAULT_power:
                 sim_machine_power_off(sim_machine(from));

@@ -9,6 +9,7 @@
 // A new one gets its row here and its function in hosts-faults.c.
 #define HOSTS_FAULTS(F)                                                             \
         F(kill, "argosyd is killed, and started again")                             \
+        F(restart, "argosyd ends in good order, and is started again")              \
         F(power, "a host loses its power, and gets it back")                        \
         F(cut, "two hosts do not reach each other")                                 \
         F(one_way, "one host does not reach another one, which reaches it")         \

@@ -26,6 +26,7 @@
 #include "oom.h"
 #include "paths.h"
 #include "random.h"
+#include "run-private.h"
 #include "run.h"
 #include "sim-store.h"
 #include "state-dir.h"
@@ -458,6 +459,43 @@ void sim_machine_kill(SimMachine *m) {
         sim_net_host_gone(m->host, false);
         pid1_abandon(m->pid1);
         m->daemon = NULL;
+}
+
+typedef struct Stopping {
+        SimMachine *machine;
+        unsigned start; // of the daemon that ends
+} Stopping;
+
+enum { STOPPING_LOOK_US = 5000 };
+
+static void look_if_stopped(void *data) {
+        Stopping *s = data;
+        SimMachine *m = s->machine;
+        bool over = true;
+
+        if (m->daemon && m->n_starts == s->start) {
+                over = m->daemon->closing == 0 && m->daemon->end != DAEMON_RUNNING && (m->daemon->cut_short || run_is_over(m->daemon));
+                if (over)
+                        sim_machine_kill(m);
+        }
+        if (!over)
+                sim_at(sim_now_us() + STOPPING_LOOK_US, NULL, look_if_stopped, s);
+        else
+                free(s);
+}
+
+void sim_machine_stop(SimMachine *m) {
+        Stopping *s = oom_checked(malloc(sizeof(*s)));
+
+        if (!m->daemon) {
+                free(s);
+                return;
+        }
+        *s = (Stopping){m, m->n_starts};
+        sim_enter(m->host);
+        run_end(m->daemon, DAEMON_EXIT);
+        sim_leave();
+        sim_at(sim_now_us() + STOPPING_LOOK_US, NULL, look_if_stopped, s);
 }
 
 static void empty(const SimMachine *m, const char *name) {

@@ -37,6 +37,8 @@ SimMachine *sim_machine(uint32_t number); // from 1 on
 void sim_machine_start(SimMachine *m);
 // argosyd is killed: its connections are closed by the kernel, and units run on.
 void sim_machine_kill(SimMachine *m);
+// argosyd is told to end, as by SIGTERM, and is down when it has; sim_machine_start() may follow then.
+void sim_machine_stop(SimMachine *m);
 // The power is gone, and with it what ran and what was in /run. sim_machine_start() switches it on again.
 void sim_machine_power_off(SimMachine *m);
 // Who is told when argosyd has ended itself. NULL: nobody. It is started again after SIM_RESTART_US.

@@ -122,6 +122,27 @@ static void who_is_killed_comes_back_and_its_units_run_on(void **state) {
         end();
 }
 
+static bool is_down(void *data) {
+        return !((const SimMachine *) data)->daemon;
+}
+
+static void a_leader_that_ends_in_good_order_hands_over(void **state) {
+        uint32_t old;
+
+        begin(6);
+        start_unit(1, "a.service");
+        assert_true(sim_run_until(runs_once, (void *) "a.service", 30 * USEC_PER_SEC));
+        old = leader();
+        sim_machine_stop(sim_machine(old));
+        assert_true(sim_run_until(is_down, sim_machine(old), 5 * USEC_PER_SEC));
+        assert_true(sim_store_leader() > 0); // before anybody missed one
+        assert_int_not_equal(sim_store_leader(), old);
+        sim_machine_start(sim_machine(old));
+        assert_true(sim_run_until(all_attached, NULL, 30 * USEC_PER_SEC));
+        assert_int_equal(pid1_runs(sim_machine(place_of("a.service"))->pid1, "a.service"), 1);
+        end();
+}
+
 static void what_ran_on_a_host_without_power_runs_elsewhere(void **state) {
         uint32_t place;
 
@@ -181,6 +202,7 @@ int main(void) {
                 cmocka_unit_test(three_hosts_find_a_leader),
                 cmocka_unit_test(the_same_word_is_the_same_story),
                 cmocka_unit_test(who_is_killed_comes_back_and_its_units_run_on),
+                cmocka_unit_test(a_leader_that_ends_in_good_order_hands_over),
                 cmocka_unit_test(what_ran_on_a_host_without_power_runs_elsewhere),
                 cmocka_unit_test(a_leader_that_is_cut_off_has_a_successor),
         };

@@ -206,6 +206,19 @@ static bool has_time(Decision *d, size_t n_units) {
         return false;
 }
 
+// Of what takes several turns, and keeps what it has found out or is going to say, few of an author are in the middle at a time.
+static bool may_begin(const Leader *l, const Ticket *t, const Handler *h) {
+        switch (h->log.entry) {
+        case ENTRY_UNITS:
+                return change_may_begin(l, t);
+        case ENTRY_FULL: // a number may stand for thousands of units
+                return t->begun || author_turn_may_begin(t->turn, t->request->what_case == ARGOSY__REQUEST__WHAT_JOB_CANCEL);
+        case ENTRY_SMALL:
+                break;
+        }
+        return true;
+}
+
 void decide_requests(Decision *d, ListNode *taken) {
         Leader *l = d->leader;
         bool more = true;
@@ -216,7 +229,7 @@ void decide_requests(Decision *d, ListNode *taken) {
                 const Handler *h = handler_find(t->request->what_case); // never NULL: it was taken on
                 size_t n_units = units_of(t, h);
 
-                if (h->log.entry == ENTRY_UNITS && !change_may_begin(l, t))
+                if (!may_begin(l, t, h))
                         continue; // goes on when one of its author has ended
                 if (!batch_builder_takes_request(&d->batch, n_units) || !has_time(d, n_units))
                         break;
@@ -224,6 +237,8 @@ void decide_requests(Decision *d, ListNode *taken) {
                         continue; // goes on when its host is no voter any more
                 d->n_served += n_units;
                 author_turn_charge(t->turn, n_units);
+                if (h->log.entry == ENTRY_FULL)
+                        ticket_begins(t);
                 if (!forbid(l, t))
                         more = decide_request(d, t, h, taken);
         }

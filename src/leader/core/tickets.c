@@ -131,6 +131,12 @@ bool ticket_taker_is_full(const Ticket *t) {
         return host != l->config.self && l->ops.host_is_full(host, l->userdata);
 }
 
+void ticket_begins(Ticket *t) {
+        if (!t->begun)
+                author_turn_begins(t->turn);
+        t->begun = true;
+}
+
 int ticket_wait(Ticket *t, AuthorTurns *turns) {
         if (!t->turn)
                 t->turn = author_turns_enter(turns, t->author);

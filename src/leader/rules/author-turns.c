@@ -153,8 +153,8 @@ void author_turn_begun_over(AuthorTurn *a) {
         a->n_begun--;
 }
 
-bool author_turn_may_begin(const AuthorTurn *a) {
-        return a->n_begun < AUTHOR_BEGUN_MAX;
+bool author_turn_may_begin(const AuthorTurn *a, bool calls_off) {
+        return a->n_begun < (calls_off ? AUTHOR_BEGUN_ALL : AUTHOR_BEGUN_MAX);
 }
 
 AuthorTurn *author_turn_asks(AuthorTurn *a) {

@@ -70,7 +70,7 @@ static bool is_whole(const Leader *l, const Argosy__Request__Change *change) {
 bool change_may_begin(const Leader *l, const Ticket *t) {
         const Argosy__Request__Change *change = t->request->change;
 
-        return t->log_parts || change->parts || is_whole(l, change) || author_turn_may_begin(t->turn);
+        return t->log_parts || change->parts || is_whole(l, change) || author_turn_may_begin(t->turn, false);
 }
 
 // Names whose parts are in the log. A part that had nothing to store counts when one behind it is there.
@@ -221,9 +221,8 @@ static int parts_new(Ticket *t) {
         if (r < 0)
                 return r;
         t->log_parts->apart = t->request->change->parts;
-        t->begun = !t->log_parts->apart;
-        if (t->begun)
-                author_turn_begins(t->turn);
+        if (!t->log_parts->apart)
+                ticket_begins(t);
         t->parts = calloc(1, sizeof(*t->parts));
         return t->parts ? changed_since_begin(t->leader, t) : -ENOMEM;
 }

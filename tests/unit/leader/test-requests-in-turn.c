@@ -164,6 +164,69 @@ static void few_of_an_author_are_in_the_middle(void **state) {
         assert_all_done(backlog, 1);
 }
 
+static RigAnswer *call_off(const Argosy__Author *author, uint64_t job) {
+        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.numbers = &job;
+        m.n_numbers = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
+        request.job_cancel = &m;
+        return ask(author, &request);
+}
+
+static void count_undone(Rig *r) {
+        size_t n = 0;
+
+        list_foreach (i, &r->leader->tickets)
+                n += CONTAINER_OF(i, Ticket, all)->undo != NULL;
+        most_begun = MAX_OF(most_begun, n);
+}
+
+// What is said of their units is kept until they are over, and a list of these: of requests that are no more than a number.
+static void few_of_an_author_are_undone_at_a_time(void **state) {
+        enum { MANY = 2 * AUTHOR_BEGUN_MAX };
+        uint64_t jobs[2];
+        RigAnswer *backlog[MANY];
+
+        g.author = &heavy;
+        for (size_t i = 0; i < ELEMENTSOF(jobs); i++) {
+                (void) rig_change_many(&g, ARGOSY__VERB__VERB_SUBMIT, i ? "x" : "w", UNITS, SERVICE);
+                jobs[i] = rig_last_job(&g);
+        }
+        most_begun = 0;
+        g.on_turn = count_undone;
+        for (size_t i = 0; i < MANY; i++)
+                backlog[i] = rig_begin_undo(&g, (RigUndo){.job = jobs[i % ELEMENTSOF(jobs)], .force = true});
+        g.author = NULL;
+        assert_all_done(backlog, MANY);
+        assert_null(rig_record(&g, "w@0.service"));
+        assert_in_range(most_begun, 1, AUTHOR_BEGUN_MAX);
+}
+
+static void what_calls_off_does_not_wait_for_those(void **state) {
+        enum { OTHERS = AUTHOR_BEGUN_MAX - 1 };
+        RigAnswer *first = submit(&heavy, UNITS, SERVICE), *later, *off;
+        AuthorTurn *turn;
+
+        while (!CONTAINER_OF(g.leader->tickets.next, Ticket, all)->begun)
+                rig_turns(&g, 1);
+        turn = CONTAINER_OF(g.leader->tickets.next, Ticket, all)->turn;
+        for (unsigned i = 0; i < OTHERS; i++) // that take longer
+                author_turn_begins(turn);
+        g.author = &heavy;
+        later = rig_begin_undo(&g, (RigUndo){.job = 1, .force = true});
+        g.author = NULL;
+        off = call_off(&heavy, UINT64_MAX);
+        (void) turns_until_final(off);
+        assert_int_equal(rig_last(off)->status, ENOENT);
+        assert_false(first->final || later->final);
+        for (unsigned i = 0; i < OTHERS; i++)
+                author_turn_begun_over(turn);
+        assert_all_done(&first, 1);
+        assert_true(later->final);
+}
+
 static void two_who_ask_for_much_are_served_in_turn(void **state) {
         RigAnswer *backlog[BACKLOG], *one;
 
@@ -318,6 +381,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 CASE(who_asks_for_little_overtakes_a_backlog),
                 CASE(few_of_an_author_are_in_the_middle),
+                CASE(few_of_an_author_are_undone_at_a_time),
+                CASE(what_calls_off_does_not_wait_for_those),
                 CASE(two_who_ask_for_much_are_served_in_turn),
                 CASE(what_changes_nothing_takes_no_longer_turns),
                 CASE(a_turn_reads_few_long_files),

@@ -4,7 +4,9 @@
 // call it.
 
 #include "ctl-main.h"
+#include "log.h"
 
 int main(int argc, char **argv) {
+        log_set_name("argosyctl"); // who says that the process has to end (process-end.h)
         return ctl_main(argc, argv, stdout, stderr);
 }

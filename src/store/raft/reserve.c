@@ -21,10 +21,11 @@
 
 #define RESERVE_FILE "reserve" // libraft leaves names alone that it does not know
 
+// libraft makes a file to write its block to: what is kept is an inode, too.
 static bool has_room(const char *dir) {
         struct statvfs v;
 
-        return statvfs(dir, &v) < 0 || (uint64_t) v.f_bavail * v.f_frsize >= RESERVE_BYTES;
+        return statvfs(dir, &v) < 0 || ((uint64_t) v.f_bavail * v.f_frsize >= RESERVE_BYTES && (v.f_files == 0 || v.f_favail > 0));
 }
 
 void reserve_give(const char *dir) {

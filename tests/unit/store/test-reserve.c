@@ -10,11 +10,11 @@
 #include "store-node.h"
 
 static char dir[256];
-static uint64_t free_bytes = 1024 * 1024;
+static uint64_t free_bytes = 1024 * 1024, free_inodes = 1;
 
 int __wrap_statvfs64(const char *path, struct statvfs *ret);
 int __wrap_statvfs64(const char *path, struct statvfs *ret) {
-        *ret = (struct statvfs){.f_frsize = 1024, .f_bavail = free_bytes / 1024};
+        *ret = (struct statvfs){.f_frsize = 1024, .f_bavail = free_bytes / 1024, .f_files = 1000, .f_favail = free_inodes};
         return 0;
 }
 
@@ -52,6 +52,15 @@ static void what_is_kept_is_given_back_on_a_full_disk_alone(void **state) {
         assert_true(kept_bytes() >= RESERVE_BYTES);
 }
 
+static void an_inode_is_given_back_where_there_is_none(void **state) {
+        free_bytes = 1024 * 1024;
+        reserve_keep(dir);
+        free_inodes = 0;
+        reserve_give(dir);
+        assert_int_equal(kept_bytes(), 0);
+        free_inodes = 1;
+}
+
 static void what_a_crash_has_left_of_it_is_made_whole(void **state) {
         char path[512];
         int fd;
@@ -67,6 +76,7 @@ static void what_a_crash_has_left_of_it_is_made_whole(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_on_a_full_disk_alone, setup, teardown),
+                cmocka_unit_test_setup_teardown(an_inode_is_given_back_where_there_is_none, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_a_crash_has_left_of_it_is_made_whole, setup, teardown),
         };
 

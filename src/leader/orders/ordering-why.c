@@ -19,6 +19,7 @@ typedef struct Description {
         char *ret;
         size_t size;
         bool blocked; // only of what is not on its way
+        OrderingStop stop;
 } Description;
 
 // How the other unit is.
@@ -97,9 +98,9 @@ static bool describe_run(const DependencyPeer *peer, void *userdata) {
 }
 
 static bool describe_stop(const DependencyPeer *peer, void *userdata) {
-        const Description *t = userdata;
+        Description *t = userdata;
 
-        if (!ordering_ends_first(peer, t->leader))
+        if (!ordering_ends_first(peer, &t->stop))
                 return false;
         str_fit(t->ret, t->size, "its stop waits for the stop of %s", peer->name);
         return true;
@@ -120,7 +121,7 @@ static bool describe_replaced(const Leader *l, const UnitOnNode *s, char *ret, s
 
 bool ordering_why(Leader *l, const UnitOnNode *s, char *ret, size_t size) {
         const Dependencies *g = &l->dependencies;
-        Description t = {.leader = l, .ret = ret, .size = size, .blocked = s->hold == HOLD_BLOCKED};
+        Description t = {.leader = l, .ret = ret, .size = size, .blocked = s->hold == HOLD_BLOCKED, .stop = ordering_stop(l, s)};
 
         if (describe_replaced(l, s, ret, size))
                 return true;

@@ -267,23 +267,39 @@ static bool may_be_ending(const Leader *l, const Unit *u, const UnitEntry *e) {
                (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED && may_be_to_restart(l, u, e));
 }
 
+// Whether it runs where the log wants it, which is elsewhere: this is what a host that was lost has kept.
+static bool runs_elsewhere(const UnitOnNode *s) {
+        const Node *n = s->unit->node;
+        const UnitOnNode *there = n && n != s->node ? unit_on_node_find(s->unit, n) : NULL;
+
+        return there && unit_on_node_is_heard(there) && !is_unseen(there) && !unit_on_node_is_down(there);
+}
+
 bool ordering_ends_first(const DependencyPeer *peer, void *userdata) {
-        const Leader *l = userdata;
+        const OrderingStop *stop = userdata;
+        const Leader *l = stop->leader;
+        bool bound = peer->kinds & UNIT_BINDS_TO && !stop->runs_elsewhere;
         const Unit *u = peer->kinds & UNIT_AFTER ? unit_find(l, peer->name) : NULL;
         const UnitEntry *e = u ? cluster_state_find_unit(l->state, u->name) : NULL;
 
         if (!u)
                 return false;
         list_foreach (i, &u->on_nodes)
-                if (is_ending(l, CONTAINER_OF(i, UnitOnNode, by_unit), e, peer->kinds & UNIT_BINDS_TO))
+                if (is_ending(l, CONTAINER_OF(i, UnitOnNode, by_unit), e, bound))
                         return true;
         return may_be_ending(l, u, e);
 }
 
+OrderingStop ordering_stop(const Leader *l, const UnitOnNode *s) {
+        return (OrderingStop){.leader = l, .runs_elsewhere = runs_elsewhere(s)};
+}
+
 // Whether the stop of what runs on this node waits for those who come after it.
 static bool stop_waits(Leader *l, const UnitOnNode *s) {
+        OrderingStop stop = ordering_stop(l, s);
+
         return s->node->host->attached && unit_on_node_is_reported(s) && !unit_on_node_is_down(s) &&
-               dependencies_each_on(&l->dependencies, s->unit->name, ordering_ends_first, l);
+               dependencies_each_on(&l->dependencies, s->unit->name, ordering_ends_first, &stop);
 }
 
 OrderHold ordering_judge(Leader *l, const UnitOnNode *s, const UnitEntry *e, bool wanted) {

@@ -26,7 +26,13 @@ bool ordering_keeps(const UnitOnNode *s);
 int ordering_check(const Leader *l, const char *name, const char *path, const UnitOptions *options,
                    char **ret_why);
 Standing ordering_standing(const Leader *l, const char *name);
-// Whether the stop of the unit whose peer this is has to wait for the peer; `userdata` is the leader.
+// The stop of a unit on a node.
+typedef struct OrderingStop {
+        const Leader *leader;
+        bool runs_elsewhere; // so those who are bound to the unit go on
+} OrderingStop;
+OrderingStop ordering_stop(const Leader *l, const UnitOnNode *s);
+// Whether the stop has to wait for this peer of its unit; `userdata` is the OrderingStop.
 bool ordering_ends_first(const DependencyPeer *peer, void *userdata);
 // ordering-why.c: what the unit on the node's order waits for; false: for nothing.
 bool ordering_why(Leader *l, const UnitOnNode *s, char *ret, size_t size);

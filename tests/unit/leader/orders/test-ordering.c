@@ -339,6 +339,20 @@ static void what_is_bound_follows_the_other_one_over_the_loss_of_its_node(void *
         assert_int_equal(rig_unit_on(&g, 1, "a.service")->starts, 2);
 }
 
+static void what_a_lost_host_has_kept_ends_though_others_are_bound_to_the_unit(void **state) {
+        start_bound_pair();
+        assert_int_equal(rig_record(&g, "b.service")->node, 2);
+        rig_host(&g, 2)->deaf = true;
+        rig_host(&g, 2)->linked = false;
+        rig_pass_ms(&g, 10000);
+        assert_true(is_up(2, "b.service") && is_up(3, "b.service") && is_up(1, "a.service"));
+        rig_host(&g, 2)->deaf = false;
+        rig_pass_ms(&g, 3000);
+        assert_null(rig_unit_on(&g, 2, "b.service"));
+        assert_true(is_up(3, "b.service") && is_up(1, "a.service"));
+        assert_int_equal(rig_unit_on(&g, 1, "a.service")->starts, 2); // once because of the loss
+}
+
 static void what_only_requires_does_not_mind_the_loss(void **state) {
         change(SUBMIT, "b.service", SERVICE ON_TWO_OR_THREE);
         change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
@@ -590,6 +604,7 @@ int main(void) {
                 T(who_waits_for_another_is_told_to_stay),
                 T(what_is_bound_is_down_as_long_as_the_other_one_is),
                 T(what_is_bound_follows_the_other_one_over_the_loss_of_its_node),
+                T(what_a_lost_host_has_kept_ends_though_others_are_bound_to_the_unit),
                 T(what_only_requires_does_not_mind_the_loss),
                 T(what_was_stopped_by_hand_stays_stopped_when_the_other_one_is_back),
                 T(a_new_leader_holds_back_the_same),

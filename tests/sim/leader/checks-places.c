@@ -67,9 +67,16 @@ static bool are_in_conflict(unsigned i, unsigned k) {
         return i != k && ((conflicts_of(i) & 1u << k) || (conflicts_of(k) & 1u << i));
 }
 
+// Whether the other's content has it leave, and stay away from, the node that the other is given.
+static bool is_replaced_by(unsigned i, unsigned k) {
+        const WorldContent *c = log_truth.units[k].exists ? world_content_find(log_truth.units[k].spec.bytes) : NULL;
+
+        return c && c->replaces & 1u << i;
+}
+
 bool places_are_barred(unsigned i) {
         for (unsigned k = 0; k < world.n_units; k++)
-                if (log_truth.units[k].exists && are_in_conflict(i, k))
+                if (log_truth.units[k].exists && (are_in_conflict(i, k) || is_replaced_by(i, k)))
                         return true;
         return heard_was_refused(i);
 }

@@ -301,6 +301,89 @@ static void tell_links(uint32_t number) {
                            sim_machine(i)->daemon->attached, sim_machine(i)->daemon->known_leader, sim_machine(i)->daemon->leader_term);
 }
 
+typedef struct Past { // of a unit, as of a revision
+        uint64_t revision;
+        Argosy__Target target;
+        unsigned unit;
+} Past;
+
+static void note_past(const ClusterState *state, Past **past, size_t *n, size_t *room, uint64_t *last) {
+        char name[64];
+
+        for (unsigned i = 0; i < checks.n_units; i++) {
+                const UnitEntry *e;
+
+                hosts_checks_unit_name(i, name);
+                e = cluster_state_find_unit(state, name);
+                if (!e || e->record->revision == last[i])
+                        continue;
+                last[i] = e->record->revision;
+                if (*n == *room) {
+                        *room = 2 * *room + 256;
+                        *past = realloc(*past, *room * sizeof(**past));
+                        if (!*past)
+                                abort();
+                }
+                (*past)[(*n)++] = (Past){e->record->revision, e->record->target, i};
+        }
+}
+
+static bool is_wanted(Argosy__Verb verb, Argosy__Target target) {
+        switch (verb) {
+        case ARGOSY__VERB__VERB_START:
+                return target == ARGOSY__TARGET__TARGET_LAUNCHED;
+        case ARGOSY__VERB__VERB_STOP:
+                return target != ARGOSY__TARGET__TARGET_LAUNCHED;
+        case ARGOSY__VERB__VERB_UNLOAD:
+                return target == ARGOSY__TARGET__TARGET_INACTIVE;
+        default:
+                return true; // what follows from the others depends on what was
+        }
+}
+
+// Two changes in one entry leave the first one's revision out: of that nothing is said. Nor of what is gone, which has no revision of its own.
+static void compare_answer(const SimAsk *a, const Past *past, size_t n) {
+        char name[64];
+
+        if (!a->final || a->error || a->status || a->revision == 0 || a->verb == ARGOSY__VERB__VERB_DESTROY)
+                return;
+        for (size_t i = 0; i < n; i++) {
+                if (past[i].revision != a->revision)
+                        continue;
+                hosts_checks_unit_name(past[i].unit, name);
+                checks.said[HOSTS_CHECK_answered_as_it_is]++;
+                if (!streq(name, a->name) || !is_wanted(a->verb, past[i].target))
+                        hosts_check_fail(HOSTS_CHECK_answered_as_it_is, "request %i about %s at host%u, of %" PRIu64 " ms, was answered as of revision %" PRIu64
+                                                                        ", where the target of %s is %i",
+                                         (int) a->verb, a->name, a->at, a->asked_us / USEC_PER_MSEC, a->revision, name, (int) past[i].target);
+        }
+}
+
+// The log once more, from its beginning.
+static void look_into_the_past(void) {
+        ClusterState *state = cluster_state_new();
+        uint64_t *last = calloc(checks.n_units + 1, sizeof(*last));
+        size_t n = 0, room = 0;
+        Past *past = NULL;
+
+        for (uint64_t i = 1; i <= sim_store_committed(); i++) {
+                const SimEntry *e = sim_store_entry(i);
+                Argosy__LogBatch *batch = e->data ? argosy__log_batch__unpack(NULL, e->len, e->data) : NULL;
+
+                if (!batch)
+                        continue;
+                if (cluster_state_apply(state, batch) < 0)
+                        abort();
+                argosy__log_batch__free_unpacked(batch, NULL);
+                note_past(state, &past, &n, &room, last);
+        }
+        for (size_t i = 0; i < sim_client_n_asks(); i++)
+                compare_answer(sim_client_ask(i), past, n);
+        free(past);
+        free(last);
+        cluster_state_free(state);
+}
+
 void hosts_checks_calm(void) {
         const char *name;
         unsigned places;
@@ -336,5 +419,6 @@ void hosts_checks_calm(void) {
         for (size_t i = 0; i < sim_client_n_asks(); i++)
                 look_for_acknowledged(sim_client_ask(i));
         look_for_twice();
+        look_into_the_past();
         checks.said[HOSTS_CHECK_nobody_ends]++;
 }

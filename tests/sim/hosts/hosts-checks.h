@@ -6,6 +6,7 @@
 //      log-is-one             no two voters have another entry at one index, no term has two leaders, what is committed stays
 //      voters-are-equal       the states of all voters at one index are equal, byte by byte
 //      acknowledged-is-kept   what was answered with 0 is in the state: the unit's record is that revision, or a newer one
+//      answered-as-it-is      what was answered with 0 as of a revision: at that revision the log wants of the unit what was asked for
 //      once                   no two jobs in the log are of one request
 //      one-place              nothing runs on two hosts that have been in order for a while; and in the end what is to run does, at one place
 //      nobody-ends            argosyd does not end by itself
@@ -19,6 +20,7 @@
         C(log_is_one)             \
         C(voters_are_equal)       \
         C(acknowledged_is_kept)   \
+        C(answered_as_it_is)      \
         C(once)                   \
         C(one_place)              \
         C(nobody_ends)            \

@@ -212,7 +212,7 @@ static bool may_begin(const Leader *l, const Ticket *t, const Handler *h) {
         case ENTRY_UNITS:
                 return change_may_begin(l, t);
         case ENTRY_FULL: // a number may stand for thousands of units
-                return t->begun || author_turn_may_begin(t->turn, t->request->what_case == ARGOSY__REQUEST__WHAT_JOB_CANCEL);
+                return ticket_may_begin(t);
         case ENTRY_SMALL:
                 break;
         }

@@ -85,8 +85,8 @@ static void leave_turn(Ticket *t) {
                 author_turn_orphan_over(t->turn);
         t->orphaned = false;
         if (t->begun)
-                author_turn_begun_over(t->turn);
-        t->begun = false;
+                author_turn_begun_over(t->turn, t->begun);
+        t->begun = AUTHOR_HAS_NOT_BEGUN;
         author_turn_leave(TAKE_PTR(t->turn));
 }
 
@@ -131,10 +131,19 @@ bool ticket_taker_is_full(const Ticket *t) {
         return host != l->config.self && l->ops.host_is_full(host, l->userdata);
 }
 
+static AuthorBegun begins_as(const Ticket *t) {
+        return t->request->what_case == ARGOSY__REQUEST__WHAT_JOB_CANCEL ? AUTHOR_CALLS_OFF : AUTHOR_CHANGES;
+}
+
+bool ticket_may_begin(const Ticket *t) {
+        return t->begun || author_turn_may_begin(t->turn, begins_as(t));
+}
+
 void ticket_begins(Ticket *t) {
-        if (!t->begun)
-                author_turn_begins(t->turn);
-        t->begun = true;
+        if (t->begun)
+                return;
+        t->begun = begins_as(t);
+        author_turn_begins(t->turn, t->begun);
 }
 
 int ticket_wait(Ticket *t, AuthorTurns *turns) {

@@ -44,7 +44,7 @@ struct Ticket {
         ListNode queue;           // in Leader.queue, .dry_runs or .verifies, or .flying while its batch is on the way
         AuthorTurn *turn;         // of its author, in the former three, once it has waited there
         bool orphaned;  // its client was gone before anything of it was in the log
-        bool begun;     // ticket_begins()
+        AuthorBegun begun; // ticket_begins()
         bool again;     // back into the queue when the batch is committed
         bool made;      // the log has what it asked for
         bool told;      // what is said of its Change, or the part at hand, is what the record of its job says
@@ -136,6 +136,7 @@ bool ticket_taker_is_full(const Ticket *t);
 int ticket_wait(Ticket *t, AuthorTurns *turns) _warn_unused_;
 // It has its first turn of several, and keeps what it knows or is going to say until the last (author_turn_begins()). Once is enough.
 void ticket_begins(Ticket *t);
+bool ticket_may_begin(const Ticket *t);
 // One more response, which is taken; NULL stands for out of memory, and ends the ticket. It goes out in
 // tickets_flush(): who is told may cancel any ticket, and nobody who walks over tickets has to mind that.
 void ticket_send(Ticket *t, Argosy__Response *response);

@@ -30,7 +30,7 @@ struct AuthorTurn {
         size_t n; // requests under way
         size_t n_orphans; // of these
         size_t n_asking;  // of these
-        size_t n_begun;   // of these
+        size_t n_begun[_AUTHOR_BEGUN]; // of these
         uint64_t had;
         ListNode place;    // in AuthorTurns.waiting or .over; in neither while nothing of it waits
         ListNode requests; // that wait
@@ -145,16 +145,16 @@ void author_turn_orphan_over(AuthorTurn *a) {
         a->n_orphans--;
 }
 
-void author_turn_begins(AuthorTurn *a) {
-        a->n_begun++;
+void author_turn_begins(AuthorTurn *a, AuthorBegun kind) {
+        a->n_begun[kind]++;
 }
 
-void author_turn_begun_over(AuthorTurn *a) {
-        a->n_begun--;
+void author_turn_begun_over(AuthorTurn *a, AuthorBegun kind) {
+        a->n_begun[kind]--;
 }
 
-bool author_turn_may_begin(const AuthorTurn *a, bool calls_off) {
-        return a->n_begun < (calls_off ? AUTHOR_BEGUN_ALL : AUTHOR_BEGUN_MAX);
+bool author_turn_may_begin(const AuthorTurn *a, AuthorBegun kind) {
+        return a->n_begun[kind] < AUTHOR_BEGUN_MAX;
 }
 
 AuthorTurn *author_turn_asks(AuthorTurn *a) {

@@ -17,7 +17,8 @@
 // few of them are kept that nothing has come of yet, and those of which something has go first.
 //
 // A request that takes several turns and is answered about all of it at once (author_turn_begins()) keeps the answer until the last, and perhaps a list
-// of what it is about. Few of an author have begun at a time. What calls off others does not wait for these.
+// of what it is about. Few of an author have begun at a time. What calls off others does not wait for these, and they not for it: it may have
+// to wait until they have begun or ended.
 //
 // What an author has had counts as long as he has a request under way. Who comes anew begins with what the one has had who was served last:
 // time in which somebody asked for nothing is not saved up.
@@ -32,9 +33,15 @@
 
 enum {
         AUTHOR_ORPHANS_MAX = 16,
-        AUTHOR_BEGUN_MAX = 8,
-        AUTHOR_BEGUN_ALL = 2 * AUTHOR_BEGUN_MAX, // with those that call off others
+        AUTHOR_BEGUN_MAX = 8, // of a kind
 };
+
+typedef enum AuthorBegun {
+        AUTHOR_HAS_NOT_BEGUN,
+        AUTHOR_CHANGES,
+        AUTHOR_CALLS_OFF, // others
+        _AUTHOR_BEGUN,
+} AuthorBegun;
 
 typedef struct AuthorTurns { // author_turns_init()
         Map authors;      // AuthorTurn, by who that is
@@ -62,9 +69,9 @@ bool author_turn_orphan(AuthorTurn *a);
 void author_turn_orphan_over(AuthorTurn *a); // before author_turn_leave()
 
 // A request has its first turn of several, and what is said of it is kept until the last.
-void author_turn_begins(AuthorTurn *a);
-void author_turn_begun_over(AuthorTurn *a); // before author_turn_leave()
-bool author_turn_may_begin(const AuthorTurn *a, bool calls_off); // one more
+void author_turn_begins(AuthorTurn *a, AuthorBegun kind);
+void author_turn_begun_over(AuthorTurn *a, AuthorBegun kind); // before author_turn_leave()
+bool author_turn_may_begin(const AuthorTurn *a, AuthorBegun kind); // one more
 
 // A request waits for what others say, and may take room meanwhile: how many there are of the author. What author_turn_asks() returns is to be
 // left (author_turn_leave()) behind author_turn_asks_no_more(), also if the request has left before.

@@ -70,7 +70,7 @@ static bool is_whole(const Leader *l, const Argosy__Request__Change *change) {
 bool change_may_begin(const Leader *l, const Ticket *t) {
         const Argosy__Request__Change *change = t->request->change;
 
-        return t->log_parts || change->parts || is_whole(l, change) || author_turn_may_begin(t->turn, false);
+        return t->log_parts || change->parts || is_whole(l, change) || ticket_may_begin(t);
 }
 
 // Names whose parts are in the log. A part that had nothing to store counts when one behind it is there.

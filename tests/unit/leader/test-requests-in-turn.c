@@ -7,6 +7,7 @@
 #include "decide-parts.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "turn.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -213,7 +214,7 @@ static void what_calls_off_does_not_wait_for_those(void **state) {
                 rig_turns(&g, 1);
         turn = CONTAINER_OF(g.leader->tickets.next, Ticket, all)->turn;
         for (unsigned i = 0; i < OTHERS; i++) // that take longer
-                author_turn_begins(turn);
+                author_turn_begins(turn, AUTHOR_CHANGES);
         g.author = &heavy;
         later = rig_begin_undo(&g, (RigUndo){.job = 1, .force = true});
         g.author = NULL;
@@ -222,9 +223,26 @@ static void what_calls_off_does_not_wait_for_those(void **state) {
         assert_int_equal(rig_last(off)->status, ENOENT);
         assert_false(first->final || later->final);
         for (unsigned i = 0; i < OTHERS; i++)
-                author_turn_begun_over(turn);
+                author_turn_begun_over(turn, AUTHOR_CHANGES);
         assert_all_done(&first, 1);
         assert_true(later->final);
+}
+
+// It may wait for just these: until they have begun, or all of them is in the log.
+static void nothing_waits_for_what_calls_off(void **state) {
+        RigAnswer *first = submit(&heavy, UNITS, SERVICE), *off;
+        AuthorTurn *turn = CONTAINER_OF(g.leader->tickets.next, Ticket, all)->turn;
+
+        for (unsigned i = 0; i < AUTHOR_BEGUN_MAX; i++)
+                author_turn_begins(turn, AUTHOR_CALLS_OFF);
+        off = call_off(&heavy, UINT64_MAX);
+        assert_all_done(&first, 1);
+        assert_false(off->final);
+        for (unsigned i = 0; i < AUTHOR_BEGUN_MAX; i++)
+                author_turn_begun_over(turn, AUTHOR_CALLS_OFF);
+        leader_mark(g.leader);
+        rig_settle(&g);
+        assert_true(off->final);
 }
 
 static void two_who_ask_for_much_are_served_in_turn(void **state) {
@@ -383,6 +401,7 @@ int main(void) {
                 CASE(few_of_an_author_are_in_the_middle),
                 CASE(few_of_an_author_are_undone_at_a_time),
                 CASE(what_calls_off_does_not_wait_for_those),
+                CASE(nothing_waits_for_what_calls_off),
                 CASE(two_who_ask_for_much_are_served_in_turn),
                 CASE(what_changes_nothing_takes_no_longer_turns),
                 CASE(a_turn_reads_few_long_files),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See random.h. systemd has seeded the kernel before it starts a service, so nothing waits here. A process in whose sandbox the call
-// is forbidden ends: an id that is no id, or a key that somebody can guess, would be worse.
+// See random.h. Early in the boot of a machine without a stored seed the first call waits until the kernel has gathered enough. A process in
+// whose sandbox the call is forbidden ends: an id that is no id, or a key that somebody can guess, would be worse.
 #include "random.h"
 
 #include <assert.h>

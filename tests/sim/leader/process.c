@@ -18,6 +18,9 @@
 #include "choices.h"
 #include "random.h"
 
+// To the libraries as well; the compiler hides what no header shows.
+#define EXPORTED __attribute__((visibility("default")))
+
 enum { QUEUED_MAX = 4096 };
 
 static const uint64_t never = UINT64_C(1000000000);
@@ -38,7 +41,7 @@ void process_begin(uint64_t word, const uint64_t *now_us, const uint64_t *wall_u
 
 // ------------------------------------------------------------------------------------------------ clocks
 
-int clock_gettime(clockid_t id, struct timespec *ret) {
+EXPORTED int clock_gettime(clockid_t id, struct timespec *ret) {
         uint64_t us;
 
         switch (id) {
@@ -56,7 +59,7 @@ int clock_gettime(clockid_t id, struct timespec *ret) {
         return 0;
 }
 
-uint64_t uv_hrtime(void) {
+EXPORTED uint64_t uv_hrtime(void) {
         return *process.now_us * 1000;
 }
 
@@ -105,7 +108,7 @@ uint32_t random_below(uint32_t n) {
 
 // ------------------------------------------------------------------------------------------------ the pool
 
-int uv_queue_work(uv_loop_t *loop, uv_work_t *work, uv_work_cb run, uv_after_work_cb done) {
+EXPORTED int uv_queue_work(uv_loop_t *loop, uv_work_t *work, uv_work_cb run, uv_after_work_cb done) {
         if (process.n_queued == QUEUED_MAX)
                 abort();
         work->loop = loop;
@@ -123,7 +126,7 @@ static uv_work_t *take(size_t i) {
         return work;
 }
 
-int uv_cancel(uv_req_t *req) {
+EXPORTED int uv_cancel(uv_req_t *req) {
         for (size_t i = 0; i < process.n_queued; i++)
                 if ((uv_req_t *) process.queued[i] == req) {
                         uv_work_t *work = take(i);

@@ -80,7 +80,7 @@ def write(found, sections):
     for title, (rows, line) in [*sections.items(), *([(UNSORTED, (unsorted, f"[{UNSORTED}]"))] if unsorted else [])]:
         lines += ["", line]
         for symbol in sorted(rows):
-            if symbol in found:
+            if symbol in found or rows[symbol] is None:  # which of those that any file may ask for there are, the compiler chooses
                 lines.append(f"{symbol}: {'*' if rows[symbol] is None else ' '.join(sorted(found[symbol]))}".rstrip())
     LIST.write_text("\n".join(lines) + "\n")
 

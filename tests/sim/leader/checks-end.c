@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "checks-private.h"
+#include "leader-private.h"
 #include "request-kind.h"
 #include "test.h"
+#include "tickets.h"
 
 // ------------------------------------------------------------------------------------------------ requests
 
@@ -43,6 +45,34 @@ void answered_on_end(void) {
 
 // ------------------------------------------------------------------------------------------------ queues
 
+static bool is_plan(const Argosy__Request *q) {
+        return q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->dry_run;
+}
+
+// What the leader has taken on and not decided yet, and what it has for a host that would take it.
+static void leader_has_nothing(void) {
+        const Leader *l = world.rig.leader;
+
+        list_foreach (i, &l->tickets) {
+                const Ticket *t = CONTAINER_OF(i, Ticket, all);
+                const Argosy__Request *q = t->request;
+
+                // The former wait for voters, and a plan for what nodes say.
+                if (q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE || q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_ROLE || is_plan(q))
+                        continue;
+                if (list_is_linked(&t->queue))
+                        check_fail("queues-are-empty", "%s waits for the leader", request_kind(q->what_case)->name);
+        }
+        if (l->batch_flying)
+                check_fail("queues-are-empty", "an entry is on its way");
+        for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
+                const Host *h = host_find(l, i);
+
+                if (h && h->welcomed && (!list_is_empty(&h->orders) || !list_is_empty(&h->asks)))
+                        check_fail("queues-are-empty", "the leader has something for n%u, which would take it", i);
+        }
+}
+
 void queues_on_end(void) {
         if (world.rig.n_held > 0)
                 check_fail("queues-are-empty", "%zu entries wait for the log", world.rig.n_held);
@@ -52,6 +82,7 @@ void queues_on_end(void) {
                 if (h->up && h->n_inbox > 0)
                         check_fail("queues-are-empty", "n%u has %zu messages that it does not take", i, h->n_inbox);
         }
+        leader_has_nothing();
         check_says("queues-are-empty");
 }
 

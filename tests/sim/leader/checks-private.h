@@ -84,7 +84,15 @@ void one_place_on_calm(void);
 // checks-words.c
 void rights_begin(void);
 void rights_on_entry(const Argosy__LogBatch *batch);
+void own_on_answer(const WorldAsked *a, const Argosy__Response *r);
 void rights_on_answer(const WorldAsked *a, const Argosy__Response *r);
 void undo_on_answer(const WorldAsked *a, const Argosy__Response *r);
 void dry_on_answer(const WorldAsked *a, const Argosy__Response *r);
 void lists_on_calm(void);
+
+// checks-watch.c
+void watch_begin(void);
+void watch_on_entry(const Argosy__LogBatch *batch);
+void watch_on_settled(void);
+void watch_on_calm(void);
+void watch_end(void);

@@ -255,7 +255,7 @@ static void judge_cause(const struct LogTouched *t, const struct LogMove *m) {
         switch (m->cause) {
         case ARGOSY__OWN_CAUSE__OWN_LOST:
                 if (!heard_may_be_lost(places_host_of(t->before.node)))
-                        check_fail("move-has-a-cause", "%s leaves n%u as if that were lost, and it is heard", name, t->before.node);
+                        check_fail("host-is-heard", "%s leaves n%u as if that were lost, and it is heard", name, t->before.node);
                 check_says("host-is-heard");
                 break;
         case ARGOSY__OWN_CAUSE__OWN_RESTARTED:

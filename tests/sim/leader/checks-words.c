@@ -23,8 +23,27 @@ static void note_rights(void) {
                                 had_us[who][right] = world.rig.now_us;
 }
 
+// Likewise the right to see units of each role; and when each unit was changed last, since its role may have been another one.
+static uint64_t had_view_us[WORLD_AUTHORS][ELEMENTSOF(world_roles)], touched_us[WORLD_UNITS_MAX];
+
+static bool may_view(const LogGrant *grants, size_t n, WorldAuthor who, const char *role) {
+        return log_has_right(grants, n, who, ARGOSY__RIGHT__RIGHT_VIEW, role);
+}
+
+static void note_views(void) {
+        for (WorldAuthor who = 0; who < AUTHOR_TOKEN; who++)
+                for (size_t i = 0; i < ELEMENTSOF(world_roles); i++)
+                        if (may_view(log_truth.grants, log_truth.n_grants, who, world_roles[i]) ||
+                            may_view(log_truth.grants_before, log_truth.n_grants_before, who, world_roles[i]))
+                                had_view_us[who][i] = world.rig.now_us;
+        for (size_t i = 0; i < log_truth.n_touched; i++)
+                touched_us[log_truth.touched[i].unit] = world.rig.now_us;
+}
+
 void rights_begin(void) {
         memset(had_us, 0, sizeof(had_us));
+        memset(had_view_us, 0, sizeof(had_view_us));
+        memset(touched_us, 0, sizeof(touched_us));
 }
 
 static bool is_work(const LogJob *j) {
@@ -34,6 +53,7 @@ static bool is_work(const LogJob *j) {
 // Whoever changes something may operate something.
 void rights_on_entry(const Argosy__LogBatch *batch) {
         note_rights();
+        note_views();
         for (uint64_t i = log_truth.n_jobs; i >= log_truth.first_job && log_truth.jobs[i] && log_truth.jobs[i]->entry == log_truth.n_entries; i--)
                 for (WorldAuthor who = AUTHOR_ALICE; is_work(log_truth.jobs[i]) && who < AUTHOR_TOKEN; who++) {
                         if (strcmp(log_truth.jobs[i]->user, world_authors[who]) != 0)
@@ -56,6 +76,32 @@ void rights_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         if (!log_has_some_right(log_truth.grants, log_truth.n_grants, a->author, right) && had_us[a->author][right] < a->asked_us)
                 check_fail("answers-are-allowed", "%s is answered %s (%zu), and has not the right", world_authors[a->author],
                            request_kind(a->request->what_case)->name, (size_t) (a - world.asked) + 1);
+}
+
+static void one_name(const WorldAsked *a, const char *name) {
+        int i = world_unit_index(name);
+        const WorldContent *c = i >= 0 && log_truth.units[i].exists ? world_content_find(log_truth.units[i].spec.bytes) : NULL;
+        const char *role = c && c->role ? c->role : "default";
+
+        if (!c || touched_us[i] >= a->asked_us)
+                return;
+        check_says("lists-are-ones-own");
+        for (size_t k = 0; k < ELEMENTSOF(world_roles); k++)
+                if (strcmp(world_roles[k], role) == 0 && !may_view(log_truth.grants, log_truth.n_grants, a->author, role) && had_view_us[a->author][k] < a->asked_us)
+                        check_fail("lists-are-ones-own", "%s is told of %s, whose role is %s (%zu)", world_authors[a->author], name, role,
+                                   (size_t) (a - world.asked) + 1);
+}
+
+// Lists leave out what whoever asks may not see.
+void own_on_answer(const WorldAsked *a, const Argosy__Response *r) {
+        if (r->status != 0 || a->author == AUTHOR_ROOT || a->author == AUTHOR_TOKEN)
+                return;
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_UNITS)
+                for (size_t i = 0; i < r->units->n_rows; i++)
+                        one_name(a, r->units->rows[i]->unit);
+        else if (r->what_case == ARGOSY__RESPONSE__WHAT_UNIT_FILES)
+                for (size_t i = 0; i < r->unit_files->n_rows; i++)
+                        one_name(a, r->unit_files->rows[i]->unit);
 }
 
 // ------------------------------------------------------------------------------------------------ undo

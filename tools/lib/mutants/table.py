@@ -5,7 +5,10 @@ import re
 from collections import Counter
 from functools import cache
 
-from .workshop import Misfit, is_scenario, position
+from .workshop import Misfit, is_scenario, is_story, position
+
+CHECKS = "tests/sim/leader/checks.c"
+CHECK = re.compile(r'^ +\{"([a-z-]+)", "[^"]*", "[^"]*", (?:NULL|"([a-z0-9-]+)")[,}]', re.MULTILINE)
 
 
 def split_test(fault):
@@ -19,9 +22,12 @@ def split_name(test):
 
 
 def file_of_test(source, room_test):
-    """Of the unit test ROOM/NAME: test-NAME.c, or else test-ROOM-NAME.c, in that room or a folder of it; of a scenario its own."""
+    """Of the unit test ROOM/NAME: test-NAME.c, or else test-ROOM-NAME.c, in that room or a folder of it; of a scenario its own; of stories the
+    table of checks."""
     room, _, name = room_test.partition("/")
-    if is_scenario(room_test):
+    if is_story(room_test):
+        found = [source / CHECKS]
+    elif is_scenario(room_test):
         found = list((source / "tests").glob(f"{room_test}.py"))
     else:
         tests = source / "tests/unit" / room
@@ -33,7 +39,9 @@ def file_of_test(source, room_test):
 
 @cache
 def functions(path):
-    """Of a file of tests, by the names that the table has for them."""
+    """Of a file of tests, by the names that the table has for them; of stories the checks."""
+    if path.match(CHECKS):
+        return set(planted(path))
     pattern = r"^def test_(\w+)\(" if path.suffix == ".py" else r"^static void (\w+)\(void \*\*state\)"
     return set(re.findall(pattern, path.read_text(), re.MULTILINE))
 
@@ -52,6 +60,11 @@ def check_name(source, test):
         raise Misfit(f"{path.relative_to(source)} has no {function}")
 
 
+def planted(path):
+    """{check of stories: the fault of the table that it was seen to notice, or an empty word}"""
+    return dict(CHECK.findall(path.read_text()))
+
+
 def misfits(source, faults):
     """What does not fit, in words; nothing if all does."""
     for fault in faults:
@@ -63,3 +76,11 @@ def misfits(source, faults):
     for name, count in Counter(fault.name for fault in faults).items():
         if count > 1:
             yield f"two faults are called {name}"
+
+
+def unplanted(source, faults):
+    """Checks of stories that name a fault that there is not, in words."""
+    names = {fault.name for fault in faults}
+    for check, name in planted(source / CHECKS).items():
+        if name and name not in names:
+            yield f"{CHECKS}: {check} names {name}, which is not in the table of faults"

@@ -17,11 +17,15 @@ SOURCE = Path(__file__).resolve().parents[3]
 
 UNIT_TIMEOUT_S = 40  # a test that hangs has noticed, too
 SCENARIO_TIMEOUT_S = 240
+STORIES_TIMEOUT_S = 900
+
+STORIES = ["1..100", "101..400", "401..1000"]  # seeds that are played, until the check that is to notice has
 
 OPTIONS = ["-Doptimization=0", "-Ddebug=false", "-Djemalloc=disabled", "-Dman=disabled"]
 
 # cmocka's "[  FAILED  ] function", or "[  ERROR   ]" where setup or teardown failed too; a scenario's "failed SECONDS function"
 FAILED = re.compile(r"^\[  (?:FAILED|ERROR ) +\] (\w+)$|^failed \d+\.\d (\S+)$", re.MULTILINE)
+RED = re.compile(r"^red: seed \d+, (?:step \d+, )?check ([a-z-]+);", re.MULTILINE)
 BEGUN = re.compile(r"^\[ RUN      \] (\w+)$", re.MULTILINE)
 
 
@@ -31,6 +35,11 @@ class Misfit(Exception):
 
 def is_scenario(room_test):
     return room_test.startswith("integration/")
+
+
+def is_story(room_test):
+    """Its function is a check of stories."""
+    return room_test.startswith("sim/")
 
 
 def position(source, fault):
@@ -106,13 +115,26 @@ class Workshop:
         self._must(["ninja", "-C", self.build, *targets])
 
     def run(self, room_test, function):
-        """(whether it passed, the functions in which it failed, its output). Only that function runs."""
+        """(whether it passed, the functions in which it failed, its output). Only that function runs; of stories all checks look on."""
+        if is_story(room_test):
+            return self.play(function)
         if is_scenario(room_test):
             scenario = self.source / "tests" / f"{room_test}.py"
             return self._run([sys.executable, scenario, function], SCENARIO_TIMEOUT_S,
                              {"ARGOSY_BUILD": str(self.build), "ARGOSY_TESTBED": "mutants"})
         test = self._test(room_test)
         return self._run(test["cmd"], UNIT_TIMEOUT_S, test["env"] | {"ARGOSY_TEST": function})
+
+    def play(self, check):
+        """Like run(): stories, until that check is red."""
+        failed, output, is_green = set(), "", True
+        for seeds in STORIES:
+            passed, _, told = self._run([self.build / "tests/sim/leader-sim", "--seeds", seeds], STORIES_TIMEOUT_S, {})
+            failed.update(RED.findall(told))
+            output, is_green = output + told, is_green and passed
+            if check in failed:
+                break
+        return is_green, failed, output
 
     def _test(self, name):
         if name not in self._tests:

@@ -13,7 +13,7 @@ import time
 
 from mutants.faults import FAULTS
 from mutants.table import split_test
-from mutants.workshop import Misfit, Workshop, is_scenario, position
+from mutants.workshop import Misfit, Workshop, is_scenario, is_story, position
 
 from . import program
 
@@ -25,7 +25,9 @@ RED = re.compile(r"^red: seed (\d+), (?:step \d+, )?([^;]*);", re.MULTILINE)
 
 
 def candidates():
-    return [fault for fault in FAULTS if fault.file.startswith(ROOMS) and not is_scenario(split_test(fault)[0])]
+    """Without those that were planted for stories."""
+    rooms_tests = {fault: split_test(fault)[0] for fault in FAULTS if fault.file.startswith(ROOMS)}
+    return [fault for fault, test in rooms_tests.items() if not is_scenario(test) and not is_story(test)]
 
 
 def counts_of(gcda, directory):

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Somebody watches from the beginning to the end, and keeps a copy of units that is made of nothing but the events that he is told. Now and
+// then he dies in the middle of an answer, and goes on from the cursor behind the last event that he took; leaders come and go. What he has is
+// what lists say at a calm moment.
+#include <stdio.h>
+#include <string.h>
+
+#include "checks-private.h"
+#include "event-asks.h"
+#include "test.h"
+
+enum { COPY_MAX = 2048, COPY_TEXT = 160, WATCH_BYTES = 8192 };
+
+// A unit as list-unit-files has it, or with a node as list-units has it.
+typedef struct CopyRow {
+        char unit[64], node[64], text[COPY_TEXT];
+        bool stale;  // from before the state that is being told
+        bool listed; // by the list that it is compared with
+} CopyRow;
+
+static struct {
+        Asked asked;
+        CopyRow rows[COPY_MAX];
+        size_t n;
+        bool complete;
+        bool renamed; // a host has got another name: of its units not everything is told anew
+        char names[WORLD_HOSTS_MAX + 1][64];
+        uint64_t n_answers;
+} copy;
+
+void watch_begin(void) {
+        memset(&copy, 0, sizeof(copy));
+        copy.asked.no_wait = true;
+        copy.asked.max_bytes = WATCH_BYTES;
+}
+
+void watch_end(void) {
+        asked_forget(&copy.asked);
+}
+
+void watch_on_entry(const Argosy__LogBatch *batch) {
+        for (size_t i = 0; i < batch->n_ops; i++) {
+                const Argosy__LogOp *op = batch->ops[i];
+                char *name = op->op_case == ARGOSY__LOG_OP__OP_HOST && op->host->host <= WORLD_HOSTS_MAX ? copy.names[op->host->host] : NULL;
+
+                if (!name)
+                        continue;
+                copy.renamed |= *name && strcmp(name, op->host->name) != 0;
+                snprintf(name, sizeof(copy.names[0]), "%s", op->host->name);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ what he is told
+
+// node NULL: the unit, and all that nodes say of it.
+static void drop(const char *unit, const char *node) {
+        for (size_t i = copy.n; i > 0; i--)
+                if (strcmp(copy.rows[i - 1].unit, unit) == 0 && (!node || strcmp(copy.rows[i - 1].node, node) == 0))
+                        copy.rows[i - 1] = copy.rows[--copy.n];
+}
+
+static CopyRow *add(const char *unit, const char *node) {
+        CopyRow *row = &copy.rows[copy.n++];
+
+        assert_true(copy.n <= COPY_MAX);
+        *row = (CopyRow){};
+        snprintf(row->unit, sizeof(row->unit), "%s", unit);
+        snprintf(row->node, sizeof(row->node), "%s", node);
+        return row;
+}
+
+static void describe_unit(const char *desired, const char *state, const char *node, char ret[COPY_TEXT]) {
+        snprintf(ret, COPY_TEXT, "%s %s %s", desired, state, node);
+}
+
+static void describe_state(const char *load, const char *active, const char *sub, const char *note, char ret[COPY_TEXT]) {
+        snprintf(ret, COPY_TEXT, "%s %s %s %s", load, active, sub, note);
+}
+
+static void take_stream(const Argosy__Event *e) {
+        copy.complete = event_is_word(e, EVENT_STREAM_COMPLETE);
+        for (size_t i = copy.n; i > 0; i--)
+                if (!copy.complete)
+                        copy.rows[i - 1].stale = true;
+                else if (copy.rows[i - 1].stale)
+                        copy.rows[i - 1] = copy.rows[--copy.n];
+}
+
+static void take(const Argosy__Event *e) {
+        const char *unit = event_value(e, 0), *node = event_value(e, 1);
+
+        if (e->kind == ARGOSY__EVENT_KIND__EVENT_STREAM)
+                take_stream(e);
+        else if (e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT) {
+                drop(unit, e->mark != ARGOSY__EVENT_MARK__EVENT_NEW ? NULL : ""); // otherwise all of it follows
+                if (!e->gone)
+                        describe_unit(event_field(e, "desired"), event_field(e, "state"), event_field(e, "node"), add(unit, "")->text);
+        } else if (e->kind == ARGOSY__EVENT_KIND__EVENT_STATE) {
+                drop(unit, node);
+                if (!e->gone)
+                        describe_state(event_field(e, "load"), event_field(e, "active"), event_field(e, "sub"), event_field(e, "note"), add(unit, node)->text);
+        }
+}
+
+// He goes on behind the event that he took last.
+static void die_behind(size_t n) {
+        const Argosy__Event *e = copy.asked.events[n - 1];
+        EventCursor c;
+
+        assert_true(event_cursor_parse(copy.asked.cursor, &c));
+        c.seq = e->seq;
+        c.index = e->index;
+        c.mode = e->mark == ARGOSY__EVENT_MARK__EVENT_WHOLE ? EVENT_CURSOR_STATE : e->mark == ARGOSY__EVENT_MARK__EVENT_MISSED ? EVENT_CURSOR_MISSED : EVENT_CURSOR_RING;
+        event_cursor_format(&c, copy.asked.cursor);
+}
+
+// False: nobody answered, or there is nothing more.
+static bool follow(bool may_die) {
+        Draw d = draw_from(world.plan.chance ^ ++copy.n_answers);
+        size_t n;
+
+        if (!asked_pull(&world.rig, &copy.asked))
+                return false;
+        n = copy.asked.n;
+        if (may_die && n > 1 && draw_one_in(&d, 3)) {
+                n = 1 + draw_below(&d, (unsigned) n - 1);
+                die_behind(n);
+        }
+        for (size_t i = 0; i < n; i++)
+                take(copy.asked.events[i]);
+        return n < copy.asked.n || !copy.asked.all;
+}
+
+void watch_on_settled(void) {
+        Draw d = draw_from(world.plan.chance ^ ~copy.n_answers);
+
+        if (draw_one_in(&d, 2))
+                (void) follow(true);
+}
+
+// ------------------------------------------------------------------------------------------------ what lists say
+
+// is_unsaid: it is listed since the log wants it there, and the node has said nothing of it, so nobody is told.
+static void compare(const char *unit, const char *node, const char *text, bool is_unsaid) {
+        for (size_t i = 0; i < copy.n; i++) {
+                CopyRow *row = &copy.rows[i];
+
+                if (strcmp(row->unit, unit) != 0 || strcmp(row->node, node) != 0)
+                        continue;
+                row->listed = true;
+                if (strcmp(row->text, text) != 0)
+                        check_fail("watchers-are-told", "who watches has '%s' of %s %s, and lists say '%s'", row->text, unit, node, text);
+                return;
+        }
+        if (!is_unsaid)
+                check_fail("watchers-are-told", "who watches has nothing of %s %s, and lists say '%s'", unit, node, text);
+}
+
+static const Argosy__Response *list(Argosy__Request *request) {
+        const RigAnswer *a = rig_ask(&world.rig, request);
+
+        rig_settle(&world.rig);
+        return !a->error && a->n == 1 && a->responses[0]->status == 0 ? a->responses[0] : NULL;
+}
+
+static void compare_units(void) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListUnitFiles m = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
+        const Argosy__Response *r;
+        char text[COPY_TEXT];
+
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
+        request.list_unit_files = &m;
+        r = list(&request);
+        for (size_t i = 0; r && i < r->unit_files->n_rows; i++) {
+                const Argosy__Response__UnitFileRow *row = r->unit_files->rows[i];
+
+                describe_unit(row->desired, row->state, row->node, text);
+                compare(row->unit, "", text, false);
+        }
+}
+
+static void compare_states(void) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListUnits m = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        const Argosy__Response *r;
+        char text[COPY_TEXT];
+
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        request.list_units = &m;
+        r = list(&request);
+        for (size_t i = 0; r && i < r->units->n_rows; i++) {
+                const Argosy__Response__UnitRow *row = r->units->rows[i];
+
+                if (!*row->node || strcmp(row->node, "-") == 0)
+                        continue; // it waits for one
+                describe_state(row->load, row->active, row->sub, row->note, text);
+                compare(row->unit, row->node, text, strcmp(row->load, "-") == 0);
+        }
+}
+
+static bool is_left_somewhere(const char *unit) {
+        for (size_t i = 0; i < copy.n; i++)
+                if (strcmp(copy.rows[i].unit, unit) == 0 && *copy.rows[i].node)
+                        return true;
+        return false;
+}
+
+// Of a unit that is destroyed and still there he is told so.
+static bool is_gone(const CopyRow *row) {
+        return !*row->node && (strncmp(row->text, "destroyed", 9) == 0 || strncmp(row->text, "not in the cluster", 18) == 0) && is_left_somewhere(row->unit);
+}
+
+void watch_on_calm(void) {
+        rig_settle(&world.rig);
+        while (follow(false))
+                ;
+        if (!copy.asked.answered)
+                check_fail("watchers-are-told", "nobody answers who watches");
+        if (!copy.complete)
+                check_fail("watchers-are-told", "who watches was told that there is no more, and not the whole state");
+        if (copy.renamed)
+                return;
+        for (size_t i = 0; i < copy.n; i++)
+                copy.rows[i].listed = false;
+        compare_units();
+        compare_states();
+        for (size_t i = 0; i < copy.n; i++)
+                if (!copy.rows[i].listed && !is_gone(&copy.rows[i]))
+                        check_fail("watchers-are-told", "who watches has '%s' of %s %s, and lists have no such row", copy.rows[i].text, copy.rows[i].unit, copy.rows[i].node);
+        if (copy.n > 0)
+                check_says("watchers-are-told");
+}

@@ -52,7 +52,7 @@ const Check checks[] = {
                 .begin = places_begin, .on_entry = places_on_entry},
         {"placed-where-open", "Nothing is placed on a node that takes none.", "a unit was placed", "closed-nodes-take-units"},
 
-        {"conflicts-are-apart", "Units in conflict are not on one node.", "a unit with conflicts had a node", NULL, .on_calm = conflicts_on_calm},
+        {"conflicts-are-apart", "Units in conflict are not on one node.", "a unit with conflicts had a node", "conflicts-are-no-demands", .on_calm = conflicts_on_calm},
         {"one-place", "A unit runs on the node that the log names, and nowhere else.", "a unit was to run", "what-is-to-go-stays", .on_calm = one_place_on_calm},
 
         {"requests-are-answered", "In the end every open request is answered.", "something was asked", "committed-and-not-said", .on_end = answered_on_end},

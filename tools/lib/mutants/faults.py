@@ -4811,4 +4811,8 @@ FAULTS = [
           "r = decide_moves(d);",
           "r = 0;",
           "sim/leader: wishes-are-reached"),
+    Fault("conflicts-are-no-demands", "src/leader/scheduler/scheduler-spec.c",
+          "b.spec.conflicts = (const char *const *) o->conflicts;",
+          "b.spec.conflicts = NULL;",
+          "sim/leader: conflicts-are-apart"),
 ]

@@ -117,7 +117,7 @@ static bool is_first_line(const char *text, size_t len) {
         for (const char *c = text; c < version; c++)
                 if (((unsigned char) *c < ' ' || *c == 0x7f) || (*c == ' ' && c != target))
                         return false;
-        return memcmp(version, " HTTP/1.", strlen(" HTTP/1.")) == 0;
+        return memcmp(version, " HTTP/1.", strlen(" HTTP/1.")) == 0 && is_digits(text + len - 1, 1);
 }
 
 typedef struct Head {

@@ -491,6 +491,11 @@ static void who_says_a_byte_at_a_time_is_understood(void **state) {
         }
 }
 
+// From 1.0 on libmicrohttpd refuses such heads by itself, when it is told to be strict, and in its own words; a NUL in the first line without a word.
+static bool library_refuses(void) {
+        return strncmp(MHD_get_version(), "0.", 2) != 0;
+}
+
 // What stands behind it would be taken for the next request.
 static void is_refused_whole(const char *text, size_t len) {
         for (unsigned tcp = 0; tcp < 2; tcp++) {
@@ -498,8 +503,11 @@ static void is_refused_whole(const char *text, size_t len) {
 
                 assert_int_equal(send(c->fd, text, len, MSG_NOSIGNAL), (ssize_t) len);
                 RUN_UNTIL(c->ended);
-                assert_true(has(c, "HTTP/1.1 400 ") && has(c, "application/problem+json"));
-                assert_int_equal(count(c, "HTTP/1.1 "), 1);
+                if (c->got.len > 0 || !library_refuses()) {
+                        assert_true(has(c, "HTTP/1.1 400 "));
+                        assert_true(has(c, "application/problem+json") || library_refuses());
+                        assert_int_equal(count(c, "HTTP/1.1 "), 1);
+                }
                 assert_int_equal(count(c, "ok\n"), 0);
         }
         assert_int_equal(w.n_calls, 0);

@@ -730,7 +730,7 @@ static void its_memory_is_what_the_heap_says(void **state) {
         real = in_use() - before;
         assert_true(bytes - empty >= ELEMENTSOF(names) * 40);
         if (before > 0 && real > 0)
-                assert_in_range(bytes, real * 9 / 10, real);
+                assert_in_range(bytes, real * 9 / 10, real * 101 / 100); // what the C library caches it may count otherwise
         done(f);
 }
 

@@ -76,7 +76,7 @@ static void of_a_long_text_the_beginning_is_shown(void **state) {
                 assert_string_equal(shown[i]->value + PROPERTY_TEXT_MAX, "...");
         }
         assert_string_equal(shown[2]->value, "a");
-        assert_true(ms < 20); // it took seconds
+        assert_true(ms < 100); // it took seconds, and a slow machine takes more than 20 ms
 }
 
 static void behind_an_endless_list_nothing_is_read(void **state) {

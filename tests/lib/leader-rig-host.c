@@ -164,9 +164,7 @@ static uint64_t takes_us(VirtualUnit *u, bool stop, void *userdata) {
 
         if (stop)
                 return h->rig->stop_ms * USEC_PER_MSEC;
-        // What has run on all nodes, and is to run on one from now on, is restarted there while it ends on the others.
-        if (!is_running(u))
-                assert_runs_nowhere_else(h, u);
+        assert_runs_nowhere_else(h, u);
         u->given_up = false;
         return h->rig->start_ms * USEC_PER_MSEC;
 }

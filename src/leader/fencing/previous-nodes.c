@@ -24,6 +24,7 @@
 #include "oom.h"
 #include "previous-nodes.h"
 #include "registry.h"
+#include "rollout-content.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-marks.h"
@@ -113,14 +114,25 @@ static void consider(const Leader *l, const UnitOnNode *s, const UnitEntry *e, c
         *until = t;
 }
 
+// Whether the order makes the unit begin there, maybe anew. What runs there as it is wanted runs on.
+static bool begins(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+        Content c;
+
+        if (!unit_on_node_is_reported(s) || unit_on_node_is_down(s))
+                return true;
+        if (e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
+                return false;
+        c = rollout_content(l, e, s->node->number);
+        return !hash_equal(unit_on_node_seen(s), &c.spec->hash) || s->revision < c.restart_rev;
+}
+
 const Node *previous_node_in_the_way(const Leader *l, const UnitOnNode *s, uint64_t *ret_until_us) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
         const Node *in_the_way = NULL;
         const ListNode *tombs;
 
         *ret_until_us = 0;
-        if (!e || s->unit->life == LIFE_EVERYWHERE ||
-            (unit_on_node_is_reported(s) && !unit_on_node_is_down(s)))
+        if (!e || s->unit->life == LIFE_EVERYWHERE || !begins(l, s, e))
                 return NULL;
         list_foreach (i, &s->unit->on_nodes)
                 consider(l, s, e, CONTAINER_OF(i, UnitOnNode, by_unit)->node, &in_the_way, ret_until_us);
@@ -198,11 +210,19 @@ static int nodes_append(Nodes *nodes, uint32_t number) {
         return 0;
 }
 
+// Whether an order to be there is about to go out, before what is decided now is in the log.
+static bool is_due(const Leader *l, const UnitEntry *e, const Node *n) {
+        const Unit *u = unit_find(l, e->record->name);
+        const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
+
+        return n->host->attached && !(s && unit_on_node_is_known(s)) && unit_wanted_on(l, u, e, n);
+}
+
 static int add_if_it_may_run(const Leader *l, const UnitEntry *e, uint32_t number, Nodes *nodes) {
         const Node *n = node_find(l, number);
 
         if (!n || has_number(nodes->numbers, nodes->n, number) ||
-            !previous_node_may_run(l, e->record->name, e, n))
+            (!previous_node_may_run(l, e->record->name, e, n) && !is_due(l, e, n)))
                 return 0;
         return nodes_append(nodes, number);
 }
@@ -234,7 +254,7 @@ static int add_all_nodes(const Leader *l, const UnitEntry *e, Nodes *nodes) {
         map_foreach (slot, &l->nodes) {
                 const Node *n = slot->value;
 
-                if (r >= 0 && is_known(l, u, e, n) && previous_node_may_run(l, e->record->name, e, n))
+                if (r >= 0 && ((is_known(l, u, e, n) && previous_node_may_run(l, e->record->name, e, n)) || is_due(l, e, n)))
                         r = nodes_append(nodes, n->number);
         }
         return r;

@@ -333,6 +333,10 @@ bool ordering_keeps(const UnitOnNode *s) {
         return s->hold == HOLD_STOP;
 }
 
+bool ordering_ends(const UnitOnNode *s) {
+        return s->hold != HOLD_NOT && s->hold != HOLD_STOP && unit_on_node_is_reported(s) && !unit_on_node_is_down(s);
+}
+
 // The answer to this order is no answer to a change.
 void ordering_adjust(const UnitOnNode *s, Argosy__UnitOrder *o) {
         if (s->hold == HOLD_NOT || ordering_keeps(s))

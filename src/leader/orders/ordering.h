@@ -19,8 +19,9 @@ bool ordering_hold(Leader *l, UnitOnNode *s, const UnitEntry *e, bool wanted);
 void ordering_adjust(const UnitOnNode *s, Argosy__UnitOrder *o);
 // Whether what is held back is a start that waits for units which it replaces.
 bool ordering_waits_for_replaced(const Leader *l, const UnitOnNode *s);
-// Whether an order that goes out nevertheless is one to stay as it is.
+// Whether an order that goes out nevertheless is one to stay as it is; whether it ends what runs.
 bool ordering_keeps(const UnitOnNode *s);
+bool ordering_ends(const UnitOnNode *s);
 // Whether a unit that the log has could have these options: -EINVAL and *ret_why if its order would go in a
 // cycle.
 int ordering_check(const Leader *l, const char *name, const char *path, const UnitOptions *options,

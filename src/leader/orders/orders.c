@@ -261,10 +261,6 @@ static int order_to_hold(Leader *l, Bundle *b, UnitOnNode *s, const UnitEntry *e
         bool is_new = false, has = has_it(s, &c.spec->hash);
         int k;
 
-        if (ordering_keeps(s)) {
-                order_to_stay(s, o);
-                return 0;
-        }
         unit_on_node_event(s, ON_NODE_ORDERED_TO_HAVE);
         if (!has) {
                 k = unit_on_node_need_spec(s, &c.spec->hash, &is_new);
@@ -285,15 +281,19 @@ static int order_to_hold(Leader *l, Bundle *b, UnitOnNode *s, const UnitEntry *e
         return secret_orders_add(l, &b->secrets, e, &c, o, &b->bytes);
 }
 
-static int bundle_add(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, const UnitEntry *e) {
+typedef enum OrderKind { ORDER_TO_REMOVE, ORDER_TO_HOLD, ORDER_TO_STAY } OrderKind;
+
+static int bundle_add(Leader *l, Bundle *b, UnitOnNode *s, OrderKind kind, const UnitEntry *e) {
         Argosy__UnitOrder *o = &b->orders[b->n_orders];
         int r = 0;
 
         argosy__unit_order__init(o);
         o->node = s->node->number;
         o->name = s->unit->name;
-        if (wanted)
+        if (kind == ORDER_TO_HOLD)
                 r = order_to_hold(l, b, s, e, o);
+        else if (kind == ORDER_TO_STAY)
+                order_to_stay(s, o);
         else
                 order_to_remove(l, s, e, o);
         if (r < 0)
@@ -304,25 +304,36 @@ static int bundle_add(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, const Un
         return 0;
 }
 
-// A unit that had a node before ends there before it begins here (fencing-policy.h).
+// A unit that had a node before ends there before it begins here (fencing-policy.h). What runs here meanwhile, with another content or
+// before its restart, runs on; a Welcome that did not name it would end it.
+static int await_previous_node(Leader *l, Bundle *b, UnitOnNode *s, const UnitEntry *e, uint64_t until_us) {
+        bool runs = unit_on_node_is_reported(s) && !unit_on_node_is_down(s) && s->seen;
+
+        list_append(&l->awaiting, &unit_on_node_work(s)->awaiting);
+        if (until_us != FENCING_UNTIL_REPORTED && previous_node_ends_at(l, s->unit, until_us) < 0)
+                return -ENOMEM;
+        return runs && !s->node->host->welcomed ? bundle_add(l, b, s, ORDER_TO_STAY, e) : 0;
+}
+
 static int bundle_consider(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, const UnitEntry *e) {
         bool held = ordering_hold(l, s, e, wanted);
         // What a Welcome does not name is removed: what is to go later is told to stay.
         bool stays = !wanted && e && s->hold == HOLD_STOP && !s->node->host->welcomed;
+        OrderKind kind = wanted || stays ? ORDER_TO_HOLD : ORDER_TO_REMOVE;
         uint64_t until_us = 0;
 
         unit_on_node_work_stop_awaiting(s);
-        if (wanted && previous_node_in_the_way(l, s, &until_us)) {
-                list_append(&l->awaiting, &unit_on_node_work(s)->awaiting);
-                return until_us == FENCING_UNTIL_REPORTED ? 0 : previous_node_ends_at(l, s->unit, until_us);
-        }
+        if (wanted && !ordering_ends(s) && previous_node_in_the_way(l, s, &until_us))
+                return await_previous_node(l, b, s, e, until_us);
         if (wanted && !unit_on_node_is_reported(s) && pending_awaited(s)) { // orders_release() when they have ended
                 list_append(&l->awaiting, &unit_on_node_work(s)->awaiting);
                 return 0;
         }
         if (wanted && ordering_waits_for_replaced(l, s)) // ordering_drain(), when these have left
                 list_append(&l->replacing, &unit_on_node_work(s)->awaiting);
-        return held ? 0 : bundle_add(l, b, s, wanted || stays, e);
+        if (kind == ORDER_TO_HOLD && ordering_keeps(s))
+                kind = ORDER_TO_STAY;
+        return held ? 0 : bundle_add(l, b, s, kind, e);
 }
 
 // With the first message that goes out: a host has them before it starts what needs them. NULL: they are not due.

@@ -9,6 +9,7 @@
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define FENCED SERVICE "TimeoutStopSec=10\n[X-Argosy]\nCutOff=stop\nCutOffSec=5\n"
 #define FOR_USERS SERVICE "[X-Argosy]\nManager=user@*\n"
+#define EVERYWHERE SERVICE "[X-Argosy]\nGlobal=yes\n"
 #define START ARGOSY__VERB__VERB_START
 #define OPEN ARGOSY__NODE_MODE__MODE_OPEN
 #define CORDONED ARGOSY__NODE_MODE__MODE_CORDONED
@@ -314,6 +315,93 @@ static void a_record_forgets_the_nodes_that_have_let_go(void **state) {
         assert_int_equal(rig_record(&g, X)->n_left, 0);
 }
 
+// ------------------------------------------------------------------------------------------------ what was everywhere
+
+// x.service on all three, and from now on on host 2 alone, which the others have not heard.
+static void place_what_is_everywhere_as(const char *content) {
+        RigAnswer *placed;
+
+        (void) rig_set_host_mode(&g, 1, CORDONED, 0);
+        (void) rig_set_host_mode(&g, 3, CORDONED, 0);
+        rig_host(&g, 1)->deaf = rig_host(&g, 3)->deaf = true;
+        placed = rig_change_with(&g, START, X, content, true, NULL);
+        rig_settle(&g);
+        assert_int_equal(rig_change_answered(placed)->units[0]->status, 0);
+        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 2)->virtual.node);
+}
+
+static void place_what_is_everywhere(void) {
+        place_what_is_everywhere_as(SERVICE);
+}
+
+static void what_ran_everywhere_begins_anew_when_it_has_ended_elsewhere(void **state) {
+        const VirtualUnit *u;
+
+        assert_int_equal(rig_change(&g, START, X, EVERYWHERE)->status, 0);
+        place_what_is_everywhere();
+        u = rig_unit_on(&g, 2, X);
+        assert_true(runs_on(2) && runs_on(1) && runs_on(3));
+        assert_int_equal(u->restarts, 0); // it runs on as it was
+        assert_non_null(strstr(reason_of(X), "it waits until it has ended on n"));
+        heal(1);
+        assert_int_equal(u->restarts, 0);
+        heal(3);
+        assert_int_equal(u->restarts, 1);
+        assert_true(runs_on(2) && !runs_on(1) && !runs_on(3));
+}
+
+static void what_waits_to_begin_anew_runs_on_when_its_host_comes_back(void **state) {
+        const VirtualUnit *u;
+
+        assert_int_equal(rig_change(&g, START, X, EVERYWHERE)->status, 0);
+        place_what_is_everywhere();
+        cut(2);
+        heal(2);
+        u = rig_unit_on(&g, 2, X);
+        assert_true(runs_on(2));
+        assert_true(u->starts == 1 && u->restarts == 0);
+        heal(1);
+        heal(3);
+        assert_true(runs_on(2) && u->starts == 1 && u->restarts == 1);
+}
+
+// It is down for a reason of its own meanwhile, and not begun again.
+static void what_waits_to_begin_anew_ends_with_what_it_is_bound_to(void **state) {
+        assert_int_equal(rig_change(&g, START, "b.service", SERVICE "[X-Argosy]\nHost=n2\n")->status, 0);
+        assert_int_equal(rig_change(&g, START, X, EVERYWHERE "BindsTo=b.service\n")->status, 0);
+        place_what_is_everywhere_as(SERVICE "[X-Argosy]\nBindsTo=b.service\n");
+        assert_true(runs_on(2));
+        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "b.service"), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        assert_false(runs_on(2));
+        heal(1);
+        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "b.service"), ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        assert_false(runs_on(2));
+        heal(3);
+        assert_true(runs_on(2) && !runs_on(1) && !runs_on(3));
+}
+
+static void what_a_node_refused_waits_there_like_any_other(void **state) {
+        rig_host(&g, 2)->refuses = true;
+        assert_int_equal(rig_change(&g, START, X, EVERYWHERE)->status, 0);
+        rig_host(&g, 2)->refuses = false;
+        place_what_is_everywhere();
+        assert_false(runs_on(2));
+        heal(1);
+        assert_false(runs_on(2));
+        heal(3);
+        assert_true(runs_on(2) && !runs_on(1) && !runs_on(3));
+}
+
+static void a_record_names_where_it_is_about_to_be_ordered(void **state) {
+        (void) rig_change_with(&g, START, X, EVERYWHERE, false, NULL);
+        (void) rig_change_with(&g, START, X, SERVICE, true, NULL);
+        rig_settle(&g);
+        assert_false(rig_record(&g, X)->global);
+        assert_int_equal(rig_record(&g, X)->n_left, 2);
+}
+
 #define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -334,6 +422,11 @@ int main(void) {
                 RIG_TEST(what_lost_its_node_at_a_deadline_is_fenced_too),
                 RIG_TEST(a_silent_host_delays_nothing_that_was_never_there),
                 RIG_TEST(a_record_forgets_the_nodes_that_have_let_go),
+                RIG_TEST(what_ran_everywhere_begins_anew_when_it_has_ended_elsewhere),
+                RIG_TEST(what_waits_to_begin_anew_runs_on_when_its_host_comes_back),
+                RIG_TEST(what_waits_to_begin_anew_ends_with_what_it_is_bound_to),
+                RIG_TEST(what_a_node_refused_waits_there_like_any_other),
+                RIG_TEST(a_record_names_where_it_is_about_to_be_ordered),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

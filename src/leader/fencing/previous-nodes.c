@@ -41,7 +41,7 @@ static PreviousNode view_node(const Node *n, const UnitOnNode *s) {
         return (PreviousNode){
                 .stopped = (h->down && !lingers) || !h->recorded,
                 .lingers = lingers,
-                .reported = h->ever_attached,
+                .reported = host_is_told(h),
                 .held = s && unit_on_node_is_known(s),
                 .ended = s && unit_on_node_is_reported(s) && s->leaving && unit_on_node_is_down(s),
                 .lost = host_is_lost(h),
@@ -240,7 +240,7 @@ static int add_named(const Leader *l, const UnitEntry *e, Nodes *nodes) {
 // A node of a unit that runs on all of them: it was seen or ordered there, or is to be there and this leader
 // has not heard the host. What left the node before has its tombstone.
 static bool is_known(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
-        if (!n->host->ever_attached)
+        if (!host_is_told(n->host))
                 return unit_wanted_on(l, u, e, n);
         return u && unit_on_node_find(u, n) &&
                (!cluster_state_find_tombstone(l->state, u->name, n->number) || unit_wanted_on(l, u, e, n));

@@ -544,6 +544,7 @@ static void begin_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->leaving = h->down = false; // also as it is counted, while parts of its Attach are still to come
         end_session(l, h);
         foreach_unit_on_node(h, l, drop_unit_on_node);
+        h->half_told = true;
         h->attach_seq = a->seq;
         host_clock_say(l, h, a->wall_us, true);
         h->cpu_milli = a->cpu_milli;
@@ -575,6 +576,7 @@ static void take_all_held(Leader *l, Host *h, Argosy__UnitReport *const *held, s
 
 static void end_attach(Leader *l, Host *h) {
         h->attached = h->ever_attached = true;
+        h->half_told = false;
         note_for_people(l, h, false);
         list_append(&l->barriers_due, &h->barrier_queue);
         host_touch(l, h);

@@ -50,7 +50,7 @@ static void view_node(DrainView *v, const Node *n) {
 }
 
 static DrainView view_host(const Host *h) {
-        return (DrainView){.emptying = true, .unattached = !h->ever_attached && !host_is_lost(h)};
+        return (DrainView){.emptying = true, .unattached = !host_is_told(h) && !host_is_lost(h)};
 }
 
 static DrainView view_drain(const Host *h, uint32_t node) {

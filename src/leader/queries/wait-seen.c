@@ -109,9 +109,9 @@ static void add_unseen(const Node *n, void *userdata) {
                 add_node(n, userdata);
 }
 
-// Nodes that are to have it as well, and that this leader has never heard.
+// Nodes that are to have it as well, and of which this leader does not know what they have.
 static bool is_unheard(const WaitSeen *v, const Node *n) {
-        return !n->host->ever_attached && unit_wanted_on(v->l, v->unit, v->entry, n);
+        return !host_is_told(n->host) && unit_wanted_on(v->l, v->unit, v->entry, n);
 }
 
 void wait_seen_add_unheard(WaitSeen *v) {

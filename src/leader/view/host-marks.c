@@ -21,6 +21,10 @@ bool host_is_lost(const Host *h) {
         return h->lease.state == LEASE_LOST;
 }
 
+bool host_is_told(const Host *h) {
+        return h->ever_attached && !h->half_told;
+}
+
 bool host_is_there(const Host *h) {
         return h && h->recorded && h->attached && !host_is_lost(h);
 }

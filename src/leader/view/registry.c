@@ -447,7 +447,7 @@ void registry_clear(Leader *l) {
                 host_forget_marks(h);
                 h->in_mass_loss = false;
                 h->recorded = h->attached = h->welcoming = h->welcomed = h->ever_attached =
-                        h->leaving = h->down = h->nodes_due = false;
+                        h->half_told = h->leaving = h->down = h->nodes_due = false;
                 h->opened_id = 0;
                 memset(&h->clock, 0, sizeof(h->clock));
                 h->welcome_node = NULL;

@@ -63,6 +63,7 @@ struct Host {
         bool welcomed;    // and was told all of it: from now on orders go out
         char *complaint;  // what it said of itself that was not taken; NULL: nothing
         bool ever_attached; // attached at least once since this leader leads
+        bool half_told;     // what it had said was dropped when it began to say it anew, and that has not come whole
         bool leaving;     // its machine is shutting down: takes nothing new
         bool down;        // said goodbye for good
         uint64_t lingers_until_us; // what it said may still run there (UnitOnNode.lingers) is waited for

@@ -116,6 +116,42 @@ static void a_link_that_is_down_for_a_moment_ends_no_unit(void **state) {
         assert_moved();
 }
 
+// It begins to say again what it has, and the part that is about the unit does not come.
+static void attach_in_parts(uint32_t host) {
+        Argosy__ToVoter__Hello hello = ARGOSY__TO_VOTER__HELLO__INIT;
+        Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        const Argosy__HostRecord *record = cluster_state_find_host(g.state, host);
+        char *system = (char *) "system";
+
+        hello.feature_level = rig_host(&g, host)->feature_level;
+        leader_on_host_link(g.leader, host, &hello);
+        attach.seq = 1000;
+        attach.parts = true;
+        attach.name = record->name;
+        attach.address = record->address;
+        attach.port = record->port;
+        attach.managers = &system;
+        attach.n_managers = 1;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
+        m.attach = &attach;
+        leader_on_message(g.leader, host, &m);
+        rig_settle(&g);
+}
+
+static void what_an_attach_has_not_come_to_has_not_ended(void **state) {
+        start_on_2(SERVICE);
+        cut(2);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
+        attach_in_parts(2);
+        assert_waits();
+        leader_on_host_link(g.leader, 2, NULL);
+        rig_settle(&g);
+        assert_waits();
+        heal(2);
+        assert_moved();
+}
+
 static void a_link_that_breaks_during_a_drain_ends_no_unit(void **state) {
         start_on_2(SERVICE);
         rig_host(&g, 2)->deaf = true;
@@ -408,6 +444,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(a_link_that_is_down_for_a_moment_ends_no_unit),
                 RIG_TEST(a_link_that_breaks_during_a_drain_ends_no_unit),
+                RIG_TEST(what_an_attach_has_not_come_to_has_not_ended),
                 RIG_TEST(nobody_waits_longer_than_the_lease),
                 RIG_TEST(what_was_ordered_and_not_answered_may_run),
                 RIG_TEST(what_has_stopped_and_is_not_begun_again_is_not_waited_for),

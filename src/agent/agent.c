@@ -61,35 +61,34 @@ static void on_wake(uv_timer_t *timer) {
         drain_mark(&a->drain);
 }
 
-static void arm_wake(Agent *a) {
-        uint64_t next = a->fence_retry_us, paced = agent_report_next_wake(a), probation = agent_probation_next_wake(a),
-                 loops = agent_loops_next_wake(a), places = agent_places_next_wake(a), barred = agent_barred_next_wake(a), now_us;
+// Of two times, of which 0 is never.
+static uint64_t sooner(uint64_t a_us, uint64_t b_us) {
+        return a_us == 0 || (b_us != 0 && b_us < a_us) ? b_us : a_us;
+}
+
+static uint64_t next_wake(Agent *a) {
+        uint64_t next = a->fence_retry_us;
 
         agent_foreach_node (node, a) {
-                uint64_t t = agent_node_next_wake(node);
-
-                if (t != 0 && (next == 0 || t < next))
-                        next = t;
-                t = node->socket_wanted && !node->connector ? node->reach_retry_us : 0;
-                if (t != 0 && (next == 0 || t < next))
-                        next = t;
+                next = sooner(next, agent_node_next_wake(node));
+                if (node->socket_wanted && !node->connector)
+                        next = sooner(next, node->reach_retry_us);
         }
-        if (paced != 0 && (next == 0 || paced < next))
-                next = paced;
-        if (loops != 0 && (next == 0 || loops < next))
-                next = loops;
-        if (places != 0 && (next == 0 || places < next))
-                next = places;
-        if (barred != 0 && (next == 0 || barred < next))
-                next = barred;
-        if (probation != 0 && (next == 0 || probation < next))
-                next = probation;
-        if (a->attach_wanted && a->leader != 0 && (next == 0 || a->attach_retry_us < next))
+        next = sooner(next, agent_report_next_wake(a));
+        next = sooner(next, agent_loops_next_wake(a));
+        next = sooner(next, agent_places_next_wake(a));
+        next = sooner(next, agent_barred_next_wake(a));
+        next = sooner(next, agent_probation_next_wake(a));
+        if (!a->attach_wanted || a->leader == 0)
+                return next;
+        if (next == 0 || a->attach_retry_us < next)
                 next = a->attach_retry_us;
-        if (a->attach_wanted && a->leader != 0 && a->fleet.late_us > 0 &&
-            (next == 0 || a->fleet.late_us < next))
-                next = a->fleet.late_us;
-        now_us = clock_boot_us();
+        return sooner(next, a->fleet.late_us);
+}
+
+static void arm_wake(Agent *a) {
+        uint64_t next = next_wake(a), now_us = clock_boot_us();
+
         if (next == 0)
                 uv_timer_stop(&a->wake);
         else

@@ -211,18 +211,17 @@ static int nodes_append(Nodes *nodes, uint32_t number) {
 }
 
 // Whether an order to be there is about to go out, before what is decided now is in the log.
-static bool is_due(const Leader *l, const UnitEntry *e, const Node *n) {
-        const Unit *u = unit_find(l, e->record->name);
+static bool is_due(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
         const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
 
         return n->host->attached && !(s && unit_on_node_is_known(s)) && unit_wanted_on(l, u, e, n);
 }
 
-static int add_if_it_may_run(const Leader *l, const UnitEntry *e, uint32_t number, Nodes *nodes) {
+static int add_if_it_may_run(const Leader *l, const Unit *u, const UnitEntry *e, uint32_t number, Nodes *nodes) {
         const Node *n = node_find(l, number);
 
         if (!n || has_number(nodes->numbers, nodes->n, number) ||
-            (!previous_node_may_run(l, e->record->name, e, n) && !is_due(l, e, n)))
+            (!previous_node_may_run(l, e->record->name, e, n) && !is_due(l, u, e, n)))
                 return 0;
         return nodes_append(nodes, number);
 }
@@ -230,10 +229,11 @@ static int add_if_it_may_run(const Leader *l, const UnitEntry *e, uint32_t numbe
 // Those that the record names.
 static int add_named(const Leader *l, const UnitEntry *e, Nodes *nodes) {
         const Argosy__UnitRecord *r = e->record;
-        int k = r->node ? add_if_it_may_run(l, e, r->node, nodes) : 0;
+        const Unit *u = unit_find(l, r->name);
+        int k = r->node ? add_if_it_may_run(l, u, e, r->node, nodes) : 0;
 
         for (size_t i = 0; k >= 0 && i < r->n_left; i++)
-                k = add_if_it_may_run(l, e, r->left[i], nodes);
+                k = add_if_it_may_run(l, u, e, r->left[i], nodes);
         return k;
 }
 
@@ -254,7 +254,7 @@ static int add_all_nodes(const Leader *l, const UnitEntry *e, Nodes *nodes) {
         map_foreach (slot, &l->nodes) {
                 const Node *n = slot->value;
 
-                if (r >= 0 && ((is_known(l, u, e, n) && previous_node_may_run(l, e->record->name, e, n)) || is_due(l, e, n)))
+                if (r >= 0 && ((is_known(l, u, e, n) && previous_node_may_run(l, e->record->name, e, n)) || is_due(l, u, e, n)))
                         r = nodes_append(nodes, n->number);
         }
         return r;
@@ -302,7 +302,7 @@ static int add_forgotten(const Leader *l, const UnitEntry *e, Nodes *nodes) {
                         const Node *n = CONTAINER_OF(i, UnitOnNode, by_unit)->node;
 
                         if (r >= 0 && !cluster_state_find_tombstone(l->state, u->name, n->number))
-                                r = add_if_it_may_run(l, e, n->number, nodes);
+                                r = add_if_it_may_run(l, u, e, n->number, nodes);
                 }
         return r;
 }

@@ -20,8 +20,8 @@
 #include "disruption-budget.h"
 #include "event-marks.h"
 #include "log.h"
+#include "oom.h"
 #include "orders.h"
-#include "process-end.h"
 #include "registry.h"
 #include "retry-controller.h"
 #include "rollout-content.h"
@@ -157,10 +157,8 @@ int rollout_controller_build(Leader *l) {
 }
 
 void rollout_controller_sync(Leader *l) {
-        if (l->rollouts_revision == cluster_state_rollouts_revision(l->state))
-                return;
-        if (sync_all(l) < 0) // tables that miss a record would decide wrongly
-                process_abort("there is no memory for the rollouts of the log");
+        if (l->rollouts_revision != cluster_state_rollouts_revision(l->state))
+                (void) oom_check(sync_all(l)); // tables that miss a record would decide wrongly
 }
 
 void rollout_controller_clear(Leader *l) {

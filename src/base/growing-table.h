@@ -70,6 +70,15 @@ OPEN_TABLE_INLINE int growing_table_grow(GrowingTable *g) {
         return 0;
 }
 
+// The four figures, as they are by now, become those of the table: a Map, or a NameTable.
+#define growing_table_keep(g, table)                                                 \
+        do {                                                                         \
+                (table)->slots = (__typeof__((table)->slots)) (g)->now.slots;        \
+                (table)->n_slots = (g)->now.n_slots;                                 \
+                (table)->old = (__typeof__((table)->old)) (g)->old.slots;            \
+                (table)->old_left = (g)->old_left;                                   \
+        } while (0)
+
 // Before something is added to so many that are in both tables. -ENOMEM: a new table is due, and nothing has changed.
 OPEN_TABLE_INLINE int growing_table_make_room(GrowingTable *g, size_t count) {
         int r = open_table_is_full(g->now.n_slots, count) ? growing_table_grow(g) : 0;

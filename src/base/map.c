@@ -146,10 +146,7 @@ static int make_room(Map *m) {
         GrowingTable g = growing_of(m);
         int r = growing_table_make_room(&g, m->count);
 
-        m->slots = (MapSlot *) g.now.slots;
-        m->n_slots = g.now.n_slots;
-        m->old = (MapSlot *) g.old.slots;
-        m->old_left = g.old_left;
+        growing_table_keep(&g, m);
         return r;
 }
 

@@ -82,10 +82,7 @@ static int make_room(NameTable *t) {
         GrowingTable g = growing_of(t);
         int r = growing_table_make_room(&g, t->count);
 
-        t->slots = (NameSlot *) g.now.slots;
-        t->n_slots = g.now.n_slots;
-        t->old = (NameSlot *) g.old.slots;
-        t->old_left = g.old_left;
+        growing_table_keep(&g, t);
         return r;
 }
 

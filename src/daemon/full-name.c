@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "daemon-http.h"
 #include "daemon.h"

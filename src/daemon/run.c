@@ -51,8 +51,9 @@
 #include "stream.h"
 #include "tls-context.h"
 
-// Application id of the host id: machine_ids() makes of it and the machine id something that does not give the machine id away. Random, fixed for ever. A user's argosyd is a host of
-// its own: it mixes the uid in, inverted, so that root's differs from the machine's, too.
+// Application id of the host id: machine_ids() makes of it and the machine id something that does not give the
+// machine id away. Random, fixed for ever. A user's argosyd is a host of its own: it mixes the uid in, inverted, so
+// that root's differs from the machine's, too.
 static const uint8_t application_id[MACHINE_ID_SIZE] = {0x5c, 0x8e, 0x1f, 0x0b, 0x3a, 0x94, 0x4d, 0x6b,
                                                         0x9d, 0x2e, 0x71, 0xc0, 0x45, 0xaf, 0x18, 0x63};
 

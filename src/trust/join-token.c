@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <gnutls/crypto.h>
 #include <stdio.h>
 
 #include "join-token.h"

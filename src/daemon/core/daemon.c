@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <sysexits.h>
 #include <systemd/sd-daemon.h>
-#include <unistd.h>
 
 #include "agent.h"
 #include "cluster-state.h"

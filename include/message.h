@@ -20,6 +20,9 @@ void message_retire(uv_loop_t *loop, void *message);
 // One of its own that has all that `message`, an unpacked one, had: that is empty then. NULL: out of memory.
 void *message_take(void *message);
 
+// Bytes that a field of this type takes in a message, or one element of it if it is repeated.
+size_t message_field_size(ProtobufCType type);
+
 // About how much memory it has, with all that is in it.
 size_t message_bytes(const void *message);
 

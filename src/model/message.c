@@ -19,7 +19,7 @@
 
 // ------------------------------------------------------------------------------------------------ copies
 
-static size_t size_of(ProtobufCType type) {
+size_t message_field_size(ProtobufCType type) {
         switch (type) {
         case PROTOBUF_C_TYPE_STRING:
         case PROTOBUF_C_TYPE_MESSAGE:
@@ -65,7 +65,7 @@ static bool copy_value(ProtobufCType type, const void *from, void *to) {
         case PROTOBUF_C_TYPE_BYTES:
                 return copy_bytes(from, to);
         default:
-                memcpy(to, from, size_of(type));
+                memcpy(to, from, message_field_size(type));
                 return true;
         }
 }
@@ -73,7 +73,7 @@ static bool copy_value(ProtobufCType type, const void *from, void *to) {
 static bool copy_values(const ProtobufCFieldDescriptor *f, const void *from, size_t n, void *to,
                         size_t *to_n) {
         const char *source = *(const char *const *) from;
-        size_t size = size_of(f->type);
+        size_t size = message_field_size(f->type);
         char *values;
 
         if (n == 0)
@@ -327,7 +327,7 @@ static size_t bytes_of_value(const ProtobufCFieldDescriptor *f, const void *valu
 
 static size_t bytes_of_field(const ProtobufCFieldDescriptor *f, const char *message) {
         const void *member = message + f->offset, *quantifier = message + f->quantifier_offset;
-        size_t size = size_of(f->type), n, bytes = 0;
+        size_t size = message_field_size(f->type), n, bytes = 0;
 
         if ((f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) && *(const uint32_t *) quantifier != f->id)
                 return 0;

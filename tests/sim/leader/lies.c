@@ -60,27 +60,6 @@ static ProtobufCBinaryData draw_bytes(Draw *d) {
         return (ProtobufCBinaryData){len, data};
 }
 
-static size_t size_of(ProtobufCType type) {
-        switch (type) {
-        case PROTOBUF_C_TYPE_INT64:
-        case PROTOBUF_C_TYPE_SINT64:
-        case PROTOBUF_C_TYPE_SFIXED64:
-        case PROTOBUF_C_TYPE_UINT64:
-        case PROTOBUF_C_TYPE_FIXED64:
-        case PROTOBUF_C_TYPE_DOUBLE:
-                return sizeof(uint64_t);
-        case PROTOBUF_C_TYPE_BOOL:
-                return sizeof(protobuf_c_boolean);
-        case PROTOBUF_C_TYPE_STRING:
-        case PROTOBUF_C_TYPE_MESSAGE:
-                return sizeof(void *);
-        case PROTOBUF_C_TYPE_BYTES:
-                return sizeof(ProtobufCBinaryData);
-        default:
-                return sizeof(uint32_t);
-        }
-}
-
 static ProtobufCMessage *draw_message(Draw *d, const ProtobufCMessageDescriptor *type, unsigned depth) {
         ProtobufCMessage *m = asks_alloc(type->sizeof_message);
 
@@ -110,7 +89,7 @@ static void draw_value(Draw *d, const ProtobufCFieldDescriptor *f, void *at, uns
                 *(ProtobufCMessage **) at = draw_message(d, f->descriptor, depth + 1);
                 break;
         default:
-                if (size_of(f->type) == sizeof(uint64_t))
+                if (message_field_size(f->type) == sizeof(uint64_t))
                         *(uint64_t *) at = draw_number(d);
                 else
                         *(uint32_t *) at = (uint32_t) draw_number(d);
@@ -118,7 +97,7 @@ static void draw_value(Draw *d, const ProtobufCFieldDescriptor *f, void *at, uns
 }
 
 static void draw_list(Draw *d, const ProtobufCFieldDescriptor *f, ProtobufCMessage *m, unsigned depth) {
-        size_t n = draw_below(d, LIST_MAX + 1), size = size_of(f->type);
+        size_t n = draw_below(d, LIST_MAX + 1), size = message_field_size(f->type);
         char *values = n > 0 ? asks_alloc(n * size) : NULL;
 
         for (size_t i = 0; i < n; i++)

@@ -35,16 +35,13 @@ static uint64_t told_ms(uint64_t at_us, void *userdata) {
 }
 
 static void hand_over(RigHost *h, Argosy__ToVoter *m) {
-        Argosy__ToVoter *copy = NULL;
+        Argosy__ToVoter *unpacked = message_copy(m); // what is in it may be taken
 
+        assert_non_null(unpacked);
         if (h->rig->on_voter_message)
                 h->rig->on_voter_message(h->rig, h->number, m);
-        if (m->msg_case == ARGOSY__TO_VOTER__MSG_FILE_ASK || m->msg_case == ARGOSY__TO_VOTER__MSG_RENEW || m->msg_case == ARGOSY__TO_VOTER__MSG_FORWARD) {
-                m = copy = message_copy(m); // it may be taken, to wait
-                assert_non_null(m);
-        }
-        leader_on_message(h->rig->leader, h->number, m);
-        message_free(copy);
+        leader_on_message(h->rig->leader, h->number, unpacked);
+        message_free(unpacked);
 }
 
 static int send_to_leader(Argosy__ToVoter *m, void *userdata) {

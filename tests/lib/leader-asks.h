@@ -76,6 +76,25 @@ static inline uint64_t rig_change_as_job(Rig *g, Argosy__Verb verb, const char *
         return rig_last(a)->job;
 }
 
+// And nothing happens yet.
+static inline RigAnswer *rig_begin_job_cancel(Rig *g, uint64_t number) {
+        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.numbers = &number;
+        m.n_numbers = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
+        request.job_cancel = &m;
+        return rig_ask(g, &request);
+}
+
+static inline RigAnswer *rig_job_cancel(Rig *g, uint64_t number) {
+        RigAnswer *a = rig_begin_job_cancel(g, number);
+
+        rig_settle(g);
+        return a;
+}
+
 typedef struct RigUndo {
         uint64_t job;
         uint64_t id; // 0: a new one

@@ -166,14 +166,12 @@ static void few_of_an_author_are_in_the_middle(void **state) {
 }
 
 static RigAnswer *call_off(const Argosy__Author *author, uint64_t job) {
-        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
 
-        m.numbers = &job;
-        m.n_numbers = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
-        request.job_cancel = &m;
-        return ask(author, &request);
+        g.author = author;
+        a = rig_begin_job_cancel(&g, job);
+        g.author = NULL;
+        return a;
 }
 
 static void count_undone(Rig *r) {

@@ -59,14 +59,7 @@ static RigAnswer *ask_about_job(Argosy__Request *request) {
 }
 
 static int cancel(uint64_t job) {
-        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
-        m.numbers = &job;
-        m.n_numbers = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
-        request.job_cancel = &m;
-        return rig_last(ask_about_job(&request))->status;
+        return rig_last(rig_job_cancel(&g, job))->status;
 }
 
 static int release(uint64_t job) {

@@ -223,17 +223,6 @@ static RigAnswer *wait_for_job(uint64_t number) {
         return rig_ask(&g, &request);
 }
 
-static RigAnswer *cancel_job(uint64_t number) {
-        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
-        m.numbers = &number;
-        m.n_numbers = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
-        request.job_cancel = &m;
-        return rig_ask_and_settle(&g, &request);
-}
-
 static void a_removal_is_done_when_the_host_is_gone(void **state) {
         RigAnswer *a, *wait;
         unsigned batches;
@@ -246,7 +235,7 @@ static void a_removal_is_done_when_the_host_is_gone(void **state) {
         rig_pass_ms(&g, ORPHANED_MS); // somebody waits for it
         assert_job(job, "running", "");
         assert_false(wait->final);
-        assert_says(cancel_job(job), EALREADY, "nothing of it can be called off");
+        assert_says(rig_job_cancel(&g, job), EALREADY, "nothing of it can be called off");
         rig_host_on(&g, 2, false);
         rig_pass_ms(&g, 3000);
         assert_says(a, 0, "");

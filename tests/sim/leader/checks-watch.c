@@ -157,22 +157,23 @@ static void compare(const char *unit, const char *node, const char *text, bool i
                 check_fail("watchers-are-told", "who watches has nothing of %s %s, and lists say '%s'", unit, node, text);
 }
 
-static const Argosy__Response *list(Argosy__Request *request) {
-        const RigAnswer *a = rig_ask(&world.rig, request);
+// `message`: of that kind.
+static const Argosy__Response *list(Argosy__Request__WhatCase what, void *message) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const RigAnswer *a;
 
+        request.what_case = what;
+        request.change = message; // a union: all of them are pointers
+        a = rig_ask(&world.rig, &request);
         rig_settle(&world.rig);
         return !a->error && a->n == 1 && a->responses[0]->status == 0 ? a->responses[0] : NULL;
 }
 
 static void compare_units(void) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListUnitFiles m = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
-        const Argosy__Response *r;
+        const Argosy__Response *r = list(ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES, &m);
         char text[COPY_TEXT];
 
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
-        request.list_unit_files = &m;
-        r = list(&request);
         for (size_t i = 0; r && i < r->unit_files->n_rows; i++) {
                 const Argosy__Response__UnitFileRow *row = r->unit_files->rows[i];
 
@@ -182,14 +183,10 @@ static void compare_units(void) {
 }
 
 static void compare_states(void) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListUnits m = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        const Argosy__Response *r;
+        const Argosy__Response *r = list(ARGOSY__REQUEST__WHAT_LIST_UNITS, &m);
         char text[COPY_TEXT];
 
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &m;
-        r = list(&request);
         for (size_t i = 0; r && i < r->units->n_rows; i++) {
                 const Argosy__Response__UnitRow *row = r->units->rows[i];
 

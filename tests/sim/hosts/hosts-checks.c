@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "buf.h"
 #include "clock.h"
 #include "cluster-state.h"
@@ -318,12 +319,8 @@ static void note_past(const ClusterState *state, Past **past, size_t *n, size_t 
                 if (!e || e->record->revision == last[i])
                         continue;
                 last[i] = e->record->revision;
-                if (*n == *room) {
-                        *room = 2 * *room + 256;
-                        *past = realloc(*past, *room * sizeof(**past));
-                        if (!*past)
-                                abort();
-                }
+                if (ARRAY_GROW(*past, *room, *n + 1) < 0)
+                        abort();
                 (*past)[(*n)++] = (Past){e->record->revision, e->record->target, i};
         }
 }

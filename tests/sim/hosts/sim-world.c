@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "machine.h"
 #include "macro.h"
 #include "process-end.h"
@@ -76,12 +77,8 @@ static void swap(Event *a, Event *b) {
 static void queue_add(Event e) {
         size_t i = world.n_events++;
 
-        if (world.n_events > world.room) {
-                world.room = MAX_OF(2 * world.room, (size_t) 256);
-                world.events = realloc(world.events, world.room * sizeof(*world.events));
-                if (!world.events)
-                        abort();
-        }
+        if (ARRAY_GROW(world.events, world.room, world.n_events) < 0)
+                abort();
         world.events[i] = e;
         for (; i > 0 && is_before(&world.events[i], &world.events[(i - 1) / 2]); i = (i - 1) / 2)
                 swap(&world.events[i], &world.events[(i - 1) / 2]);

@@ -2,7 +2,7 @@
 #pragma once
 
 // What a story of whole hosts may contain, and how often: of each story some faults and verbs are left out first, then a rate is drawn for
-// each one that is left (leader/swarm.h says why).
+// each one that is left (lib/swarm.h says why).
 
 #include "choices.h"
 

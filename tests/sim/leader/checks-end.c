@@ -32,14 +32,14 @@ static bool may_stay_open(const WorldAsked *a) {
 }
 
 void answered_on_end(void) {
-        for (size_t i = 0; i < world.n_asked; i++) {
-                const WorldAsked *a = &world.asked[i];
+        for (size_t i = 0; i < asks.n_asked; i++) {
+                const WorldAsked *a = &asks.asked[i];
 
                 if (!is_open(a) || may_stay_open(a))
                         continue;
                 check_fail("requests-are-answered", "nobody has answered %s (%zu)", request_kind(a->request->what_case)->name, i + 1);
         }
-        if (world.n_asked > 0)
+        if (asks.n_asked > 0)
                 check_says("requests-are-answered");
 }
 
@@ -65,7 +65,7 @@ static void leader_has_nothing(void) {
         }
         if (l->batch_flying)
                 check_fail("queues-are-empty", "an entry is on its way");
-        for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
                 const Host *h = host_find(l, i);
 
                 if (h && h->welcomed && (!list_is_empty(&h->orders) || !list_is_empty(&h->asks)))
@@ -76,7 +76,7 @@ static void leader_has_nothing(void) {
 void queues_on_end(void) {
         if (world.rig.n_held > 0)
                 check_fail("queues-are-empty", "%zu entries wait for the log", world.rig.n_held);
-        for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
                 const RigHost *h = rig_host(&world.rig, i);
 
                 if (h->up && h->n_inbox > 0)
@@ -91,7 +91,7 @@ void queues_on_end(void) {
 const char *world_why_not_reached(unsigned i) {
         const LogUnit *u = &log_truth.units[i];
         const WorldContent *c = world_content_find(u->spec.bytes);
-        const Argosy__UnitRecord *r = rig_record(&world.rig, world.units[i].name);
+        const Argosy__UnitRecord *r = rig_record(&world.rig, asks.units[i].name);
         const RigHost *h;
         const VirtualUnit *v;
 
@@ -105,8 +105,8 @@ const char *world_why_not_reached(unsigned i) {
                 return "is on a node that nobody has";
         h = rig_host(&world.rig, places_host_of(u->node));
         if (!h->up)
-                return world.swarm.mass_loss_percent < 100 || c->picky || places_are_barred(i) || !places_any_open() ? NULL : "is on a node that is lost, and could be elsewhere";
-        v = virtual_host_find(&h->virtual, world.units[i].name);
+                return asks.swarm.mass_loss_percent < 100 || c->picky || places_are_barred(i) || !places_any_open() ? NULL : "is on a node that is lost, and could be elsewhere";
+        v = virtual_host_find(&h->virtual, asks.units[i].name);
         if (v && v->order.revision == u->revision && v->order.target == ARGOSY__TARGET__TARGET_LAUNCHED && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
                 return NULL; // it has ended there by itself, when nobody heard it
         if (!v || v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
@@ -126,11 +126,11 @@ static uint64_t revisions_then[WORLD_UNITS_MAX];
 
 // And so it stays: what is reached has the same revision when it is looked at again.
 void reached_on_end(void) {
-        for (unsigned i = 0; i < world.n_units; i++) {
+        for (unsigned i = 0; i < asks.n_units; i++) {
                 const char *why = world_why_not_reached(i);
 
                 if (why)
-                        check_fail("wishes-are-reached", "%s %s", world.units[i].name, why);
+                        check_fail("wishes-are-reached", "%s %s", asks.units[i].name, why);
                 if (log_truth.units[i].exists && log_truth.units[i].target == ARGOSY__TARGET__TARGET_LAUNCHED)
                         check_says("wishes-are-reached");
                 revisions_then[i] = log_truth.units[i].revision;
@@ -151,12 +151,12 @@ static bool has_deadline(const LogUnit *u) {
 void stays_on_end(void) {
         bool awaited[WORLD_UNITS_MAX];
 
-        for (unsigned i = 0; i < world.n_units; i++)
+        for (unsigned i = 0; i < asks.n_units; i++)
                 awaited[i] = has_deadline(&log_truth.units[i]) || world_why_unknown(i) || heard_has_failed(i);
-        rig_pass_ms(&world.rig, 2 * world.swarm.lease_ms);
-        for (unsigned i = 0; i < world.n_units; i++)
+        rig_pass_ms(&world.rig, 2 * asks.swarm.lease_ms);
+        for (unsigned i = 0; i < asks.n_units; i++)
                 if (log_truth.units[i].revision != revisions_then[i] && !awaited[i])
-                        check_fail("wishes-stay-reached", "%s is changed, and nothing has happened", world.units[i].name);
+                        check_fail("wishes-stay-reached", "%s is changed, and nothing has happened", asks.units[i].name);
         if (log_truth.n_entries == entries_then)
                 check_says("wishes-stay-reached");
 }

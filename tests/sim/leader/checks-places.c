@@ -17,7 +17,7 @@ uint32_t places_host_of(uint32_t node) {
 bool places_lies(uint32_t node) {
         uint32_t host = places_host_of(node);
 
-        return host > 0 && host <= world.swarm.hosts && world_host_lies(host);
+        return host > 0 && host <= asks.swarm.hosts && world_host_lies(host);
 }
 
 static bool is_open(uint32_t host, uint32_t node) {
@@ -75,14 +75,14 @@ static bool is_replaced_by(unsigned i, unsigned k) {
 }
 
 bool places_are_barred(unsigned i) {
-        for (unsigned k = 0; k < world.n_units; k++)
+        for (unsigned k = 0; k < asks.n_units; k++)
                 if (log_truth.units[k].exists && (are_in_conflict(i, k) || is_replaced_by(i, k)))
                         return true;
         return heard_was_refused(i);
 }
 
 bool places_any_open(void) {
-        for (uint32_t n = 1; n <= world.swarm.hosts; n++)
+        for (uint32_t n = 1; n <= asks.swarm.hosts; n++)
                 if (rig_host(&world.rig, n)->up && now.open & UINT64_C(1) << (n - 1))
                         return true;
         return false;
@@ -103,7 +103,7 @@ static void note_place(const struct LogTouched *t) {
 static int find_conflict(unsigned i) {
         const LogUnit *u = &log_truth.units[i], *other;
 
-        for (unsigned k = 0; k < world.n_units; k++) {
+        for (unsigned k = 0; k < asks.n_units; k++) {
                 other = &log_truth.units[k];
                 if (are_in_conflict(i, k) && other->exists && other->node > 0 && other->node == u->node && other->target >= ARGOSY__TARGET__TARGET_LOADED && !has_new_content(k))
                         return (int) k;
@@ -120,14 +120,14 @@ static const char *why_not(unsigned i, uint32_t host) {
         if (c && c->zone && strcmp(now.zones[host], c->zone) != 0 && strcmp(before.zones[host], c->zone) != 0)
                 return "which has not the label that it requires";
         if (find_conflict(i) >= 0)
-                snprintf(with, sizeof(with), "where %s is, with which it is in conflict", world.units[find_conflict(i)].name);
+                snprintf(with, sizeof(with), "where %s is, with which it is in conflict", asks.units[find_conflict(i)].name);
         return find_conflict(i) >= 0 ? with : NULL;
 }
 
 static void one_place(const struct LogTouched *t) {
         const LogUnit *u = &log_truth.units[t->unit];
         const WorldContent *c = u->exists ? world_content_find(u->spec.bytes) : NULL;
-        const char *name = world.units[t->unit].name, *why;
+        const char *name = asks.units[t->unit].name, *why;
         uint32_t host = places_host_of(u->node);
 
         if (!c || u->node == 0 || (t->before.exists && t->before.node == u->node) || (host && places_lies(u->node)))
@@ -155,11 +155,11 @@ void places_on_entry(const Argosy__LogBatch *batch) {
 }
 
 void conflicts_on_calm(void) {
-        for (unsigned i = 0; i < world.n_units; i++) {
+        for (unsigned i = 0; i < asks.n_units; i++) {
                 int k = log_truth.units[i].exists && !has_new_content(i) ? find_conflict(i) : -1;
 
                 if (k >= 0)
-                        check_fail("conflicts-are-apart", "%s and %s are on one node, and are in conflict", world.units[i].name, world.units[k].name);
+                        check_fail("conflicts-are-apart", "%s and %s are on one node, and are in conflict", asks.units[i].name, asks.units[k].name);
                 if (conflicts_of(i) && log_truth.units[i].node > 0)
                         check_says("conflicts-are-apart");
         }

@@ -157,7 +157,7 @@ static void one_start(uint32_t host, const Argosy__UnitOrder *o) {
 
         if (i < 0 || !starts(o) || log_truth.units[i].global || is_up(virtual_host_find(&rig_host(&world.rig, host)->virtual, o->name)))
                 return;
-        for (uint32_t k = 1; k <= world.swarm.hosts; k++) {
+        for (uint32_t k = 1; k <= asks.swarm.hosts; k++) {
                 RigHost *other = rig_host(&world.rig, k);
                 const VirtualUnit *v = k != host ? virtual_host_find(&other->virtual, o->name) : NULL;
 
@@ -250,7 +250,7 @@ static const struct LogMove *find_move(const struct LogTouched *t) {
 }
 
 static void judge_cause(const struct LogTouched *t, const struct LogMove *m) {
-        const char *name = world.units[t->unit].name;
+        const char *name = asks.units[t->unit].name;
 
         switch (m->cause) {
         case ARGOSY__OWN_CAUSE__OWN_LOST:
@@ -272,7 +272,7 @@ static void judge_cause(const struct LogTouched *t, const struct LogMove *m) {
 }
 
 static void one_move(const struct LogTouched *t) {
-        const char *name = world.units[t->unit].name;
+        const char *name = asks.units[t->unit].name;
         const struct LogMove *m;
 
         if (!t->before.exists || t->asked)

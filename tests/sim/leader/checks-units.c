@@ -14,7 +14,7 @@ static void one_unit(const WorldUnit *w) {
                 return;
         if (launched && r->node > 0)
                 check_says("one-place");
-        for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
                 RigHost *h = rig_host(&world.rig, i);
                 const VirtualUnit *v = h->up && world_is_member(i) ? virtual_host_find(&h->virtual, w->name) : NULL;
 
@@ -24,6 +24,6 @@ static void one_unit(const WorldUnit *w) {
 }
 
 void one_place_on_calm(void) {
-        for (size_t i = 0; i < world.n_units; i++)
-                one_unit(&world.units[i]);
+        for (size_t i = 0; i < asks.n_units; i++)
+                one_unit(&asks.units[i]);
 }

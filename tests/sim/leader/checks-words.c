@@ -1,183 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Checks of rights, of what an undo puts back, and of lists: what somebody is told or does against the grants, jobs and hosts of that moment.
-#include <inttypes.h>
-#include <stdio.h>
+// Checks of lists: what somebody is told against the hosts of that moment.
 #include <string.h>
 
 #include "checks-private.h"
 #include "macro.h"
-#include "request-kind.h"
 #include "test.h"
 #include "unit-state.h"
-
-// ------------------------------------------------------------------------------------------------ rights
-
-static uint64_t had_us[WORLD_AUTHORS][ARGOSY__RIGHT__RIGHT_ADMIN + 1]; // when each had each of the rights last, of some units at least
-
-static void note_rights(void) {
-        for (WorldAuthor who = 0; who < AUTHOR_TOKEN; who++)
-                for (Argosy__Right right = 0; right <= ARGOSY__RIGHT__RIGHT_ADMIN; right++)
-                        if (log_has_some_right(log_truth.grants, log_truth.n_grants, who, right) ||
-                            log_has_some_right(log_truth.grants_before, log_truth.n_grants_before, who, right))
-                                had_us[who][right] = world.rig.now_us;
-}
-
-// Likewise the right to see units of each role; and when each unit was changed last, since its role may have been another one.
-static uint64_t had_view_us[WORLD_AUTHORS][ELEMENTSOF(world_roles)], touched_us[WORLD_UNITS_MAX];
-
-static bool may_view(const LogGrant *grants, size_t n, WorldAuthor who, const char *role) {
-        return log_has_right(grants, n, who, ARGOSY__RIGHT__RIGHT_VIEW, role);
-}
-
-static void note_views(void) {
-        for (WorldAuthor who = 0; who < AUTHOR_TOKEN; who++)
-                for (size_t i = 0; i < ELEMENTSOF(world_roles); i++)
-                        if (may_view(log_truth.grants, log_truth.n_grants, who, world_roles[i]) ||
-                            may_view(log_truth.grants_before, log_truth.n_grants_before, who, world_roles[i]))
-                                had_view_us[who][i] = world.rig.now_us;
-        for (size_t i = 0; i < log_truth.n_touched; i++)
-                touched_us[log_truth.touched[i].unit] = world.rig.now_us;
-}
-
-void rights_begin(void) {
-        memset(had_us, 0, sizeof(had_us));
-        memset(had_view_us, 0, sizeof(had_view_us));
-        memset(touched_us, 0, sizeof(touched_us));
-}
-
-static bool is_work(const LogJob *j) {
-        return j && j->own == ARGOSY__OWN_CAUSE__OWN_NONE && j->entry == log_truth.n_entries;
-}
-
-// Whoever changes something may operate something.
-void rights_on_entry(const Argosy__LogBatch *batch) {
-        note_rights();
-        note_views();
-        for (uint64_t i = log_truth.n_jobs; i >= log_truth.first_job && log_truth.jobs[i] && log_truth.jobs[i]->entry == log_truth.n_entries; i--)
-                for (WorldAuthor who = AUTHOR_ALICE; is_work(log_truth.jobs[i]) && who < AUTHOR_TOKEN; who++) {
-                        if (strcmp(log_truth.jobs[i]->user, world_authors[who]) != 0)
-                                continue;
-                        check_says("work-is-allowed");
-                        if (had_us[who][ARGOSY__RIGHT__RIGHT_OPERATE] != world.rig.now_us && log_truth.jobs[i]->has_id)
-                                check_fail("work-is-allowed", "job %" PRIu64 " (%s) is %s's, who may not operate anything", i, log_truth.jobs[i]->verb,
-                                           world_authors[who]);
-                }
-}
-
-void rights_on_answer(const WorldAsked *a, const Argosy__Response *r) {
-        Argosy__Right right = request_right(a->request);
-
-        if (r->status != 0 || a->author == AUTHOR_ROOT || a->author == AUTHOR_TOKEN)
-                return;
-        if (a->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && right > ARGOSY__RIGHT__RIGHT_OPERATE)
-                right = ARGOSY__RIGHT__RIGHT_OPERATE; // of some units it is enough
-        check_says("answers-are-allowed");
-        if (!log_has_some_right(log_truth.grants, log_truth.n_grants, a->author, right) && had_us[a->author][right] < a->asked_us)
-                check_fail("answers-are-allowed", "%s is answered %s (%zu), and has not the right", world_authors[a->author],
-                           request_kind(a->request->what_case)->name, (size_t) (a - world.asked) + 1);
-}
-
-static void one_name(const WorldAsked *a, const char *name) {
-        int i = world_unit_index(name);
-        const WorldContent *c = i >= 0 && log_truth.units[i].exists ? world_content_find(log_truth.units[i].spec.bytes) : NULL;
-        const char *role = c && c->role ? c->role : "default";
-
-        if (!c || touched_us[i] >= a->asked_us)
-                return;
-        check_says("lists-are-ones-own");
-        for (size_t k = 0; k < ELEMENTSOF(world_roles); k++)
-                if (strcmp(world_roles[k], role) == 0 && !may_view(log_truth.grants, log_truth.n_grants, a->author, role) && had_view_us[a->author][k] < a->asked_us)
-                        check_fail("lists-are-ones-own", "%s is told of %s, whose role is %s (%zu)", world_authors[a->author], name, role,
-                                   (size_t) (a - world.asked) + 1);
-}
-
-// Lists leave out what whoever asks may not see.
-void own_on_answer(const WorldAsked *a, const Argosy__Response *r) {
-        if (r->status != 0 || a->author == AUTHOR_ROOT || a->author == AUTHOR_TOKEN)
-                return;
-        if (r->what_case == ARGOSY__RESPONSE__WHAT_UNITS)
-                for (size_t i = 0; i < r->units->n_rows; i++)
-                        one_name(a, r->units->rows[i]->unit);
-        else if (r->what_case == ARGOSY__RESPONSE__WHAT_UNIT_FILES)
-                for (size_t i = 0; i < r->unit_files->n_rows; i++)
-                        one_name(a, r->unit_files->rows[i]->unit);
-}
-
-// ------------------------------------------------------------------------------------------------ undo
-
-// Those that one entry did, and that name all of their units.
-static bool can_be_compared(const LogJob *j) {
-        static const char *const verbs[] = {"start", "stop", "load", "unload", "submit", "destroy"};
-
-        for (size_t i = 0; j && !j->parted && i < ELEMENTSOF(verbs); i++)
-                if (strcmp(j->verb, verbs[i]) == 0)
-                        return true;
-        return false;
-}
-
-static bool was_touched_between(uint64_t from, uint64_t to, unsigned unit) {
-        for (uint64_t i = from + 1; i < to; i++)
-                if (log_truth.jobs[i] && log_truth.jobs[i]->own == ARGOSY__OWN_CAUSE__OWN_NONE && log_truth.jobs[i]->touched & 1u << unit)
-                        return true;
-        return false;
-}
-
-static bool was_refused_there(const Argosy__Response__Change *change, const char *name) {
-        for (size_t i = 0; i < change->n_units; i++)
-                if (strcmp(change->units[i]->name, name) == 0)
-                        return change->units[i]->status != 0;
-        return true; // it is not said
-}
-
-static bool are_same_wish(const LogUnit *a, const LogUnit *b) {
-        return a->exists == b->exists && (!a->exists || (a->target == b->target && memcmp(&a->spec, &b->spec, sizeof(Hash)) == 0));
-}
-
-void undo_on_answer(const WorldAsked *a, const Argosy__Response *r) {
-        const Argosy__Request__Undo *q = a->request->undo;
-        const LogJob *undone, *by;
-
-        if (a->request->what_case != ARGOSY__REQUEST__WHAT_UNDO || r->status != 0 || r->held || q->dry_run || q->force || q->only_untouched || !r->change)
-                return;
-        if (r->job == 0 || r->job > log_truth.n_jobs || q->job == 0 || q->job >= r->job)
-                return;
-        undone = log_truth.jobs[q->job];
-        by = log_truth.jobs[r->job];
-        if (!can_be_compared(undone) || !by || by->parted || by->entry != log_truth.n_entries)
-                return;
-        for (unsigned i = 0; i < world.n_units; i++) {
-                if (!(undone->touched & 1u << i) || was_touched_between(q->job, r->job, i) || was_refused_there(r->change, world.units[i].name))
-                        continue;
-                check_says("undo-puts-back");
-                if (!are_same_wish(&undone->before[i], by->touched & 1u << i ? &by->after[i] : &log_truth.units[i]))
-                        check_fail("undo-puts-back", "%s is not as it was before job %" PRIu64 ", which job %" PRIu64 " undoes", world.units[i].name, q->job, r->job);
-        }
-}
-
-// ------------------------------------------------------------------------------------------------ dry runs
-
-// A question has no job.
-void dry_on_answer(const WorldAsked *a, const Argosy__Response *r) {
-        const Argosy__Request *q = a->request;
-        bool dry = (q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->dry_run) || (q->what_case == ARGOSY__REQUEST__WHAT_UNDO && q->undo->dry_run) ||
-                   (q->what_case == ARGOSY__REQUEST__WHAT_REBALANCE && q->rebalance->dry_run);
-        const uint8_t *id = dry ? log_request_id(q) : NULL;
-
-        if (!dry || r->status != 0)
-                return;
-        check_says("dry-runs-change-nothing");
-        if (r->job != 0 || (id && log_job_of(id)))
-                check_fail("dry-runs-change-nothing", "request %zu was only a question, and is a job", (size_t) (a - world.asked) + 1);
-}
-
-// ------------------------------------------------------------------------------------------------ lists
 
 static const VirtualUnit *unit_of_row(const Argosy__Response__UnitRow *row, uint32_t *ret_host) {
         bool ambiguous;
         uint32_t node = 0;
         const Argosy__HostRecord *h = *row->node ? cluster_state_resolve_node(world.rig.state, row->node, &node, &ambiguous) : NULL;
-        const VirtualUnit *v = h && h->host <= world.swarm.hosts ? virtual_host_find(&rig_host(&world.rig, h->host)->virtual, row->unit) : NULL;
+        const VirtualUnit *v = h && h->host <= asks.swarm.hosts ? virtual_host_find(&rig_host(&world.rig, h->host)->virtual, row->unit) : NULL;
 
         *ret_host = h ? h->host : 0;
         return v && v->ordered && v->order.node == node ? v : NULL;
@@ -206,13 +41,13 @@ static bool has_row(const Argosy__Response__Units *units, const char *name, uint
 
 // What the log wants there and runs there is told.
 static void all_are_told(const Argosy__Response__Units *units) {
-        for (unsigned i = 0; i < world.n_units; i++) {
+        for (unsigned i = 0; i < asks.n_units; i++) {
                 const LogUnit *u = &log_truth.units[i];
                 uint32_t host = u->exists ? places_host_of(u->node) : 0;
-                const VirtualUnit *v = host && host <= world.swarm.hosts ? virtual_host_find(&rig_host(&world.rig, host)->virtual, world.units[i].name) : NULL;
+                const VirtualUnit *v = host && host <= asks.swarm.hosts ? virtual_host_find(&rig_host(&world.rig, host)->virtual, asks.units[i].name) : NULL;
 
-                if (v && v->ordered && v->order.node == u->node && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && !has_row(units, world.units[i].name, host))
-                        check_fail("lists-are-true", "list-units does not tell of %s on n%u", world.units[i].name, host);
+                if (v && v->ordered && v->order.node == u->node && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && !has_row(units, asks.units[i].name, host))
+                        check_fail("lists-are-true", "list-units does not tell of %s on n%u", asks.units[i].name, host);
         }
 }
 

@@ -44,21 +44,21 @@ static Hash hash_of_ca(void) {
 }
 
 void disks_begin(void) {
-        assert_true(world.swarm.hosts <= WORLD_HOSTS_MAX);
+        assert_true(asks.swarm.hosts <= WORLD_HOSTS_MAX);
         memset(disks, 0, sizeof(disks));
         world.rig.secrets = &disks[1].secrets;
-        if (!world.swarm.loads[LOAD_members])
+        if (!asks.swarm.loads[LOAD_members])
                 return;
         assert_int_equal(ca_create(&ca), 0);
         rig_give_ca(&world.rig, &ca, &disks[1].secrets);
-        for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
                 disks[i].ca = hash_of_ca();
                 disks[i].due = true;
         }
 }
 
 void disks_end(void) {
-        for (uint32_t i = 1; i <= world.swarm.hosts; i++)
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++)
                 voter_secrets_done(&disks[i].secrets);
         ca_done(&ca);
 }
@@ -154,7 +154,7 @@ static void host_turn(uint32_t host) {
 void disks_on_turn(void) {
         if (!world.rig.led || !world.rig.leader->leading)
                 return;
-        for (uint32_t i = 1; i <= world.swarm.hosts; i++)
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++)
                 if (hears(i) && rig_host(&world.rig, i)->attached && world_is_member(i))
                         host_turn(i);
 }

@@ -29,8 +29,8 @@ bool world_host_lies(uint32_t host) {
 void faults_begin(void) {
         faults_state.entries_left = 0;
         faults_state.entry_was_last = false;
-        assert_true(world.swarm.hosts <= HOSTS_MAX);
-        for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
+        assert_true(asks.swarm.hosts <= HOSTS_MAX);
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
                 snprintf(faults_state.names[i - 1], sizeof(faults_state.names[i - 1]), "n%u", i);
                 rig_host(&world.rig, i)->name = faults_state.names[i - 1];
         }
@@ -48,7 +48,7 @@ void faults_on_voter_message(uint32_t host, const Argosy__ToVoter *m) {
         size_t n = faults_state.said[host - 1].n;
         Argosy__ToVoter **list = faults_state.said[host - 1].list;
 
-        if (!world.swarm.faults[FAULT_repeat] || m->msg_case == ARGOSY__TO_VOTER__MSG_BEAT)
+        if (!asks.swarm.faults[FAULT_repeat] || m->msg_case == ARGOSY__TO_VOTER__MSG_BEAT)
                 return;
         if (n == SAID_MAX) {
                 message_free(list[0]);
@@ -75,12 +75,12 @@ void faults_on_turn(void) {
 }
 
 static RigHost *draw_host(Draw *d) {
-        return rig_host(&world.rig, 1 + draw_below(d, world.swarm.hosts));
+        return rig_host(&world.rig, 1 + draw_below(d, asks.swarm.hosts));
 }
 
 // That of the leader only ever loses the leadership.
 static RigHost *draw_other_host(Draw *d) {
-        return world.swarm.hosts > 1 ? rig_host(&world.rig, 2 + draw_below(d, world.swarm.hosts - 1)) : NULL;
+        return asks.swarm.hosts > 1 ? rig_host(&world.rig, 2 + draw_below(d, asks.swarm.hosts - 1)) : NULL;
 }
 
 static void fault_power(Draw *d) {
@@ -198,10 +198,10 @@ static void fault_disk(Draw *d) {
 
 // A unit that runs on the host; NULL: none does.
 static VirtualUnit *draw_unit(Draw *d, RigHost *h) {
-        size_t first = draw_below(d, (unsigned) world.n_units);
+        size_t first = draw_below(d, (unsigned) asks.n_units);
 
-        for (size_t i = 0; i < world.n_units; i++) {
-                VirtualUnit *u = virtual_host_find(&h->virtual, world.units[(first + i) % world.n_units].name);
+        for (size_t i = 0; i < asks.n_units; i++) {
+                VirtualUnit *u = virtual_host_find(&h->virtual, asks.units[(first + i) % asks.n_units].name);
 
                 if (u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
                         return u;
@@ -382,10 +382,10 @@ void faults_step(Draw *d) {
         SwarmFault fault;
 
         for (unsigned i = 0; i < _FAULTS; i++)
-                all += world.swarm.faults[i];
+                all += asks.swarm.faults[i];
         if (all == 0)
                 return;
-        fault = (SwarmFault) draw_weighted(d, world.swarm.faults, _FAULTS);
+        fault = (SwarmFault) draw_weighted(d, asks.swarm.faults, _FAULTS);
         faults[fault](d);
         if (story_n_told() > n_told) // else there was nothing that could break
                 coverage_note_fault(fault);
@@ -397,7 +397,7 @@ void faults_heal(void) {
         world.rig.lags = false;
         world.rig.members_silent = 0;
         elect();
-        for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
                 RigHost *h = rig_host(&world.rig, i);
 
                 h->deaf = h->lazy = h->refuses = h->delayed = h->mute = false;
@@ -418,6 +418,6 @@ void faults_heal(void) {
 }
 
 void faults_healed(void) {
-        for (uint32_t i = 1; i <= world.swarm.hosts; i++)
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++)
                 rig_host(&world.rig, i)->lies = false;
 }

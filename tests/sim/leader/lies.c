@@ -19,7 +19,7 @@ static uint64_t draw_number(Draw *d) {
         case 0:
                 return 0;
         case 1:
-                return 1 + draw_below(d, world.swarm.hosts + 1);
+                return 1 + draw_below(d, asks.swarm.hosts + 1);
         case 2:
                 return cluster_state_revision(world.rig.state) + draw_below(d, 3) - 1;
         case 3:
@@ -53,8 +53,8 @@ static ProtobufCBinaryData draw_bytes(Draw *d) {
         size_t len = draw_one_in(d, 3) ? draw_below(d, 80) : draw_one_in(d, 2) ? HASH_SIZE : 16;
         uint8_t *data = asks_alloc(len + 1);
 
-        if (world.n_contents > 0 && draw_one_in(d, 2))
-                return (ProtobufCBinaryData){HASH_SIZE, memcpy(asks_alloc(HASH_SIZE), world.contents[draw_below(d, (unsigned) world.n_contents)].hash.bytes, HASH_SIZE)};
+        if (asks.n_contents > 0 && draw_one_in(d, 2))
+                return (ProtobufCBinaryData){HASH_SIZE, memcpy(asks_alloc(HASH_SIZE), asks.contents[draw_below(d, (unsigned) asks.n_contents)].hash.bytes, HASH_SIZE)};
         for (size_t i = 0; i < len; i++)
                 data[i] = (uint8_t) draw_word(d);
         return (ProtobufCBinaryData){len, data};
@@ -171,7 +171,7 @@ Argosy__ToVoter *lies_draw(Draw *d, const RigHost *h) {
         ask_as_a_stranger(&m);
         make_likely(d, h, &m);
         ret = message_copy(&m);
-        arena_reset(&world.arena);
+        arena_reset(&asks.arena);
         assert_non_null(ret);
         return ret;
 }

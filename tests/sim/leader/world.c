@@ -3,10 +3,12 @@
 // See world.h. Steps are played one by one; each ends with a turn at least. What the rig and the checks find wrong ends the story.
 #include "world.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "asks.h"
+#include "author.h"
 #include "checks.h"
 #include "coverage.h"
 #include "leader-private.h"
@@ -41,7 +43,7 @@ static bool is_unwelcome(const RigHost *h) {
 
 // As an agent does that is not welcomed, for which there may be reasons (sessions.c).
 static void attach_again(void) {
-        for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
                 RigHost *h = rig_host(&world.rig, i);
 
                 if (is_unwelcome(h) && world.rig.now_us - h->virtual.attach_sent_us >= VIRTUAL_ATTACH_RETRY_MS * UINT64_C(1000))
@@ -55,7 +57,16 @@ static void on_turn(Rig *g) {
         disks_on_turn();
 }
 
+// While it is asked its answer is not known yet: then it is the newest.
+static const WorldAsked *find_asked(const RigAnswer *answer) {
+        for (size_t i = asks.n_asked; i > 0; i--)
+                if (asks.asked[i - 1].answer == answer)
+                        return &asks.asked[i - 1];
+        return asks.n_asked > 0 && !asks.asked[asks.n_asked - 1].answer ? &asks.asked[asks.n_asked - 1] : NULL;
+}
+
 static void on_answer(Rig *g, const RigAnswer *a, const Argosy__Response *r) {
+        const WorldAsked *asked = find_asked(a);
         _cleanup_buf_ Buf packed = {};
         size_t len = argosy__response__get_packed_size(r);
 
@@ -63,7 +74,8 @@ static void on_answer(Rig *g, const RigAnswer *a, const Argosy__Response *r) {
         argosy__response__pack(r, packed.data);
         story_digest("response", packed.data, len);
         story_event("response", 0, r->id, "%d %s", r->status, r->message);
-        checks_on_answer(a, r);
+        if (asked)
+                checks_on_answer(asked, r);
 }
 
 static void on_host_message(Rig *g, uint32_t host, const Argosy__ToHost *m) {
@@ -92,7 +104,7 @@ static void settle(void) {
 }
 
 static void pass_time(Draw *d) {
-        unsigned ms = (unsigned) draw_log(d, 1, world.swarm.time_max_ms);
+        unsigned ms = (unsigned) draw_log(d, 1, asks.swarm.time_max_ms);
 
         if (!world_is_well())
                 return;
@@ -103,7 +115,7 @@ static void pass_time(Draw *d) {
 }
 
 static bool somebody_is_unwelcome(void) {
-        for (uint32_t i = 1; i <= world.swarm.hosts; i++)
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++)
                 if (is_unwelcome(rig_host(&world.rig, i)))
                         return true;
         return false;
@@ -111,7 +123,7 @@ static bool somebody_is_unwelcome(void) {
 
 // What is broken works again, and so much time passes that whatever waits for it has happened.
 static void calm_down(void) {
-        unsigned ms = 2 * world.swarm.lease_ms + world.swarm.start_ms + world.swarm.stop_ms;
+        unsigned ms = 2 * asks.swarm.lease_ms + asks.swarm.start_ms + asks.swarm.stop_ms;
 
         story_tell("everything works again");
         faults_heal();
@@ -130,12 +142,12 @@ static void heal_core(const StoryPlan *plan) {
 
         story_tell("what is left of the cluster works again");
         faults_heal();
-        for (uint32_t i = 2; i <= world.swarm.hosts; i++)
+        for (uint32_t i = 2; i <= asks.swarm.hosts; i++)
                 if (draw_one_in(&d, 3)) {
                         story_tell("n%u has no power any more", i);
                         rig_host_off(&world.rig, i);
                 }
-        rig_pass_ms(&world.rig, 4 * world.swarm.lease_ms + world.swarm.start_ms + world.swarm.stop_ms);
+        rig_pass_ms(&world.rig, 4 * asks.swarm.lease_ms + asks.swarm.start_ms + asks.swarm.stop_ms);
         checks_on_settled();
         checks_on_end();
 }
@@ -164,6 +176,70 @@ static void step(const Step *s) {
         rig_turns(&world.rig, draw_below(&d, 3));
 }
 
+// ------------------------------------------------------------------------------------------------ who asks
+
+static const Argosy__Author *author_of(const WorldAsked *asked) {
+        static Argosy__Author author;
+        static Hash proof;
+        char **groups;
+
+        if (asked->author == AUTHOR_ROOT)
+                return NULL;
+        if (asked->author == AUTHOR_TOKEN) {
+                proof = asks_token_proof(asked->token);
+                author = author_of_token(&proof);
+                author.host = world_author_host(AUTHOR_TOKEN);
+                return &author;
+        }
+        argosy__author__init(&author);
+        author.host = world_author_host(asked->author);
+        author.uid = WORLD_UID(asked->author);
+        author.user = (char *) world_authors[asked->author];
+        author.n_groups = world_author_groups(asked->author, &groups);
+        author.groups = groups;
+        return &author;
+}
+
+static uint64_t now_us(void) {
+        return world.rig.now_us;
+}
+
+static uint64_t wall_us(void) {
+        return world.rig.wall_us;
+}
+
+static const ClusterState *state(void) {
+        return world.rig.state;
+}
+
+static void send_to_rig(WorldAsked *a, Draw *d) {
+        world.rig.author = author_of(a);
+        a->answer = rig_ask(&world.rig, a->request);
+        world.rig.author = NULL;
+}
+
+static void call_off(WorldAsked *a) {
+        rig_cancel(&world.rig, a->answer);
+}
+
+static int error_of(const WorldAsked *a) {
+        return a->answer ? a->answer->error : -EAGAIN;
+}
+
+static bool is_final(const WorldAsked *a) {
+        return a->answer->final;
+}
+
+static const Argosy__Response *last_response(const WorldAsked *a) {
+        return a->answer && a->answer->n > 0 ? a->answer->responses[a->answer->n - 1] : NULL;
+}
+
+static uint64_t job_of(const WorldAsked *a) {
+        return a->answer && a->answer->n > 0 ? a->answer->responses[0]->job : 0;
+}
+
+static const AsksPort port = {.now_us = now_us, .wall_us = wall_us, .state = state, .send = send_to_rig, .call_off = call_off, .error = error_of, .is_final = is_final, .last_response = last_response, .job = job_of};
+
 // ------------------------------------------------------------------------------------------------ a story
 
 static void begin(const StoryPlan *plan) {
@@ -171,8 +247,7 @@ static void begin(const StoryPlan *plan) {
         Swarm s = plan->swarm;
 
         world.plan = *plan;
-        world.swarm = s;
-        world.n_contents = world.n_units = world.n_asked = world.n_tokens = 0;
+        asks.swarm = s;
         world.n_transitions = 0;
         world.step = 0;
         world.is_failing = false;
@@ -181,7 +256,7 @@ static void begin(const StoryPlan *plan) {
         world.rig.start_ms = s.start_ms;
         world.rig.stop_ms = s.stop_ms;
         world.rig.batch_max = s.batch_max;
-        world_units_begin(&d);
+        asks_begin(&port, &s, &d);
         faults_begin();
 }
 
@@ -194,9 +269,9 @@ static bool is_bad(const Hash *spec) {
 // What hosts have for units that reserve something; they say so when they attach, which they do anew.
 static void offer(void) {
         world.rig.is_bad = is_bad;
-        if (!world.swarm.loads[LOAD_options])
+        if (!asks.swarm.loads[LOAD_options])
                 return;
-        for (uint32_t i = 1; i <= world.swarm.hosts; i++) {
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
                 RigHost *h = rig_host(&world.rig, i);
 
                 h->cpu_milli = WORLD_CPU_MILLI;
@@ -211,12 +286,8 @@ static void end(void) {
         rig_stop(&world.rig);
         disks_end();
         faults_end();
-        for (size_t i = 0; i < world.n_asked; i++)
-                message_free(world.asked[i].request);
-        for (size_t i = 0; i < world.n_contents; i++)
-                free(world.contents[i].text);
         checks_end();
-        arena_reset(&world.arena);
+        asks_end();
 }
 
 void world_play(const StoryPlan *plan, StoryOutput output) {
@@ -232,7 +303,7 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
         world.rig.on_voter_message = on_voter_message;
         disks_begin();
         offer();
-        asks_begin(&d);
+        asks_ask_first(&d);
         for (; world.step < plan->n_steps; world.step++) {
                 if (output.until == world.step + 1)
                         process_stop_for_debugger();

@@ -3,6 +3,8 @@
 // Requests about who may do what, about tokens, and about secrets.
 #include "asks-private.h"
 
+#include <stdio.h>
+
 #include "access-token.h"
 
 static const char *const groups[] = {"dev", "ops", "argosy"};
@@ -42,7 +44,7 @@ Hash asks_token_proof(unsigned number) {
 bool ask_token_create(Draw *d, void *message) {
         static const char *const names[] = {"ci", "bot", "probe"};
         Argosy__Request__TokenCreate *m = message;
-        Hash proof = asks_token_proof(++world.n_tokens), *hash = asks_alloc(sizeof(*hash));
+        Hash proof = asks_token_proof(++asks.n_tokens), *hash = asks_alloc(sizeof(*hash));
 
         *hash = access_token_hash(&proof);
         m->name = (char *) DRAW_PICK(d, names);

@@ -121,10 +121,10 @@ void shrink(Shrink *s) {
 
         if (s->red_step + 1 < s->plan->n_steps)
                 s->plan->n_steps = s->red_step + 1;
-        (void) shrink_weights(s, faults_of, _FAULTS);
+        (void) shrink_weights(s, faults_of, swarm_n_faults);
         while (more) {
                 more = shrink_steps(s);
-                more |= shrink_weights(s, faults_of, _FAULTS);
+                more |= shrink_weights(s, faults_of, swarm_n_faults);
                 if (has_loads(&s->plan->swarm))
                         more |= shrink_weights(s, loads_of, _LOADS);
                 more |= shrink_figures(s);

@@ -36,7 +36,7 @@ static unsigned *find_weight(unsigned *weights, const char *const *names, size_t
 // "fault.power", "load.units", "lease_ms"; NULL: not known.
 static unsigned *find_figure(Swarm *s, const char *key) {
         if (str_has_prefix(key, "fault."))
-                return find_weight(s->faults, swarm_fault_names, _FAULTS, key + strlen("fault."));
+                return find_weight(s->faults, swarm_fault_names, swarm_n_faults, key + strlen("fault."));
         if (str_has_prefix(key, "load."))
                 return find_weight(s->loads, swarm_load_names, _LOADS, key + strlen("load."));
 #define FIGURE_FOUND(name, what) \
@@ -57,7 +57,7 @@ static void write_swarm(FILE *f, const Swarm *s) {
 #define FIGURE_WRITTEN(name, what) fprintf(f, "%s %x\n", #name, s->name);
         SWARM_FIGURES(FIGURE_WRITTEN)
 #undef FIGURE_WRITTEN
-        write_weights(f, "fault", s->faults, swarm_fault_names, _FAULTS);
+        write_weights(f, "fault", s->faults, swarm_fault_names, swarm_n_faults);
         write_weights(f, "load", s->loads, swarm_load_names, _LOADS);
 }
 
@@ -80,7 +80,7 @@ void story_plan_describe(const StoryPlan *p, char *ret, size_t size) {
         len += (size_t) snprintf(ret + len, size - len, "| load");
         len += describe_weights(ret + len, size - len, s->loads, swarm_load_names, _LOADS);
         len += (size_t) snprintf(ret + len, size - len, " | faults");
-        (void) describe_weights(ret + len, size - len, s->faults, swarm_fault_names, _FAULTS);
+        (void) describe_weights(ret + len, size - len, s->faults, swarm_fault_names, swarm_n_faults);
 }
 
 // ------------------------------------------------------------------------------------------------ a plan as text

@@ -14,8 +14,11 @@
 #include "macro.h"
 #include "message.h"
 #include "request-kind.h"
+#include "story.h"
 #include "str.h"
 #include "test.h"
+
+Asks asks;
 
 // One row for each kind that a leader answers, or that it passes on to nodes.
 #define ROW(kind, load, weight, make) {ARGOSY__REQUEST__WHAT_##kind, LOAD_##load, weight, ask_##make}
@@ -96,7 +99,7 @@ const char *asks_missing(void) {
 // ------------------------------------------------------------------------------------------------ for those who make messages
 
 void *asks_alloc(size_t size) {
-        void *p = arena_alloc(&world.arena, size);
+        void *p = arena_alloc(&asks.arena, size);
 
         assert_non_null(p);
         return memset(p, 0, size);
@@ -117,7 +120,7 @@ char *asks_printf(const char *format, ...) {
 ProtobufCBinaryData asks_id(void) {
         uint64_t *id = asks_alloc(2 * sizeof(*id));
 
-        id[0] = ++world.rig.id;
+        id[0] = ++asks.n_ids;
         id[1] = 29;
         return (ProtobufCBinaryData){.data = (uint8_t *) id, .len = 2 * sizeof(*id)};
 }
@@ -138,7 +141,7 @@ Argosy__NamedFile *asks_file(Draw *d, const WorldUnit *u) {
 }
 
 const char *asks_node(Draw *d) {
-        return asks_printf("n%u", 1 + draw_below(d, world.swarm.hosts + draw_one_in(d, 16)));
+        return asks_printf("n%u", 1 + draw_below(d, asks.swarm.hosts + draw_one_in(d, 16)));
 }
 
 const char *asks_unit(Draw *d) {
@@ -146,16 +149,16 @@ const char *asks_unit(Draw *d) {
 }
 
 uint64_t asks_job(Draw *d) {
-        uint64_t last = cluster_state_last_job(world.rig.state);
+        uint64_t last = cluster_state_last_job(asks.port->state());
 
         return last == 0 ? 1 : last - MIN_OF(draw_log(d, 1, last + 1) - 1, last - 1);
 }
 
 uint64_t asks_held_job(Draw *d) {
-        uint64_t last = cluster_state_last_job(world.rig.state), at = asks_job(d);
+        uint64_t last = cluster_state_last_job(asks.port->state()), at = asks_job(d);
 
         for (uint64_t i = 0; i < last; i++, at = at > 1 ? at - 1 : last)
-                if (cluster_state_job_state(world.rig.state, at) == ARGOSY__JOB_STATE__JOB_HELD)
+                if (cluster_state_job_state(asks.port->state(), at) == ARGOSY__JOB_STATE__JOB_HELD)
                         return at;
         return at;
 }
@@ -178,7 +181,7 @@ const char *asks_pattern(Draw *d) {
 
 const char *asks_rev(Draw *d) {
         static const Hash unknown = {{1}};
-        const WorldContent *c = world.n_contents > 0 && draw_below(d, 8) > 0 ? &world.contents[draw_below(d, (unsigned) world.n_contents)] : NULL;
+        const WorldContent *c = asks.n_contents > 0 && draw_below(d, 8) > 0 ? &asks.contents[draw_below(d, (unsigned) asks.n_contents)] : NULL;
         char hex[HASH_HEX_SIZE];
 
         hash_hex(c ? &c->hash : &unknown, draw_one_in(d, 2) ? HASH_SIZE : 8, hex);
@@ -231,7 +234,13 @@ Argosy__Right asks_right(Draw *d) {
 }
 
 const Argosy__Response *asks_last_response(const WorldAsked *a) {
-        return a->answer && a->answer->n > 0 ? a->answer->responses[a->answer->n - 1] : NULL;
+        return asks.port->last_response(a);
+}
+
+const Argosy__UnitRecord *asks_record(const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(asks.port->state(), name);
+
+        return e ? e->record : NULL;
 }
 
 static size_t follows; // of the request that is being made
@@ -239,8 +248,8 @@ static size_t follows; // of the request that is being made
 const WorldAsked *asks_go_on(Argosy__Request__WhatCase what, bool (*fits)(const WorldAsked *a)) {
         enum { BACK_MAX = 64 };
 
-        for (size_t i = world.n_asked; i > 0 && i + BACK_MAX > world.n_asked; i--) {
-                const WorldAsked *a = &world.asked[i - 1];
+        for (size_t i = asks.n_asked; i > 0 && i + BACK_MAX > asks.n_asked; i--) {
+                const WorldAsked *a = &asks.asked[i - 1];
                 const Argosy__Response *r = asks_last_response(a);
 
                 if (a->request->what_case != what || !r || r->status != 0 || !fits(a))
@@ -262,7 +271,7 @@ static struct {
 };
 
 uint32_t world_author_host(WorldAuthor who) {
-        return who == AUTHOR_TOKEN ? 1 : 1 + who % world.swarm.hosts;
+        return who == AUTHOR_TOKEN ? 1 : 1 + who % asks.swarm.hosts;
 }
 
 bool world_author_is_in(WorldAuthor who, const char *group) {
@@ -272,41 +281,25 @@ bool world_author_is_in(WorldAuthor who, const char *group) {
         return false;
 }
 
-static const Argosy__Author *author_of(const WorldAsked *asked) {
-        static Argosy__Author author;
-        static Hash proof;
-
-        if (asked->author == AUTHOR_ROOT)
-                return NULL;
-        if (asked->author == AUTHOR_TOKEN) {
-                proof = asks_token_proof(asked->token);
-                author = author_of_token(&proof);
-                author.host = world_author_host(AUTHOR_TOKEN);
-                return &author;
-        }
-        argosy__author__init(&author);
-        author.host = world_author_host(asked->author);
-        author.uid = 1000 + asked->author;
-        author.user = (char *) world_authors[asked->author];
-        author.groups = groups_of[asked->author].groups;
-        author.n_groups = groups_of[asked->author].n;
-        return &author;
+size_t world_author_groups(WorldAuthor who, char ***ret) {
+        *ret = groups_of[who].groups;
+        return groups_of[who].n;
 }
 
 static void draw_author(Draw *d, WorldAsked *a) {
         a->author = AUTHOR_ROOT;
-        if (!world.swarm.loads[LOAD_access] || !draw_one_in(d, 3))
+        if (!asks.swarm.loads[LOAD_access] || !draw_one_in(d, 3))
                 return;
         a->author = (WorldAuthor) (AUTHOR_ALICE + draw_below(d, WORLD_AUTHORS - 1));
+        if (a->author == AUTHOR_TOKEN && asks.port->no_tokens)
+                a->author = AUTHOR_ROOT;
         if (a->author == AUTHOR_TOKEN)
-                a->token = 1 + draw_below(d, world.n_tokens + 1);
+                a->token = 1 + draw_below(d, asks.n_tokens + 1);
 }
 
-static void ask(WorldAsked *a) {
-        a->asked_us = world.rig.now_us;
-        world.rig.author = author_of(a);
-        a->answer = rig_ask(&world.rig, a->request);
-        world.rig.author = NULL;
+static void ask(WorldAsked *a, Draw *d) {
+        a->asked_us = asks.port->now_us();
+        asks.port->send(a, d);
 }
 
 static const char *name_of(const Argosy__Request *q) {
@@ -334,7 +327,7 @@ static const char *words_of(const Argosy__Request *q) {
 // ------------------------------------------------------------------------------------------------ what is asked
 
 static bool is_drawn(Draw *d, SwarmLoad load) {
-        return world.swarm.loads[load] && draw_below(d, 64) < world.swarm.loads[load];
+        return asks.swarm.loads[load] && draw_below(d, 64) < asks.swarm.loads[load];
 }
 
 static Argosy__Request__Job *make_job(Draw *d) {
@@ -342,7 +335,7 @@ static Argosy__Request__Job *make_job(Draw *d) {
 
         job->id = asks_id();
         if (is_drawn(d, LOAD_bound) && draw_one_in(d, 2))
-                job->if_revision = cluster_state_revision(world.rig.state) - draw_below(d, 3);
+                job->if_revision = cluster_state_revision(asks.port->state()) - draw_below(d, 3);
         if (is_drawn(d, LOAD_queue)) {
                 job->hold = draw_one_in(d, 3);
                 job->queue = draw_one_in(d, 4);
@@ -360,7 +353,7 @@ static const AskKind *draw_kind(Draw *d) {
         size_t load;
 
         for (size_t i = 0; i < n_ask_kinds; i++)
-                weights[ask_kinds[i].load] = world.swarm.loads[ask_kinds[i].load];
+                weights[ask_kinds[i].load] = asks.swarm.loads[ask_kinds[i].load];
         load = draw_weighted(d, weights, _LOADS);
         assert_true(n_ask_kinds <= ELEMENTSOF(of_load));
         for (size_t i = 0; i < n_ask_kinds; i++)
@@ -380,9 +373,9 @@ static void *message_of(const ProtobufCFieldDescriptor *field) {
 static void make_and_ask(Draw *d, const AskKind *kind, WorldAsked by) {
         const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(&argosy__request__descriptor, kind->what);
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        WorldAsked *a = &world.asked[world.n_asked];
+        WorldAsked *a = &asks.asked[asks.n_asked];
 
-        assert_true(world.n_asked < WORLD_ASKED_MAX);
+        assert_true(asks.n_asked < WORLD_ASKED_MAX);
         *a = by;
         request.what_case = kind->what;
         request.change = message_of(field); // a union: all of them are pointers
@@ -393,11 +386,15 @@ static void make_and_ask(Draw *d, const AskKind *kind, WorldAsked by) {
                 a->request = message_copy(&request);
                 assert_non_null(a->request);
                 a->follows = follows;
-                world.n_asked++;
-                story_tell("%s asks %s (%zu)%s", world_authors[a->author], name_of(a->request), world.n_asked, words_of(a->request));
-                ask(a);
+                asks.n_asked++;
+                story_tell("%s asks %s (%zu)%s", world_authors[a->author], name_of(a->request), asks.n_asked, words_of(a->request));
+                ask(a, d);
         }
-        arena_reset(&world.arena);
+        arena_reset(&asks.arena);
+}
+
+static bool is_left_out(const AskKind *kind) {
+        return asks.port->leaves_out && asks.port->leaves_out(kind->what);
 }
 
 static void ask_new(Draw *d) {
@@ -405,33 +402,34 @@ static void ask_new(Draw *d) {
         WorldAsked by = {};
 
         draw_author(d, &by);
-        make_and_ask(d, kind, by);
+        if (!is_left_out(kind))
+                make_and_ask(d, kind, by);
 }
 
 // ------------------------------------------------------------------------------------------------ again, and no more
 
 static bool is_waiting(const WorldAsked *a) {
-        return !a->called_off && !a->answer->error && !a->answer->final;
+        return !a->called_off && !asks.port->error(a) && !asks.port->is_final(a);
 }
 
 static void stop_waiting(WorldAsked *a) {
-        rig_cancel(&world.rig, a->answer);
+        asks.port->call_off(a);
         a->called_off = true;
 }
 
 static bool has_failed(const WorldAsked *a) {
         const Argosy__Response *r = asks_last_response(a);
 
-        return a->called_off || a->answer->error || !r || r->status != 0;
+        return a->called_off || asks.port->error(a) || !r || r->status != 0;
 }
 
 // One of the newest, rather one of which nobody knows what became.
 static size_t draw_asked(Draw *d) {
         bool failed = draw_one_in(d, 2);
-        size_t of = world.n_asked - (size_t) draw_log(d, 1, world.n_asked);
+        size_t of = asks.n_asked - (size_t) draw_log(d, 1, asks.n_asked);
 
-        for (size_t i = world.n_asked; failed && i > of; i--)
-                if (has_failed(&world.asked[i - 1]))
+        for (size_t i = asks.n_asked; failed && i > of; i--)
+                if (has_failed(&asks.asked[i - 1]))
                         return i - 1;
         return of;
 }
@@ -439,31 +437,31 @@ static size_t draw_asked(Draw *d) {
 // The same request, and for how long the sender has known of it. The sender whose connection is gone hears no more of the first one.
 static void ask_again(Draw *d) {
         size_t of = draw_asked(d);
-        WorldAsked *a = &world.asked[world.n_asked], *first = &world.asked[of];
+        WorldAsked *a = &asks.asked[asks.n_asked], *first = &asks.asked[of];
 
-        assert_true(world.n_asked < WORLD_ASKED_MAX);
+        assert_true(asks.n_asked < WORLD_ASKED_MAX);
         if (is_waiting(first) && draw_one_in(d, 2))
                 stop_waiting(first);
         if (first->again_of)
-                first = &world.asked[first->again_of - 1];
+                first = &asks.asked[first->again_of - 1];
         *a = (WorldAsked){.author = first->author,
                           .token = first->token,
                           .request = message_copy(first->request),
                           .follows = first->follows,
-                          .again_of = 1 + (size_t) (first - world.asked)};
+                          .again_of = 1 + (size_t) (first - asks.asked)};
         assert_non_null(a->request);
         if (a->request->job)
-                a->request->job->age_ms = MAX_OF((world.rig.now_us - first->asked_us) / 1000, UINT64_C(1));
-        world.n_asked++;
+                a->request->job->age_ms = MAX_OF((asks.port->now_us() - first->asked_us) / 1000, UINT64_C(1));
+        asks.n_asked++;
         story_tell("%s asks %s (%zu) again", world_authors[a->author], name_of(a->request), a->again_of);
-        ask(a);
+        ask(a, d);
 }
 
 static void call_off(Draw *d) {
-        size_t from = world.n_asked - (size_t) draw_log(d, 1, world.n_asked);
+        size_t from = asks.n_asked - (size_t) draw_log(d, 1, asks.n_asked);
 
-        for (size_t i = world.n_asked; i > from; i--) {
-                WorldAsked *a = &world.asked[i - 1];
+        for (size_t i = asks.n_asked; i > from; i--) {
+                WorldAsked *a = &asks.asked[i - 1];
 
                 if (!is_waiting(a))
                         continue;
@@ -474,9 +472,9 @@ static void call_off(Draw *d) {
 }
 
 void asks_step(Draw *d) {
-        if (world.n_asked > 0 && is_drawn(d, LOAD_again) && draw_one_in(d, 3))
+        if (asks.n_asked > 0 && is_drawn(d, LOAD_again) && draw_one_in(d, 3))
                 ask_again(d);
-        else if (world.n_asked > 0 && is_drawn(d, LOAD_calls_off) && draw_one_in(d, 3))
+        else if (asks.n_asked > 0 && is_drawn(d, LOAD_calls_off) && draw_one_in(d, 3))
                 call_off(d);
         else
                 ask_new(d);
@@ -486,22 +484,38 @@ void asks_step(Draw *d) {
 
 static void ask_some(Draw *d, bool (*make)(Draw *d, void *message), unsigned n) {
         for (size_t i = 0; i < n_ask_kinds; i++)
-                for (unsigned k = 0; k < n && ask_kinds[i].make == make; k++)
+                for (unsigned k = 0; k < n && ask_kinds[i].make == make && !is_left_out(&ask_kinds[i]); k++)
                         make_and_ask(d, &ask_kinds[i], (WorldAsked){});
 }
 
 // Root makes what the story's units and authors live by.
-void asks_begin(Draw *d) {
-        if (world.swarm.loads[LOAD_roles] || world.swarm.loads[LOAD_options]) {
+void asks_ask_first(Draw *d) {
+        if (asks.swarm.loads[LOAD_roles] || asks.swarm.loads[LOAD_options]) {
                 ask_some(d, ask_role_change, 3);
                 ask_some(d, ask_pool_change, 3);
         }
-        if (world.swarm.loads[LOAD_options])
-                ask_some(d, ask_label_change, 2 * world.swarm.hosts);
-        if (world.swarm.loads[LOAD_secrets] || world.swarm.loads[LOAD_options])
+        if (asks.swarm.loads[LOAD_options])
+                ask_some(d, ask_label_change, 2 * asks.swarm.hosts);
+        if (asks.swarm.loads[LOAD_secrets] || asks.swarm.loads[LOAD_options])
                 ask_some(d, ask_secret_set, 2);
-        if (world.swarm.loads[LOAD_access]) {
+        if (asks.swarm.loads[LOAD_access]) {
                 ask_some(d, ask_access_change, 4);
                 ask_some(d, ask_token_create, 1);
         }
+}
+
+void asks_begin(const AsksPort *port, const Swarm *swarm, Draw *d) {
+        asks.port = port;
+        asks.swarm = *swarm;
+        asks.n_contents = asks.n_units = asks.n_asked = asks.n_tokens = 0;
+        asks.n_ids = 0;
+        world_units_begin(d);
+}
+
+void asks_end(void) {
+        for (size_t i = 0; i < asks.n_asked; i++)
+                message_free(asks.asked[i].request);
+        for (size_t i = 0; i < asks.n_contents; i++)
+                free(asks.contents[i].text);
+        arena_reset(&asks.arena);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Units of a story and their contents. See world.h.
-#include "world.h"
+// Units of a story and their contents. See world-units.h.
+#include "world-units.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "asks.h"
 #include "carried-files.h"
 #include "macro.h"
 #include "str.h"
@@ -18,9 +19,9 @@ const char *const world_zones[] = {"a", "b"}, *const world_roles[] = {"web", "ba
 
 // Every third is an instance of one of a few templates.
 void world_units_begin(Draw *d) {
-        world.n_units = world.swarm.units;
-        for (unsigned i = 0; i < world.n_units; i++) {
-                WorldUnit *u = &world.units[i];
+        asks.n_units = asks.swarm.units;
+        for (unsigned i = 0; i < asks.n_units; i++) {
+                WorldUnit *u = &asks.units[i];
 
                 if (draw_one_in(d, 3)) {
                         unsigned template = draw_below(d, 3);
@@ -35,20 +36,20 @@ void world_units_begin(Draw *d) {
 }
 
 const WorldUnit *world_unit_draw(Draw *d) {
-        return &world.units[draw_below(d, (unsigned) world.n_units)];
+        return &asks.units[draw_below(d, (unsigned) asks.n_units)];
 }
 
 int world_unit_index(const char *name) {
-        for (size_t i = 0; i < world.n_units; i++)
-                if (streq(world.units[i].name, name))
+        for (size_t i = 0; i < asks.n_units; i++)
+                if (streq(asks.units[i].name, name))
                         return (int) i;
         return -1;
 }
 
 const WorldContent *world_content_find(const uint8_t hash[HASH_SIZE]) {
-        for (size_t i = 0; i < world.n_contents; i++)
-                if (memcmp(world.contents[i].hash.bytes, hash, HASH_SIZE) == 0)
-                        return &world.contents[i];
+        for (size_t i = 0; i < asks.n_contents; i++)
+                if (memcmp(asks.contents[i].hash.bytes, hash, HASH_SIZE) == 0)
+                        return &asks.contents[i];
         return NULL;
 }
 
@@ -80,7 +81,7 @@ static void put_manifest(Buf *text, const WorldContent *c, const char *name) {
 }
 
 static void put_service(Draw *d, Buf *text, WorldContent *c) {
-        bool options = world.swarm.loads[LOAD_options];
+        bool options = asks.swarm.loads[LOAD_options];
 
         c->oneshot = options && draw_one_in(d, 10);
         assert_int_equal(buf_printf(text, "[Service]\n%sExecStart=/bin/%s %u\n", c->oneshot ? "Type=oneshot\n" : "", c->bad ? "false" : "sleep",
@@ -91,23 +92,23 @@ static void put_service(Draw *d, Buf *text, WorldContent *c) {
 }
 
 static const WorldContent *content_again(Draw *d, const WorldUnit *u) {
-        const WorldContent *c = &world.contents[draw_below(d, (unsigned) world.n_contents)];
+        const WorldContent *c = &asks.contents[draw_below(d, (unsigned) asks.n_contents)];
 
         return !c->of || strcmp(c->of->file, u->file) == 0 ? c : NULL;
 }
 
 // Few contents, so that the same one comes again.
 const WorldContent *world_content_draw(Draw *d, const WorldUnit *u) {
-        WorldContent *c = &world.contents[world.n_contents];
+        WorldContent *c = &asks.contents[asks.n_contents];
         _cleanup_buf_ Buf text = {};
-        const WorldContent *same = world.n_contents > 0 && draw_one_in(d, 4) ? content_again(d, u) : NULL;
+        const WorldContent *same = asks.n_contents > 0 && draw_one_in(d, 4) ? content_again(d, u) : NULL;
 
         if (same)
                 return same;
-        assert_true(world.n_contents < WORLD_CONTENTS_MAX);
+        assert_true(asks.n_contents < WORLD_CONTENTS_MAX);
         *c = (WorldContent){.bad = draw_one_in(d, 12)};
         put_service(d, &text, c);
-        if (world.swarm.loads[LOAD_options] && draw_below(d, 64) < world.swarm.loads[LOAD_options]) {
+        if (asks.swarm.loads[LOAD_options] && draw_below(d, 64) < asks.swarm.loads[LOAD_options]) {
                 c->of = u;
                 world_options_put(d, &text, c, u);
         }
@@ -118,6 +119,6 @@ const WorldContent *world_content_draw(Draw *d, const WorldUnit *u) {
                 return same;
         c->text = buf_take_string(&text);
         assert_non_null(c->text);
-        world.n_contents++;
+        asks.n_contents++;
         return c;
 }

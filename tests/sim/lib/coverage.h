@@ -18,12 +18,12 @@ typedef struct Coverage {
                 uint64_t n;
         } cells[COVERAGE_CELLS_MAX];
         uint32_t n_cells;
-        uint64_t faults[_FAULTS], pairs[_FAULTS][_FAULTS]; // pairs: in one story, without a calm between them
+        uint64_t faults[SWARM_FAULTS_MAX], pairs[SWARM_FAULTS_MAX][SWARM_FAULTS_MAX]; // pairs: in one story, without a calm between them
 } Coverage;
 
 // NULL: nobody counts.
 void coverage_begin(Coverage *c);
-void coverage_note_fault(SwarmFault fault);
+void coverage_note_fault(unsigned fault);
 void coverage_note_calm(void);
 void coverage_note_asked(void); // all that was asked in the story, at its end
 // For people: a row for each kind, a column for each outcome that there was, and a point where there was none.

@@ -7,28 +7,10 @@
 
 #include "choices.h"
 
-// Faults. A new one gets its row here and its function in faults.c.
-#define SWARM_FAULTS(F)                                                                                                \
-        F(power, "a host loses its power, or is switched on again, with its units or without")                         \
-        F(deaf, "a host beats, but takes and says nothing")                                                            \
-        F(lazy, "a host obeys, and does not say so")                                                                   \
-        F(link, "the connection to a host breaks")                                                                     \
-        F(full, "a host takes no more")                                                                                \
-        F(leader, "the leader is deposed, or elected")                                                                 \
-        F(unknown, "the leader is deposed while an entry is on its way, which is kept or lost")                        \
-        F(slow, "the log takes its time")                                                                              \
-        F(disk, "the log takes nothing")                                                                               \
-        F(unit, "a unit fails, ends, or is stopped by somebody else")                                                  \
-        F(foreign, "a host has a unit of that name of its own, or refuses")                                            \
-        F(delay, "what a host says takes its time, or is lost with the link")                                          \
-        F(mute, "a host does not answer questions, or takes no files")                                                 \
-        F(manager, "a host gets a second manager, or loses it, or cannot use it")                                      \
-        F(voter, "the log of a voter does not open, lags, or does not answer")                                         \
-        F(clock, "a wall clock jumps")                                                                                 \
-        F(repeat, "a host says once more what it has said before")                                                     \
-        F(garbage, "a host says what its key allows and no agent says")                                                \
-        F(goodbye, "a host shuts down, or stops doing so")                                                             \
-        F(labels, "a host comes with other labels")
+// Faults are the program's own: leader/swarm-faults.h, hosts/hosts-faults.h.
+enum { SWARM_FAULTS_MAX = 32 };
+extern const char *const swarm_fault_names[];
+extern const unsigned swarm_n_faults;
 
 // Of what is asked. A group of kinds of requests, or a way of asking.
 #define SWARM_LOADS(F)                                                                                                 \
@@ -52,13 +34,6 @@
         F(bound, "only if nothing has changed since")                                                                  \
         F(options, "units say where they may run, and with whom")
 
-typedef enum SwarmFault {
-#define SWARM_FAULT_NUMBER(name, what) FAULT_##name,
-        SWARM_FAULTS(SWARM_FAULT_NUMBER)
-#undef SWARM_FAULT_NUMBER
-        _FAULTS,
-} SwarmFault;
-
 typedef enum SwarmLoad {
 #define SWARM_LOAD_NUMBER(name, what) LOAD_##name,
         SWARM_LOADS(SWARM_LOAD_NUMBER)
@@ -66,7 +41,7 @@ typedef enum SwarmLoad {
         _LOADS,
 } SwarmLoad;
 
-extern const char *const swarm_fault_names[_FAULTS], *const swarm_load_names[_LOADS];
+extern const char *const swarm_load_names[_LOADS];
 
 // What else is drawn once for a story.
 #define SWARM_FIGURES(F)                                                            \
@@ -80,7 +55,7 @@ extern const char *const swarm_fault_names[_FAULTS], *const swarm_load_names[_LO
         F(time_max_ms, "that pass in one step at most")
 
 typedef struct Swarm {
-        unsigned faults[_FAULTS], loads[_LOADS]; // weights; 0: left out
+        unsigned faults[SWARM_FAULTS_MAX], loads[_LOADS]; // weights; 0: left out
         unsigned steps[_STEP_KINDS];             // likewise; never 0 for STEP_ASK
 #define SWARM_FIGURE_FIELD(name, what) unsigned name;
         SWARM_FIGURES(SWARM_FIGURE_FIELD)
@@ -88,4 +63,9 @@ typedef struct Swarm {
         unsigned n_steps; // that are drawn
 } Swarm;
 
+enum { SWARM_WEIGHT_MAX = 64 };
+
+// Of each story of a program; every program has its own.
 Swarm swarm_draw(uint64_t word);
+// Some are left out. The more of them are, the further go those that stay.
+void swarm_draw_weights(Draw *d, unsigned *weights, size_t n);

@@ -18,7 +18,7 @@ bool ask_node_change(Draw *d, void *message) {
 
 // Each once.
 bool ask_nodes_change(Draw *d, void *message) {
-        unsigned hosts = world.swarm.hosts, n = 1 + draw_below(d, hosts), from = draw_below(d, hosts);
+        unsigned hosts = asks.swarm.hosts, n = 1 + draw_below(d, hosts), from = draw_below(d, hosts);
         Argosy__Request__NodesChange *m = message;
 
         m->nodes = asks_alloc(n * sizeof(*m->nodes));
@@ -126,7 +126,7 @@ bool ask_cluster_rotate_ca(Draw *d, void *message) {
 bool ask_cluster_set_time(Draw *d, void *message) {
         Argosy__Request__ClusterSetTime *m = message;
 
-        m->to_us = draw_one_in(d, 2) ? 0 : world.rig.wall_us + draw_log(d, 1, UINT64_C(86400) * 1000000) - draw_log(d, 1, UINT64_C(86400) * 1000000);
+        m->to_us = draw_one_in(d, 2) ? 0 : asks.port->wall_us() + draw_log(d, 1, UINT64_C(86400) * 1000000) - draw_log(d, 1, UINT64_C(86400) * 1000000);
         return true;
 }
 

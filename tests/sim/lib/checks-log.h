@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 #include "argosy.pb-c.h"
+#include "asks.h"
+#include "checks.h"
 #include "hash.h"
-#include "world.h"
 
 enum { LOG_ID_SIZE = 16, LOG_JOBS_MAX = 16384, LOG_GRANTS_MAX = 512, LOG_TOUCHED_MAX = 64 };
 
@@ -31,7 +32,7 @@ typedef struct LogJob {
         uint64_t entry; // in which it began, by LogTruth.n_entries
         char user[24], verb[24];
         uint32_t host, uid;
-        // Of the units that it changed: as they were before, and as it left them. Bits of world.units.
+        // Of the units that it changed: as they were before, and as it left them. Bits of asks.units.
         uint32_t touched;
         LogUnit before[WORLD_UNITS_MAX], after[WORLD_UNITS_MAX];
 } LogJob;
@@ -81,3 +82,28 @@ uint64_t log_job_of(const uint8_t *id);
 bool log_has_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right, const char *role);
 // One of some role at least.
 bool log_has_some_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right);
+
+// ---- checks that need nothing else: functions of a table of checks (checks.h)
+
+// checks-log.c; the first, since the others look at what it has read
+void log_begin(void);
+void log_on_entry(const Argosy__LogBatch *batch);
+void log_end(void);
+
+// checks-counters.c
+void counters_on_entry(const Argosy__LogBatch *batch);
+
+// checks-answers.c
+void acknowledged_on_answer(const WorldAsked *a, const Argosy__Response *r);
+void once_on_answer(const WorldAsked *a, const Argosy__Response *r);
+void refused_on_answer(const WorldAsked *a, const Argosy__Response *r);
+void refused_on_entry(const Argosy__LogBatch *batch);
+void author_on_answer(const WorldAsked *a, const Argosy__Response *r);
+
+// checks-rights.c
+void rights_begin(void);
+void rights_on_entry(const Argosy__LogBatch *batch);
+void own_on_answer(const WorldAsked *a, const Argosy__Response *r);
+void rights_on_answer(const WorldAsked *a, const Argosy__Response *r);
+void undo_on_answer(const WorldAsked *a, const Argosy__Response *r);
+void dry_on_answer(const WorldAsked *a, const Argosy__Response *r);

@@ -29,7 +29,7 @@ static void name_unit(Draw *d, Argosy__Request__Change *m, const WorldUnit *u) {
 
 // What is not there is started, most of the time.
 static Argosy__Verb draw_verb(Draw *d, const WorldUnit *u) {
-        return !rig_record(&world.rig, u->name) && draw_below(d, 6) > 0 ? ARGOSY__VERB__VERB_START : DRAW_PICK(d, verbs);
+        return !asks_record(u->name) && draw_below(d, 6) > 0 ? ARGOSY__VERB__VERB_START : DRAW_PICK(d, verbs);
 }
 
 static void begin_change(Draw *d, Argosy__Request__Change *m, const WorldUnit *first, size_t n_max) {
@@ -38,7 +38,7 @@ static void begin_change(Draw *d, Argosy__Request__Change *m, const WorldUnit *f
         m->names = asks_alloc(n_max * sizeof(*m->names));
         m->files = asks_alloc(n_max * sizeof(*m->files));
         m->replace = draw_one_in(d, 2);
-        m->dry_run = world.swarm.loads[LOAD_looks] && draw_one_in(d, 8);
+        m->dry_run = asks.swarm.loads[LOAD_looks] && draw_one_in(d, 8);
         m->parts = draw_one_in(d, 4);
 }
 
@@ -52,11 +52,11 @@ bool ask_change(Draw *d, void *message) {
 
 // A row of them, of which each is named once, as a range would be.
 bool ask_change_several(Draw *d, void *message) {
-        unsigned all = (unsigned) world.n_units, n = draw_one_in(d, 3) ? all : 1 + draw_below(d, all), from = draw_below(d, all);
+        unsigned all = (unsigned) asks.n_units, n = draw_one_in(d, 3) ? all : 1 + draw_below(d, all), from = draw_below(d, all);
 
-        begin_change(d, message, &world.units[from], n);
+        begin_change(d, message, &asks.units[from], n);
         for (unsigned i = 0; i < n; i++)
-                name_unit(d, message, &world.units[(from + i) % all]);
+                name_unit(d, message, &asks.units[(from + i) % all]);
         return true;
 }
 
@@ -72,7 +72,7 @@ bool ask_rollout(Draw *d, void *message) {
         m->abort = draw_one_in(d, 8);
         if (m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE && !m->abort && draw_below(d, 4) > 0)
                 m->file = asks_file(d, u);
-        if (m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART && world.swarm.loads[LOAD_secrets] && draw_one_in(d, 3))
+        if (m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART && asks.swarm.loads[LOAD_secrets] && draw_one_in(d, 3))
                 m->secret = (char *) asks_secret(d);
         m->max_unavailable = draw_below(d, 4);
         if (draw_one_in(d, 6)) {

@@ -4,7 +4,7 @@
 // What contents of units demand (world-options.c).
 
 #include "buf.h"
-#include "world.h"
+#include "world-units.h"
 
 // Appends a section of our own options, and notes in the content what they say.
 void world_options_put(Draw *d, Buf *text, WorldContent *c, const WorldUnit *u);

@@ -10,7 +10,7 @@ bool ask_undo(Draw *d, void *message) {
         m->dry_run = draw_one_in(d, 6);
         m->only_untouched = draw_one_in(d, 4);
         m->force = !m->only_untouched && draw_one_in(d, 3);
-        if (world.swarm.loads[LOAD_rollout] && draw_one_in(d, 3)) {
+        if (asks.swarm.loads[LOAD_rollout] && draw_one_in(d, 3)) {
                 m->rolling = true;
                 m->max_unavailable = draw_below(d, 3);
                 m->percent = m->max_unavailable > 0 && draw_one_in(d, 4);
@@ -51,11 +51,11 @@ bool ask_list_jobs(Draw *d, void *message) {
                         m->states[m->n_states++] = (Argosy__JobState) draw_below(d, ARGOSY__JOB_STATE__JOB_HELD + 1);
         }
         if (draw_one_in(d, 4))
-                m->since_us = world.rig.wall_us - draw_log(d, 1, UINT64_C(60) * 1000000);
+                m->since_us = asks.port->wall_us() - draw_log(d, 1, UINT64_C(60) * 1000000);
         if (draw_one_in(d, 4))
-                m->late_after = 1 + cluster_state_revision(world.rig.state) - draw_log(d, 1, cluster_state_revision(world.rig.state) + 1);
+                m->late_after = 1 + cluster_state_revision(asks.port->state()) - draw_log(d, 1, cluster_state_revision(asks.port->state()) + 1);
         if (draw_one_in(d, 6))
-                m->begun_before = 1 + cluster_state_revision(world.rig.state) - draw_log(d, 1, cluster_state_revision(world.rig.state) + 1);
+                m->begun_before = 1 + cluster_state_revision(asks.port->state()) - draw_log(d, 1, cluster_state_revision(asks.port->state()) + 1);
         if (draw_one_in(d, 6))
                 m->nodes = asks_words(d, &m->n_nodes, 2, draw_node);
         return true;
@@ -91,7 +91,7 @@ bool ask_job_cancel(Draw *d, void *message) {
 
 // A number that a rule has, or had.
 static uint32_t draw_rule(Draw *d) {
-        const Argosy__QueueRecord *queue = cluster_state_queue(world.rig.state);
+        const Argosy__QueueRecord *queue = cluster_state_queue(asks.port->state());
 
         if (queue && queue->n_rules > 0 && draw_below(d, 4) > 0)
                 return queue->rules[draw_below(d, (unsigned) queue->n_rules)]->number;

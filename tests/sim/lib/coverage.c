@@ -6,27 +6,27 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "asks.h"
 #include "macro.h"
 #include "request-kind.h"
-#include "world.h"
 
 enum { CALLED_OFF = -1, UNANSWERED = -2, NOT_TAKEN = -3 };
 
 static Coverage *coverage;
-static bool together[_FAULTS];
+static bool together[SWARM_FAULTS_MAX];
 
 void coverage_begin(Coverage *c) {
         coverage = c;
         memset(together, 0, sizeof(together));
 }
 
-void coverage_note_fault(SwarmFault fault) {
+void coverage_note_fault(unsigned fault) {
         if (!coverage)
                 return;
         coverage->faults[fault]++;
-        for (unsigned i = 0; i < _FAULTS; i++)
-                if (together[i] && !together[fault] && i != (unsigned) fault)
-                        coverage->pairs[i < (unsigned) fault ? i : fault][i < (unsigned) fault ? fault : i]++;
+        for (unsigned i = 0; i < swarm_n_faults; i++)
+                if (together[i] && !together[fault] && i != fault)
+                        coverage->pairs[i < fault ? i : fault][i < fault ? fault : i]++;
         together[fault] = true;
 }
 
@@ -42,13 +42,11 @@ static int status_of(const Argosy__Response *r) {
 }
 
 static int end_of(const WorldAsked *a) {
-        const RigAnswer *answer = a->answer;
-
-        if (!answer || answer->error)
+        if (asks.port->error(a))
                 return NOT_TAKEN;
         if (a->called_off)
                 return CALLED_OFF;
-        return answer->final ? status_of(answer->responses[answer->n - 1]) : UNANSWERED;
+        return asks.port->is_final(a) ? status_of(asks_last_response(a)) : UNANSWERED;
 }
 
 static void note(uint32_t what, int status) {
@@ -62,8 +60,8 @@ static void note(uint32_t what, int status) {
 }
 
 void coverage_note_asked(void) {
-        for (size_t i = 0; coverage && i < world.n_asked; i++)
-                note(world.asked[i].request->what_case, end_of(&world.asked[i]));
+        for (size_t i = 0; coverage && i < asks.n_asked; i++)
+                note(asks.asked[i].request->what_case, end_of(&asks.asked[i]));
 }
 
 static const char *end_name(int status) {
@@ -134,9 +132,9 @@ void coverage_write(const Coverage *c, FILE *f) {
 
                 fprintf(f, "cell %s %s %" PRIu64 "\n", kind ? kind->name : "?", end_name(c->cells[i].status), c->cells[i].n);
         }
-        for (unsigned i = 0; i < _FAULTS; i++) {
+        for (unsigned i = 0; i < swarm_n_faults; i++) {
                 fprintf(f, "fault %s %" PRIu64 "\n", swarm_fault_names[i], c->faults[i]);
-                for (unsigned k = i + 1; k < _FAULTS; k++)
+                for (unsigned k = i + 1; k < swarm_n_faults; k++)
                         fprintf(f, "pair %s %s %" PRIu64 "\n", swarm_fault_names[i], swarm_fault_names[k], c->pairs[i][k]);
         }
 }

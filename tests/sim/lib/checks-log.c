@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks-private.h"
 #include "request-kind.h"
 #include "test.h"
 
@@ -26,7 +25,7 @@ static LogUnit unit_of_record(const Argosy__UnitRecord *r) {
 }
 
 void log_begin(void) {
-        ClusterState *s = world.rig.state;
+        const ClusterState *s = asks.port->state();
 
         memset(&log_truth, 0, sizeof(log_truth));
         log_truth.n_jobs = cluster_state_last_job(s);
@@ -216,16 +215,16 @@ static void on_job(const Argosy__LogOp__JobPut *put, size_t first) {
 
 // What the applier fills in, from the state; and the rest must be there as it was read.
 static void compare(unsigned i) {
-        const Argosy__UnitRecord *r = rig_record(&world.rig, world.units[i].name);
+        const Argosy__UnitRecord *r = asks_record(asks.units[i].name);
         LogUnit *u = &log_truth.units[i], is;
 
         if (!r != !u->exists)
-                check_fail("records-are-the-log", "%s is %s the cluster, and the log says otherwise", world.units[i].name, r ? "in" : "not in");
+                check_fail("records-are-the-log", "%s is %s the cluster, and the log says otherwise", asks.units[i].name, r ? "in" : "not in");
         if (!r)
                 return;
         is = unit_of_record(r);
         if (is.target != u->target || is.global != u->global || is.node != u->node || memcmp(&is.spec, &u->spec, sizeof(is.spec)) != 0)
-                check_fail("records-are-the-log", "the record of %s is not what the log has put", world.units[i].name);
+                check_fail("records-are-the-log", "the record of %s is not what the log has put", asks.units[i].name);
         is.made = u->made ? u->made : is.revision;
         *u = is;
 }
@@ -273,7 +272,7 @@ void log_on_entry(const Argosy__LogBatch *batch) {
                 compare(log_truth.touched[i].unit);
         if (log_truth.n_touched > 0)
                 check_says("records-are-the-log");
-        if (log_truth.n_jobs != cluster_state_last_job(world.rig.state))
+        if (log_truth.n_jobs != cluster_state_last_job(asks.port->state()))
                 check_fail("records-are-the-log", "the log has had %" PRIu64 " jobs, and the state %" PRIu64, log_truth.n_jobs,
-                           cluster_state_last_job(world.rig.state));
+                           cluster_state_last_job(asks.port->state()));
 }

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "checks-private.h"
+#include "checks-log.h"
 #include "request-kind.h"
 #include "test.h"
 
 static size_t number_of(const WorldAsked *a) {
-        return (size_t) (a - world.asked) + 1;
+        return (size_t) (a - asks.asked) + 1;
 }
 
 // The log knows a rebalance by its id only if it was held back: one that is asked for again goes on, as another job if the first is over.
@@ -32,15 +32,13 @@ void acknowledged_on_answer(const WorldAsked *a, const Argosy__Response *r) {
 
 // Whoever asks once more hears of the same job. That no second one is in the log is seen where the log is read (checks-log.c).
 void once_on_answer(const WorldAsked *a, const Argosy__Response *r) {
-        const WorldAsked *first = a->again_of ? &world.asked[a->again_of - 1] : NULL;
+        const WorldAsked *first = a->again_of ? &asks.asked[a->again_of - 1] : NULL;
 
-        if (!first || !is_change(a) || !first->answer || first->answer == a->answer || first->answer->n == 0)
+        if (!first || !is_change(a) || r->status != 0 || r->job == 0 || asks.port->job(first) == 0)
                 return;
-        if (r->status != 0 || r->job == 0 || first->answer->responses[0]->job == 0)
-                return;
-        if (first->answer->responses[0]->job != r->job)
+        if (asks.port->job(first) != r->job)
                 check_fail("acknowledged-once", "request %zu became job %" PRIu64 ", and asked again job %" PRIu64, number_of(first),
-                           first->answer->responses[0]->job, r->job);
+                           asks.port->job(first), r->job);
         check_says("acknowledged-once");
 }
 
@@ -54,13 +52,13 @@ static bool says_nothing_was_changed(const Argosy__Response *r) {
 static bool was_refused(const uint8_t *id) {
         bool refused = false;
 
-        for (size_t i = 0; i < world.n_asked; i++) {
-                const WorldAsked *a = &world.asked[i];
+        for (size_t i = 0; i < asks.n_asked; i++) {
+                const WorldAsked *a = &asks.asked[i];
                 const uint8_t *of = log_request_id(a->request);
 
                 if (!of || memcmp(of, id, LOG_ID_SIZE) != 0)
                         continue;
-                if (!a->answer || a->answer->n == 0 || !says_nothing_was_changed(a->answer->responses[a->answer->n - 1]))
+                if (!asks_last_response(a) || !says_nothing_was_changed(asks_last_response(a)))
                         return false;
                 refused = true;
         }

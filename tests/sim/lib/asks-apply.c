@@ -38,7 +38,7 @@ static void name_unit(Draw *d, Argosy__Request__Apply *m, const WorldUnit *u) {
 }
 
 static void make_plan(Draw *d, Argosy__Request__Apply *m) {
-        unsigned all = (unsigned) world.n_units, n = draw_one_in(d, 8) ? 0 : 1 + draw_below(d, MIN_OF(all, 8u)), from = draw_below(d, all);
+        unsigned all = (unsigned) asks.n_units, n = draw_one_in(d, 8) ? 0 : 1 + draw_below(d, MIN_OF(all, 8u)), from = draw_below(d, all);
 
         m->set = (char *) DRAW_PICK(d, sets);
         m->units = asks_alloc((n + 1) * sizeof(*m->units));
@@ -47,11 +47,11 @@ static void make_plan(Draw *d, Argosy__Request__Apply *m) {
         m->prune = draw_one_in(d, 2);
         m->force = draw_one_in(d, 2);
         m->adopt = draw_one_in(d, 2);
-        m->rolling = world.swarm.loads[LOAD_rollout] && draw_one_in(d, 4);
+        m->rolling = asks.swarm.loads[LOAD_rollout] && draw_one_in(d, 4);
         m->max_unavailable = m->rolling ? draw_below(d, 3) : 0;
         m->health_us = m->rolling && draw_one_in(d, 2) ? draw_log(d, 1, 5000000) : 0;
         for (unsigned i = 0; i < n; i++)
-                name_unit(d, m, &world.units[(from + i) % all]);
+                name_unit(d, m, &asks.units[(from + i) % all]);
 }
 
 static bool is_plan(const WorldAsked *a) {

@@ -9,7 +9,6 @@
 
 #include "argosy.pb-c.h"
 
-struct RigAnswer;
 struct WorldAsked;
 
 typedef struct Check {
@@ -23,6 +22,7 @@ typedef struct Check {
         void (*on_answer)(const struct WorldAsked *asked, const Argosy__Response *response);
         void (*on_order)(uint32_t host, const Argosy__ToHost *m);  // the leader sends that, and it may be lost
         void (*on_heard)(uint32_t host, const Argosy__ToVoter *m); // the leader is about to hear that
+        void (*on_look)(void);    // each second of a story of whole hosts
         void (*on_settled)(void); // nothing more happens unless time passes
         void (*on_calm)(void);    // and nothing is broken, for longer than anything may take
         void (*on_end)(void);
@@ -30,6 +30,7 @@ typedef struct Check {
 } Check;
 
 enum { CHECKS_MAX = 64 };
+// The program's own table: leader/checks.c, hosts/hosts-checks.c.
 extern const Check checks[];
 extern const unsigned n_checks;
 
@@ -39,11 +40,28 @@ extern uint64_t check_premises[CHECKS_MAX];
 void check_premise(const Check *c);
 const Check *check_find(const char *name);
 
+// A check that is not true ends the story.
+#define check_fail(name, ...)                                     \
+        do {                                                      \
+                char why_[512];                                   \
+                snprintf(why_, sizeof(why_), __VA_ARGS__);        \
+                fail_msg("check %s: %s", name, why_);             \
+        } while (0)
+// The row of the check that says so, found once.
+#define check_says(name)                               \
+        do {                                           \
+                static const Check *row_;              \
+                if (!row_)                             \
+                        row_ = check_find(name);       \
+                check_premise(row_);                   \
+        } while (0)
+
 void checks_begin(void);
 void checks_on_entry(const uint8_t *entry, size_t len);
-void checks_on_answer(const struct RigAnswer *answer, const Argosy__Response *response);
+void checks_on_answer(const struct WorldAsked *asked, const Argosy__Response *response);
 void checks_on_order(uint32_t host, const Argosy__ToHost *m);
 void checks_on_heard(uint32_t host, const Argosy__ToVoter *m);
+void checks_on_look(void);
 void checks_on_settled(void);
 void checks_on_calm(void);
 void checks_on_end(void);

@@ -64,14 +64,13 @@ bool ask_rollout_wait(Draw *d, void *message) {
         Argosy__Request__RolloutWait *m = message;
 
         m->name = (char *) (rollout ? rollout->request->rollout->name : world_unit_draw(d)->file);
-        m->revision = rollout ? asks_last_response(rollout)->change->units[0]->revision : cluster_state_revision(world.rig.state);
+        m->revision = rollout ? asks_last_response(rollout)->change->units[0]->revision : cluster_state_revision(asks.port->state());
         return true;
 }
 
 bool ask_manager_wait(Draw *d, void *message) {
         static const char *const managers[] = {"system", "user@1000"};
-        const RigHost *h = rig_host(&world.rig, 1 + draw_below(d, world.swarm.hosts));
-        const Argosy__HostRecord *record = cluster_state_find_host(world.rig.state, h->number);
+        const Argosy__HostRecord *record = cluster_state_find_host(asks.port->state(), 1 + draw_below(d, asks.swarm.hosts));
         Argosy__Request__ManagerWait *m = message;
         char hex[HASH_HEX_SIZE];
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "asks.h"
 #include "batch.h"
 #include "macro.h"
 #include "str.h"
@@ -46,9 +47,9 @@ static bool put(Options *o, const char *format, ...) {
 
 // Another unit, of another file.
 static int draw_other(Draw *d, const Options *o) {
-        unsigned i = draw_below(d, (unsigned) world.n_units);
+        unsigned i = draw_below(d, (unsigned) asks.n_units);
 
-        return o->careless || strcmp(world.units[i].file, o->u->file) != 0 ? (int) i : -1;
+        return o->careless || strcmp(asks.units[i].file, o->u->file) != 0 ? (int) i : -1;
 }
 
 // ------------------------------------------------------------------------------------------------ which nodes
@@ -57,7 +58,7 @@ static unsigned draw_hosts(Draw *d) {
         unsigned bits = 0;
 
         for (unsigned n = 1 + draw_below(d, 3); n > 0; n--)
-                bits |= 1u << draw_below(d, world.swarm.hosts);
+                bits |= 1u << draw_below(d, asks.swarm.hosts);
         return bits;
 }
 
@@ -65,14 +66,14 @@ static bool put_host(Draw *d, Options *o) {
         if (o->c->hosts)
                 return false;
         o->c->hosts = draw_hosts(d);
-        for (unsigned i = 0; i < world.swarm.hosts; i++)
+        for (unsigned i = 0; i < asks.swarm.hosts; i++)
                 if (o->c->hosts >> i & 1)
                         (void) put(o, "Host=n%u", i + 1);
         return true;
 }
 
 static bool machine(Draw *d, Options *o, const char *option) {
-        unsigned host = draw_below(d, world.swarm.hosts);
+        unsigned host = draw_below(d, asks.swarm.hosts);
         char name[16], hex[HASH_HEX_SIZE];
         Hash hash;
 
@@ -148,7 +149,7 @@ static bool same_node(Draw *d, Options *o, const char *option) {
         if (other < 0 || o->c->same_node || ((o->c->conflicts | o->c->replaces) >> other & 1 && !o->careless))
                 return false;
         o->c->same_node |= 1u << other;
-        return put(o, "%s=%s", option, world.units[other].name);
+        return put(o, "%s=%s", option, asks.units[other].name);
 }
 
 static bool put_machine_of(Draw *d, Options *o) {
@@ -169,7 +170,7 @@ static bool conflicts(Draw *d, Options *o, const char *option) {
         if (other < 0 || ((o->c->replaces || o->c->same_node >> other & 1) && !o->careless))
                 return false;
         o->c->conflicts |= 1u << other;
-        return put(o, "%s=%s", option, world.units[other].name);
+        return put(o, "%s=%s", option, asks.units[other].name);
 }
 
 static bool put_conflicts(Draw *d, Options *o) {
@@ -186,7 +187,7 @@ static bool put_replaces(Draw *d, Options *o) {
         if (other < 0 || ((o->c->conflicts || o->c->same_node) && !o->careless))
                 return false;
         o->c->replaces |= 1u << other;
-        return put(o, "Replaces=%s", world.units[other].name);
+        return put(o, "Replaces=%s", asks.units[other].name);
 }
 
 static bool depend(Draw *d, Options *o, const char *option, unsigned *bits) {
@@ -195,7 +196,7 @@ static bool depend(Draw *d, Options *o, const char *option, unsigned *bits) {
         if (other < 0)
                 return false;
         *bits |= 1u << other;
-        return put(o, "%s=%s", option, world.units[other].name);
+        return put(o, "%s=%s", option, asks.units[other].name);
 }
 
 static bool put_after(Draw *d, Options *o) {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a story of a leader may contain. See swarm.h and swarm-faults.h.
+#include "swarm-faults.h"
+#include "world.h"
+
+#define SWARM_NAME(name, what) #name,
+const char *const swarm_fault_names[] = {SWARM_FAULTS(SWARM_NAME)};
+const unsigned swarm_n_faults = _FAULTS;
+
+Swarm swarm_draw(uint64_t word) {
+        Draw d = draw_from(word);
+        Swarm s = {.hosts = 1 + draw_below(&d, 7), .units = (unsigned) draw_log(&d, 3, WORLD_UNITS_MAX)};
+        bool slow = draw_one_in(&d, 20); // little happens in much time
+
+        swarm_draw_weights(&d, s.faults, _FAULTS);
+        swarm_draw_weights(&d, s.loads, _LOADS);
+        if (s.loads[LOAD_units] < SWARM_WEIGHT_MAX / 4)
+                s.loads[LOAD_units] = SWARM_WEIGHT_MAX / 4; // without units there is nothing to look at
+        if (s.loads[LOAD_several] < SWARM_WEIGHT_MAX && draw_below(&d, 4) > 0)
+                s.loads[LOAD_several] = SWARM_WEIGHT_MAX;
+        s.steps[STEP_ASK] = (unsigned) draw_log(&d, 8, SWARM_WEIGHT_MAX);
+        s.steps[STEP_FAULT] = draw_one_in(&d, 6) ? 0 : (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX);
+        s.steps[STEP_TIME] = (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX);
+        s.steps[STEP_SETTLE] = (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX);
+        s.steps[STEP_CALM] = draw_one_in(&d, 2) ? 0 : 1;
+        s.n_steps = (unsigned) draw_log(&d, 48, 480);
+        s.lease_ms = (unsigned) draw_log(&d, 500, slow ? 60000 : 2500);
+        s.start_ms = draw_one_in(&d, 2) ? 0 : (unsigned) draw_log(&d, 1, slow ? 10000 : 500);
+        s.stop_ms = draw_one_in(&d, 2) ? 0 : (unsigned) draw_log(&d, 1, slow ? 10000 : 500);
+        s.mass_loss_percent = draw_one_in(&d, 2) ? 100 : 20 + draw_below(&d, 80);
+        // What the leader decides about all units that wait has to fit, as it does in an entry of BATCH_SOFT_BYTES.
+        s.batch_max = draw_one_in(&d, 4) ? (unsigned) draw_log(&d, 16384, 65536) : 0;
+        s.time_max_ms = (unsigned) draw_log(&d, 100, slow ? 30000 : 1000);
+        return s;
+}

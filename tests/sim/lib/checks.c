@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See checks.h.
+#include "checks.h"
+
+#include "asks.h"
+#include "message.h"
+#include "str.h"
+#include "test.h"
+
+uint64_t check_premises[CHECKS_MAX];
+
+void check_premise(const Check *c) {
+        check_premises[c - checks]++;
+}
+
+const Check *check_find(const char *name) {
+        for (unsigned i = 0; i < n_checks; i++)
+                if (streq(checks[i].name, name))
+                        return &checks[i];
+        return NULL;
+}
+
+#define EACH_CHECK(moment, ...)                         \
+        do {                                            \
+                for (unsigned i = 0; i < n_checks; i++) \
+                        if (checks[i].moment)           \
+                                checks[i].moment(__VA_ARGS__); \
+        } while (0)
+
+void checks_begin(void) {
+        EACH_CHECK(begin);
+}
+
+void checks_on_entry(const uint8_t *entry, size_t len) {
+        Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, len, entry);
+
+        assert_non_null(batch);
+        EACH_CHECK(on_entry, batch);
+        message_free(batch);
+}
+
+void checks_on_answer(const WorldAsked *asked, const Argosy__Response *response) {
+        EACH_CHECK(on_answer, asked, response);
+}
+
+void checks_on_order(uint32_t host, const Argosy__ToHost *m) {
+        EACH_CHECK(on_order, host, m);
+}
+
+void checks_on_heard(uint32_t host, const Argosy__ToVoter *m) {
+        EACH_CHECK(on_heard, host, m);
+}
+
+void checks_on_look(void) {
+        EACH_CHECK(on_look);
+}
+
+void checks_on_settled(void) {
+        EACH_CHECK(on_settled);
+}
+
+void checks_on_calm(void) {
+        EACH_CHECK(on_calm);
+}
+
+void checks_on_end(void) {
+        EACH_CHECK(on_end);
+}
+
+void checks_end(void) {
+        EACH_CHECK(end);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Units of a story and their contents, and what is known of them because they were made so.
+
+#include <stdbool.h>
+
+#include "argosy.pb-c.h"
+#include "choices.h"
+#include "hash.h"
+
+enum { WORLD_UNITS_MAX = 32, WORLD_CONTENTS_MAX = 1024, WORLD_HOSTS_MAX = 16 };
+enum { WORLD_FILES_MAX = 2, WORLD_BODIES = 4, WORLD_CPU_MILLI = 4000, WORLD_MEMORY_MIB = 8192 }; // of each host
+
+typedef struct WorldUnit {
+        char name[48], file[48]; // file: itself, or its template
+} WorldUnit;
+
+// A content of a unit, and what is known of it because it was made so: the product has no part in this.
+typedef struct WorldContent {
+        char *text;
+        Hash hash;
+        bool bad;               // units with it fail
+        bool global;
+        bool picky;             // it has any demand on a node, or another unit
+        bool careless;          // its author may have written what excludes each other: then it is refused
+        bool oneshot, machine, stays, cut_off_stop, rerun_unknown; // machine: `hosts` is by MachineID=; stays: Rebalance=no
+        unsigned hosts;         // Host=, MachineID=: bit N-1 of each that may have it; 0: any
+        const char *zone;       // RequireLabel=zone=, MachineMetadata=zone=; NULL: any
+        // Each NULL or 0 if nothing is said.
+        const char *other_label, *pool, *managers, *spread, *role, *node_lost, *secret, *file_change;
+        unsigned conflicts, replaces, same_node, after, before, requires, binds_to, wants, part_of; // bit of each unit
+        unsigned spread_skew, cpu_milli, memory_mib, gpus, max_unavailable, delay_sec, restart_elsewhere;
+        int priority, preemptible;        // preemptible: 1 is yes, -1 is no
+        unsigned files[WORLD_FILES_MAX], n_files; // numbers of bodies (world_body()) of what it carries
+        const WorldUnit *of; // whose file it is, if it is of no use to others; NULL: of any
+} WorldContent;
+
+// Names that requests and contents of units have in common.
+extern const char *const world_zones[2], *const world_roles[3], *const world_pools[2], *const world_secrets[2];
+
+void world_units_begin(Draw *d);
+const WorldUnit *world_unit_draw(Draw *d);
+const WorldContent *world_content_draw(Draw *d, const WorldUnit *u);
+const WorldContent *world_content_find(const uint8_t hash[HASH_SIZE]); // NULL: none of ours
+ProtobufCBinaryData world_body(unsigned number);                    // of a file that units carry
+int world_unit_index(const char *name);                             // -1: none of ours

@@ -60,6 +60,10 @@ uint64_t hosts_checks_said(HostsCheck check) {
         return checks.said[check];
 }
 
+void hosts_checks_count(HostsCheck check) {
+        checks.said[check]++;
+}
+
 void hosts_checks_unit_name(unsigned unit, char ret[static 64]) {
         snprintf(ret, 64, "unit%u.service", unit);
 }
@@ -95,22 +99,19 @@ static void on_applied(uint32_t raft_id, uint64_t index) {
                 hosts_check_fail(HOSTS_CHECK_log_is_one, "%s", sim_store_broken());
 }
 
-static void on_end(SimMachine *m, int status) {
-        hosts_check_fail(HOSTS_CHECK_nobody_ends, "argosyd of host%u has ended by itself, with status %i", m->number, status);
-}
-
 void hosts_checks_begin(unsigned n_units) {
         memset(&checks, 0, sizeof(checks));
         checks.n_units = n_units;
         checks.states = calloc(STATES_MAX, sizeof(*checks.states));
         checks.known = calloc(STATES_MAX, sizeof(*checks.known));
         sim_store_on_applied(on_applied);
-        sim_cluster_on_end(on_end);
+        hosts_checks_disk_begin();
 }
 
 void hosts_checks_end(void) {
         free(checks.states);
         free(checks.known);
+        hosts_checks_disk_end();
 }
 
 // ------------------------------------------------------------------------------------------------ places
@@ -149,6 +150,7 @@ void hosts_checks_look(void) {
                 hosts_checks_unit_name(i, name);
                 look_at_places(name);
         }
+        hosts_checks_disk_look();
 }
 
 // ------------------------------------------------------------------------------------------------ in the end

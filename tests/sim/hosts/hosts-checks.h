@@ -9,7 +9,10 @@
 //      answered-as-it-is      what was answered with 0 as of a revision: at that revision the log wants of the unit what was asked for
 //      once                   no two jobs in the log are of one request
 //      one-place              nothing runs on two hosts that have been in order for a while; and in the end what is to run does, at one place
-//      nobody-ends            argosyd does not end by itself
+//      nobody-ends            argosyd does not end by itself, unless its disk is in trouble
+//      comes-up               argosyd comes up; with a disk in trouble it may say instead why not
+//      fence-is-kept          what a host was to obey last before it went down it still knows when it is up again
+//      units-are-whole        a unit file in a unit directory has the whole content of one that the log has, at any moment
 //      all-is-answered        in the end, who asked has an answer, or lost the connection
 //      all-find-the-leader    in the end, every host is attached to one and the same leader, and its log has all that is committed
 
@@ -24,6 +27,9 @@
         C(once)                   \
         C(one_place)              \
         C(nobody_ends)            \
+        C(comes_up)               \
+        C(fence_is_kept)          \
+        C(units_are_whole)        \
         C(all_is_answered)        \
         C(all_find_the_leader)
 
@@ -42,6 +48,11 @@ void hosts_checks_end(void);
 void hosts_checks_look(void);
 // All has been mended: lets time pass until what must come true has, or ends the story.
 void hosts_checks_calm(void);
+// hosts-checks-disk.c: what argosyd leaves on its disk, and what becomes of it.
+void hosts_checks_disk_begin(void);
+void hosts_checks_disk_end(void);
+void hosts_checks_disk_look(void);
+void hosts_checks_count(HostsCheck check); // it has something to say
 // How often the check has had something to say.
 uint64_t hosts_checks_said(HostsCheck check);
 // How it is that the story is red; returns to nobody.

@@ -11,8 +11,11 @@
 #include "clock.h"
 #include "daemon.h"
 #include "macro.h"
+#include "sim-disk.h"
 #include "sim-host.h"
 #include "story.h"
+
+#define TROUBLE_SHOWS_US (60 * USEC_PER_SEC)
 
 const char *const hosts_fault_names[_HOSTS_FAULTS] = {
 #define HOSTS_FAULT_NAME(name, what) [HOSTS_FAULT_##name] = #name,
@@ -34,7 +37,7 @@ typedef struct Ending {
 static struct {
         HostsPlan plan;
         uint64_t until_us;
-        uint64_t last_us[SIM_CLUSTER_MAX + 1];
+        uint64_t last_us[SIM_CLUSTER_MAX + 1], well_us[SIM_CLUSTER_MAX + 1]; // well: since when its disk is
         uint64_t n[_HOSTS_FAULTS];
 } faults;
 
@@ -120,15 +123,15 @@ static void look_again(void *data) {
         run_again((uint32_t) (uintptr_t) data);
 }
 
-static void touch(uint32_t number) {
+void hosts_faults_touch(uint32_t number) {
         faults.last_us[number] = sim_now_us();
 }
 
 static void end(void *data) {
         Ending *e = data;
 
-        touch(e->from);
-        touch(e->to);
+        hosts_faults_touch(e->from);
+        hosts_faults_touch(e->to);
         story_tell("it is over: %s %u %u", hosts_fault_names[e->fault], e->from, e->to);
         switch (e->fault) {
         case HOSTS_FAULT_kill:
@@ -152,10 +155,36 @@ static void end(void *data) {
         case HOSTS_FAULT_slow:
                 set_slow(e->from, e->to, SIM_NET_DELAY_MAX_US, 0);
                 break;
+        case HOSTS_FAULT_crash:
+        case HOSTS_FAULT_outage:
+                sim_machine_die_at(sim_machine(e->from), 0, false, 0);
+                break;
+        case HOSTS_FAULT_disk_error:
+        case HOSTS_FAULT_disk_full:
+        case HOSTS_FAULT_disk_slow:
+                sim_disk_trouble(e->from, (SimDiskTrouble){});
+                faults.well_us[e->from] = sim_now_us();
+                break;
         default:
                 break;
         }
         free(e);
+}
+
+static SimDiskTrouble draw_error(Draw *d) {
+        unsigned which = draw_below(d, 3);
+
+        return (SimDiskTrouble){.write_fails = which != 0, .sync_fails = which != 1, .once = draw_below(d, 2)};
+}
+
+static SimDiskTrouble draw_full(Draw *d) {
+        unsigned which = draw_below(d, 3);
+
+        return (SimDiskTrouble){.disk_full = which != 0, .run_full = which != 1};
+}
+
+static SimDiskTrouble draw_slowness(Draw *d) {
+        return (SimDiskTrouble){.sync_us = draw_log(d, 100, USEC_PER_SEC), .change_us = draw_log(d, 1, 10 * USEC_PER_MSEC)};
 }
 
 // Says how long it lasts; 0: it is over.
@@ -197,6 +226,20 @@ static uint64_t begin(HostsFault fault, uint32_t from, uint32_t to) {
         case HOSTS_FAULT_wall:
                 sim_host_jump_wall(host(from), (int64_t) draw_log(d, 1000, 3600 * USEC_PER_SEC) * (draw_below(d, 2) ? 1 : -1));
                 return 0;
+        case HOSTS_FAULT_crash:
+        case HOSTS_FAULT_outage:
+                sim_machine_die_at(sim_machine(from), (unsigned) draw_log(d, 1, 100), fault == HOSTS_FAULT_outage,
+                                   draw_log(d, 10 * USEC_PER_MSEC, 20 * USEC_PER_SEC));
+                return draw_log(d, 100 * USEC_PER_MSEC, 60 * USEC_PER_SEC);
+        case HOSTS_FAULT_disk_error:
+                sim_disk_trouble(from, draw_error(d));
+                return draw_log(d, 10 * USEC_PER_MSEC, 60 * USEC_PER_SEC);
+        case HOSTS_FAULT_disk_full:
+                sim_disk_trouble(from, draw_full(d));
+                return draw_log(d, 10 * USEC_PER_MSEC, 60 * USEC_PER_SEC);
+        case HOSTS_FAULT_disk_slow:
+                sim_disk_trouble(from, draw_slowness(d));
+                return draw_log(d, USEC_PER_SEC, 60 * USEC_PER_SEC);
         case _HOSTS_FAULTS:
                 break;
         }
@@ -212,8 +255,8 @@ static void on_fault(void *data) {
         if (sim_now_us() >= faults.until_us)
                 return;
         faults.n[fault]++;
-        touch(from);
-        touch(to);
+        hosts_faults_touch(from);
+        hosts_faults_touch(to);
         lasts_us = begin(fault, from, to);
         story_tell("%s %u %u, for %" PRIu64 " ms", hosts_fault_names[fault], from, to, lasts_us / USEC_PER_MSEC);
         story_event(hosts_fault_names[fault], from, to, "%" PRIu64, lasts_us);
@@ -237,6 +280,12 @@ void hosts_faults_begin(const HostsPlan *p, uint64_t until_us) {
 }
 
 void hosts_faults_mend(void) {
+        for (uint32_t i = 1; i <= sim_cluster_size(); i++) {
+                if (!sim_disk_is_well(i))
+                        faults.well_us[i] = sim_now_us();
+                sim_disk_trouble(i, (SimDiskTrouble){});
+                sim_machine_die_at(sim_machine(i), 0, false, 0);
+        }
         for (uint32_t i = 1; i <= sim_cluster_size(); i++)
                 for (uint32_t j = 1; j <= sim_cluster_size(); j++)
                         if (i != j)
@@ -248,6 +297,10 @@ void hosts_faults_mend(void) {
 
 uint64_t hosts_faults_last_us(uint32_t number) {
         return faults.last_us[number];
+}
+
+bool hosts_faults_disk_was_in_trouble(uint32_t number) {
+        return !sim_disk_is_well(number) || (faults.well_us[number] > 0 && sim_now_us() < faults.well_us[number] + TROUBLE_SHOWS_US);
 }
 
 uint64_t hosts_faults_count(HostsFault fault) {

@@ -18,7 +18,12 @@
         F(reset, "the connections between two hosts break")                         \
         F(lose, "a connection is lost behind what was read")                        \
         F(slow, "the way from a host to another one is slow")                       \
-        F(wall, "a wall clock jumps")
+        F(wall, "a wall clock jumps")                                               \
+        F(crash, "argosyd is killed at a change of a file, or in the middle of it") \
+        F(outage, "a host loses its power at a change of a file")                   \
+        F(disk_error, "a disk fails, once or for a while")                          \
+        F(disk_full, "there is no room on the disk, or in memory")                  \
+        F(disk_slow, "a disk is slow")
 
 #define HOSTS_VERBS(F) F(START) F(STOP) F(RESTART) F(LOAD) F(UNLOAD) F(DESTROY)
 
@@ -54,6 +59,10 @@ void hosts_plan_print(const HostsPlan *p);
 void hosts_faults_begin(const HostsPlan *p, uint64_t until_us);
 // All is mended: nothing is cut or slow, and every host runs.
 void hosts_faults_mend(void);
+// Something has happened to that host just now.
+void hosts_faults_touch(uint32_t number);
 // When a fault was the host's last; 0: none was.
 uint64_t hosts_faults_last_us(uint32_t number);
+// Its disk is in trouble, or was a while ago: what that has done may show late.
+bool hosts_faults_disk_was_in_trouble(uint32_t number);
 uint64_t hosts_faults_count(HostsFault fault);

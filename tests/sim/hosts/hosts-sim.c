@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include "daemon.h"
 #include "hosts-checks.h"
 #include "hosts-plan.h"
+#include "log.h"
 #include "sim-client.h"
 #include "sim-host.h"
 #include "sim-store.h"
@@ -49,6 +51,23 @@ static struct {
 
 static HostsPlan plan;
 static uint64_t until_us;
+
+// ------------------------------------------------------------------------------------------------ words
+
+void __wrap_log_write(int level, const char *file, int line, const char *field, const char *value, const char *format, ...) _printf_(6, 7);
+
+// What a host would write to its journal is a line of the story.
+void __wrap_log_write(int level, const char *file, int line, const char *field, const char *value, const char *format, ...) {
+        char message[LOG_MESSAGE_MAX];
+        va_list ap;
+
+        if (level > LOG_ERR)
+                return;
+        va_start(ap, format);
+        vsnprintf(message, sizeof(message), format, ap);
+        va_end(ap);
+        story_tell("host%u: %s", sim_current() ? sim_host_number(sim_current()) : 0, message);
+}
 
 // ------------------------------------------------------------------------------------------------ load
 

@@ -28,6 +28,7 @@
 #include "random.h"
 #include "run-private.h"
 #include "run.h"
+#include "sim-disk.h"
 #include "sim-store.h"
 #include "state-dir.h"
 #include "str.h"
@@ -36,6 +37,8 @@
 
 #define WALL_US UINT64_C(1790000000000000)
 #define EXPORTED __attribute__((visibility("default")))
+// How hosts know it, whose words, some of which enter the log, name files: the same in each process.
+#define HERE "/proc/self/cwd"
 #define CA_CERT "the certificate of the CA"
 #define CA_KEY "the key of the CA"
 
@@ -52,7 +55,7 @@ static struct {
         size_t n;
         uint8_t cluster_id[16];
         VoterSecrets secrets;
-        void (*ended)(SimMachine *m, int status);
+        SimEndings endings;
 } cluster;
 
 static void check(int r, const char *what) {
@@ -253,7 +256,7 @@ static void make_member(uint32_t number) {
         Member *b = &cluster.members[number];
         SimMachine *m = &b->machine;
 
-        *m = (SimMachine){.number = number, .powered = true, .dir = oom_checked(str_printf("%s/%u", cluster.dir, number))};
+        *m = (SimMachine){.number = number, .powered = true, .dir = oom_checked(str_printf(HERE "/%u", number))};
         m->socket = path(m, "run/argosy.sock");
         for (size_t i = 0; i < ELEMENTSOF(dirs); i++) {
                 _cleanup_free_ char *dir = oom_checked(str_printf("%s%s", m->dir, dirs[i]));
@@ -377,11 +380,34 @@ static void begin_log(void) {
                 free(hosts[i].name);
 }
 
+// Nothing but the last word about it counts.
 static void start_again(void *data) {
         SimMachine *m = data;
 
-        if (m->powered && !m->daemon)
+        if (m->start_us == sim_now_us() && !m->daemon)
                 sim_machine_start(m);
+}
+
+static void start_later(SimMachine *m, uint64_t us) {
+        m->start_us = sim_now_us() + us;
+        sim_at(m->start_us, NULL, start_again, m);
+}
+
+// argosyd of it runs no more, and all that was its own is closed.
+static void forget_daemon(SimMachine *m, bool silent) {
+        sim_net_host_gone(m->host, silent);
+        sim_disk_let_go(m->number);
+        sim_disk_die_at(m->number, 0);
+        pid1_abandon(m->pid1);
+        m->daemon = NULL;
+}
+
+static void on_died(SimMachine *m) {
+        if (m->dies_with_power)
+                sim_machine_power_off(m);
+        if (cluster.endings.died)
+                cluster.endings.died(m);
+        start_later(m, m->back_us);
 }
 
 static void on_end(SimHost *h, int status) {
@@ -389,17 +415,19 @@ static void on_end(SimHost *h, int status) {
 
         if (!m)
                 return;
-        sim_net_host_gone(h, false);
-        pid1_abandon(m->pid1);
-        m->daemon = NULL;
+        forget_daemon(m, status == SIM_DIED && m->dies_with_power);
+        if (status == SIM_DIED) {
+                on_died(m);
+                return;
+        }
         m->n_ends++;
-        if (cluster.ended)
-                cluster.ended(m, status);
-        sim_at(sim_now_us() + SIM_RESTART_US, NULL, start_again, m);
+        if (cluster.endings.ended)
+                cluster.endings.ended(m, status);
+        start_later(m, SIM_RESTART_US);
 }
 
-void sim_cluster_on_end(void (*ended)(SimMachine *m, int status)) {
-        cluster.ended = ended;
+void sim_cluster_on_end(const SimEndings *endings) {
+        cluster.endings = *endings;
 }
 
 size_t sim_cluster_size(void) {
@@ -420,8 +448,9 @@ void sim_cluster_begin(uint64_t word, size_t n) {
         memset(&cluster, 0, sizeof(cluster));
         // Where a sync costs nothing, if there is such a place.
         str_fit(cluster.dir, sizeof(cluster.dir), "%s/argosy-sim-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-        if (!mkdtemp(cluster.dir))
+        if (!mkdtemp(cluster.dir) || chdir(cluster.dir) < 0)
                 abort();
+        sim_disk_begin(HERE);
         random_bytes(cluster.cluster_id, sizeof(cluster.cluster_id));
         check(voter_secrets_put(&cluster.secrets, VOTER_SECRET_CA, 1, CA_KEY, strlen(CA_KEY)), "secret");
         for (uint32_t i = 1; i <= n; i++)
@@ -429,36 +458,63 @@ void sim_cluster_begin(uint64_t word, size_t n) {
         cluster.n = n;
         write_peers();
         begin_log();
+        for (uint32_t i = 1; i <= n; i++)
+                sim_disk_adopt(i);
 }
 
 // ------------------------------------------------------------------------------------------------ machines
 
+typedef struct Starting {
+        SimMachine *machine;
+        int error;
+        char *why;
+} Starting;
+
+static void run_start(void *data) {
+        Starting *s = data;
+        const Member *b = &cluster.members[s->machine->number];
+
+        s->error = daemon_start(s->machine->daemon, sim_host_loop(s->machine->host), &b->options, &s->why);
+}
+
+static void on_refused(SimMachine *m, const Starting *s) {
+        m->n_refusals++;
+        sim_host_kill(m->host);
+        forget_daemon(m, false);
+        if (cluster.endings.refused)
+                cluster.endings.refused(m, s->why);
+        else {
+                fprintf(stderr, "host%u does not start: %s\n", m->number, s->why ?: strerror(-s->error));
+                abort();
+        }
+        start_later(m, SIM_RESTART_US);
+}
+
 void sim_machine_start(SimMachine *m) {
-        Member *b = &cluster.members[m->number];
-        char *why = NULL;
-        int r;
+        Starting s = {.machine = m};
 
         m->powered = true;
+        m->start_us = 0;
         m->n_starts++;
         m->daemon = oom_checked(calloc(1, sizeof(*m->daemon)));
         pid1_use(m->pid1);
         sim_host_start(m->host);
-        sim_enter(m->host);
-        r = daemon_start(m->daemon, sim_host_loop(m->host), &b->options, &why);
-        sim_leave();
-        if (r < 0) {
-                fprintf(stderr, "host%u does not start: %s\n", m->number, why ?: strerror(-r));
-                abort();
-        }
+        if (sim_host_do(m->host, run_start, &s) && s.error < 0)
+                on_refused(m, &s);
+        free(s.why);
+}
+
+void sim_machine_die_at(SimMachine *m, unsigned n, bool power, uint64_t back_us) {
+        m->dies_with_power = power;
+        m->back_us = back_us;
+        sim_disk_die_at(m->number, n);
 }
 
 void sim_machine_kill(SimMachine *m) {
         if (!m->daemon)
                 return;
         sim_host_kill(m->host);
-        sim_net_host_gone(m->host, false);
-        pid1_abandon(m->pid1);
-        m->daemon = NULL;
+        forget_daemon(m, false);
 }
 
 typedef struct Stopping {
@@ -484,6 +540,12 @@ static void look_if_stopped(void *data) {
                 free(s);
 }
 
+static void run_stop(void *data) {
+        SimMachine *m = data;
+
+        run_end(m->daemon, DAEMON_EXIT);
+}
+
 void sim_machine_stop(SimMachine *m) {
         Stopping *s = oom_checked(malloc(sizeof(*s)));
 
@@ -492,9 +554,10 @@ void sim_machine_stop(SimMachine *m) {
                 return;
         }
         *s = (Stopping){m, m->n_starts};
-        sim_enter(m->host);
-        run_end(m->daemon, DAEMON_EXIT);
-        sim_leave();
+        if (!sim_host_do(m->host, run_stop, m)) {
+                free(s);
+                return;
+        }
         sim_at(sim_now_us() + STOPPING_LOOK_US, NULL, look_if_stopped, s);
 }
 
@@ -509,10 +572,10 @@ void sim_machine_power_off(SimMachine *m) {
 
         if (m->daemon) {
                 sim_host_kill(m->host);
-                sim_net_host_gone(m->host, true);
-                }
+                forget_daemon(m, true);
+        }
         sim_host_boot(m->host);
-        m->daemon = NULL;
+        sim_disk_cut(m->number);
         m->powered = false;
         pid1_free(m->pid1);
         m->pid1 = pid1_new(units);
@@ -532,9 +595,11 @@ void sim_cluster_end(void) {
                 paths_done(&b->options.paths);
         }
         sim_store_end();
+        sim_disk_end();
         sim_net_end();
         sim_end();
         voter_secrets_done(&cluster.secrets);
         (void) dir_empty(AT_FDCWD, cluster.dir);
-        (void) rmdir(cluster.dir);
+        if (chdir("/") == 0)
+                (void) rmdir(cluster.dir);
 }

@@ -5,7 +5,7 @@
 // configuration of its own in a directory of the world. All are members of one cluster, and voters, from the beginning; who leads they find out.
 //
 //      real        mesh, agent, leader, model, router, local socket, unit files, fence, ledger, peers and identity files
-//      played      loop, clocks, pool, chance, network, the log (sim-store.h), systemd (fake-pid1.h), this machine's facts
+//      played      loop, clocks, pool, chance, network, disks (sim-disk.h), the log (sim-store.h), systemd (fake-pid1.h), this machine's facts
 //      left out    HTTP, helpers (systemd-analyze says of every file that it is well), the kernel's news of addresses and directories
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 typedef struct Daemon Daemon;
 typedef struct FakePid1 FakePid1;
 
-enum { SIM_CLUSTER_MAX = 7, SIM_PORT = 7867, SIM_RESTART_US = 100000 };
+enum { SIM_CLUSTER_MAX = 7, SIM_PORT = 7867, SIM_RESTART_US = 200000 };
 
 typedef struct SimMachine {
         uint32_t number; // of the host in the cluster, in the world, and of its log
@@ -25,7 +25,10 @@ typedef struct SimMachine {
         Daemon *daemon;  // NULL: none runs
         bool powered;
         char *dir, *socket;
-        unsigned n_starts, n_ends;
+        unsigned n_starts, n_ends, n_refusals; // refusals: it did not come up, and said why
+        bool dies_with_power;                  // at what sim_machine_die_at() says
+        uint64_t back_us;                      // how long it is away then
+        uint64_t start_us;                     // when it is to be started; 0: not by itself
 } SimMachine;
 
 // In a new directory. `word`: of everything that is drawn.
@@ -39,7 +42,14 @@ void sim_machine_start(SimMachine *m);
 void sim_machine_kill(SimMachine *m);
 // argosyd is told to end, as by SIGTERM, and is down when it has; sim_machine_start() may follow then.
 void sim_machine_stop(SimMachine *m);
-// The power is gone, and with it what ran and what was in /run. sim_machine_start() switches it on again.
+// The power is gone, and with it what ran, what was in /run, and what the disk had not synced (sim-disk.h). sim_machine_start() switches it on again.
 void sim_machine_power_off(SimMachine *m);
-// Who is told when argosyd has ended itself. NULL: nobody. It is started again after SIM_RESTART_US.
-void sim_cluster_on_end(void (*ended)(SimMachine *m, int status));
+// At the n-th change of its disk from now on argosyd is killed, or the power fails; after `back_us` it is started again.
+void sim_machine_die_at(SimMachine *m, unsigned n, bool power, uint64_t back_us);
+// Who is told of what has ended. It is started again, after SIM_RESTART_US if nothing else was said. NULL: nobody.
+typedef struct SimEndings {
+        void (*ended)(SimMachine *m, int status);         // argosyd ended itself
+        void (*died)(SimMachine *m);                      // by sim_machine_die_at(); what was synced is all that is left, if that was its power
+        void (*refused)(SimMachine *m, const char *why);  // it does not start; `why` is NULL if it did not say
+} SimEndings;
+void sim_cluster_on_end(const SimEndings *endings);

@@ -56,6 +56,7 @@ static struct {
         size_t n_events, room;
         uint64_t n_asked;
         void (*ended)(SimHost *h, int status);
+        uint64_t stalled_us; // what goes on now has taken longer by that
         SimFigures figures;
 } world;
 
@@ -212,6 +213,8 @@ void sim_leave(void) {
 }
 
 uv_loop_t *sim_host_start(SimHost *h) {
+        int r;
+
         if (h->loop)
                 abort();
         h->loop = calloc(1, sizeof(*h->loop));
@@ -219,20 +222,43 @@ uv_loop_t *sim_host_start(SimHost *h) {
                 abort();
         h->life++;
         world.current = h;
-        if (uv_loop_init(h->loop) < 0)
+        r = uv_loop_init(h->loop);
+        if (r < 0) {
+                fprintf(stderr, "A loop cannot be made: %s\n", uv_strerror(r));
                 abort();
+        }
         world.current = NULL;
         h->busy_us = 0;
         look_at(h);
         return h->loop;
 }
 
+static void close_fd(int fd) {
+        if (fd >= 0)
+                close(fd);
+}
+
+static void close_polled(uv_handle_t *handle, void *data) {
+        uv_os_fd_t fd;
+
+        if (handle->type == UV_POLL && uv_fileno(handle, &fd) == 0)
+                close_fd(fd);
+}
+
 // Descriptors are few; all else of the loop is somebody's who may look at it still.
+static void close_loop(uv_loop_t *loop) {
+        uv_walk(loop, close_polled, NULL);
+        close_fd(loop->async_io_watcher.fd);
+        close_fd(loop->signal_pipefd[0]);
+        close_fd(loop->signal_pipefd[1]);
+        close_fd(uv_backend_fd(loop));
+}
+
 static void let_go(SimHost *h) {
         if (uv_loop_close(h->loop) == 0)
                 free(h->loop);
         else
-                close(uv_backend_fd(h->loop));
+                close_loop(h->loop);
         h->loop = NULL;
         h->due_us = NEVER;
         h->life++;
@@ -275,6 +301,7 @@ void sim_end(void) {
 // In a host: by its loop, or by what the world does for it. It may end meanwhile.
 static void inside(SimHost *h, void (*run)(void *data), void *data) {
         world.current = h;
+        world.stalled_us = 0;
         h->in_turn = true;
         if (setjmp(h->out) == 0) {
                 if (run) {
@@ -284,6 +311,8 @@ static void inside(SimHost *h, void (*run)(void *data), void *data) {
                         (void) uv_run(h->loop, UV_RUN_NOWAIT);
                 h->in_turn = false;
                 world.current = NULL;
+                if (world.stalled_us > 0)
+                        h->busy_us = MAX_OF(h->busy_us, world.now_us) + world.stalled_us;
                 look_at(h);
                 return;
         }
@@ -292,6 +321,19 @@ static void inside(SimHost *h, void (*run)(void *data), void *data) {
         let_go(h);
         if (world.ended)
                 world.ended(h, h->status);
+}
+
+bool sim_host_do(SimHost *h, void (*run)(void *data), void *data) {
+        uint64_t life = h->life;
+
+        if (world.current || !h->loop)
+                abort();
+        inside(h, run, data);
+        return h->life == life;
+}
+
+void sim_stall(uint64_t us) {
+        world.stalled_us += us;
 }
 
 static void run_event(void) {
@@ -446,7 +488,8 @@ static void on_work(void *data) {
 
         world.figures.work++;
         work->work_cb(work);
-        sim_at(later_us(), world.current, on_work_told, work);
+        sim_at(later_us() + world.stalled_us, world.current, on_work_told, work);
+        world.stalled_us = 0; // the loop went on meanwhile
 }
 
 int uv_queue_work(uv_loop_t *loop, uv_work_t *work, uv_work_cb run, uv_after_work_cb done) {
@@ -485,7 +528,15 @@ void process_end(int status) {
 
 void process_abort(const char *why) {
         fprintf(stderr, "Host %u: %s\n", world.current ? world.current->number : 0, why);
-        leave(-1);
+        leave(SIM_ABORTED);
+}
+
+void sim_host_die(void) {
+        leave(SIM_DIED);
+}
+
+bool sim_host_can_die(void) {
+        return world.current && world.current->in_turn;
 }
 
 int machine_ids(const uint8_t application[MACHINE_ID_SIZE], MachineIds *ret) {

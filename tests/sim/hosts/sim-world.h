@@ -32,6 +32,8 @@ enum {
         SIM_TURN_MAX_US = 60,
         SIM_WORK_MIN_US = 5, // that the pool takes, and again until it is told
         SIM_WORK_MAX_US = 20000,
+        SIM_ABORTED = -1,
+        SIM_DIED = -2,
 };
 
 typedef struct SimHost SimHost; // a machine, and whatever loop of it runs now
@@ -59,7 +61,14 @@ bool sim_host_is_up(const SimHost *h);
 void sim_host_kill(SimHost *h);
 // The machine begins anew: it has another boot id, and the clocks that count from its boot begin with 0.
 void sim_host_boot(SimHost *h);
-// Who is told when a host has ended itself, and with which exit status; -1: process_abort(). NULL: nobody.
+// From inside of it: it is killed here and now, and whoever sim_on_end() has named hears SIM_DIED.
+_Noreturn void sim_host_die(void);
+bool sim_host_can_die(void); // some host's turn it is, or work of its pool, or what sim_host_do() runs
+// As in a turn of its own, now. False: it has ended meanwhile.
+bool sim_host_do(SimHost *h, void (*run)(void *data), void *data);
+// What is being done takes so much longer: the turn of a loop, or work of the pool.
+void sim_stall(uint64_t us);
+// Who is told when a host has ended itself, and with which exit status; SIM_ABORTED: process_abort(). NULL: nobody.
 void sim_on_end(void (*ended)(SimHost *h, int status));
 // Its wall clock jumps.
 void sim_host_set_wall(SimHost *h, uint64_t wall_us);

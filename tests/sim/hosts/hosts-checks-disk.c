@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See hosts-checks.h: what a host that went down finds again. The fence is looked at where argosyd reads and writes it; unit files each second, and
+// whenever argosyd died at a change of a file, before anybody could mend them.
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "argosy.pb-c.h"
+#include "buf.h"
+#include "fence.h"
+#include "fileio.h"
+#include "hash.h"
+#include "hosts-checks.h"
+#include "hosts-plan.h"
+#include "map.h"
+#include "sim-host.h"
+#include "sim-store.h"
+#include "story.h"
+#include "str.h"
+#include "unit-file.h"
+
+int __real_fence_save(const char *state_dir, const Fence *f);
+int __wrap_fence_save(const char *state_dir, const Fence *f);
+int __real_fence_load(const char *state_dir, Fence *ret);
+int __wrap_fence_load(const char *state_dir, Fence *ret);
+
+static struct {
+        Fence obeyed[SIM_CLUSTER_MAX + 1]; // by each host
+        Map contents;                      // Hash: of unit files that the log has had
+        uint64_t read;                     // entries of it
+} disk_checks;
+
+// ------------------------------------------------------------------------------------------------ the fence
+
+int __wrap_fence_save(const char *state_dir, const Fence *f) {
+        int r = __real_fence_save(state_dir, f);
+        SimHost *h = sim_current();
+        Fence *obeyed = h ? &disk_checks.obeyed[sim_host_number(h)] : NULL;
+
+        if (r == 0 && h && fence_compare(f, obeyed) > 0)
+                *obeyed = *f;
+        return r;
+}
+
+int __wrap_fence_load(const char *state_dir, Fence *ret) {
+        int r = __real_fence_load(state_dir, ret);
+        SimHost *h = sim_current();
+        const Fence *obeyed = h ? &disk_checks.obeyed[sim_host_number(h)] : NULL;
+
+        if (r < 0 || !h || obeyed->generation == 0)
+                return r;
+        hosts_checks_count(HOSTS_CHECK_fence_is_kept);
+        if (fence_compare(ret, obeyed) < 0)
+                hosts_check_fail(HOSTS_CHECK_fence_is_kept,
+                                 "host%u was to obey term %" PRIu64 ", index %" PRIu64 ", and knows of term %" PRIu64 ", index %" PRIu64,
+                                 sim_host_number(h), obeyed->term, obeyed->index, ret->term, ret->index);
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ unit files
+
+static void add_content(const Argosy__LogOp *op) {
+        Hash *hash;
+
+        if (op->op_case != ARGOSY__LOG_OP__OP_SPEC)
+                return;
+        hash = malloc(sizeof(*hash));
+        if (!hash)
+                abort();
+        *hash = hash_of(op->spec->content.data, op->spec->content.len);
+        if (map_add(&disk_checks.contents, hash->bytes, HASH_SIZE, hash) < 0)
+                free(hash); // known
+}
+
+static void read_log(void) {
+        while (disk_checks.read < sim_store_committed()) {
+                const SimEntry *e = sim_store_entry(++disk_checks.read);
+                Argosy__LogBatch *batch = e && e->data ? argosy__log_batch__unpack(NULL, e->len, e->data) : NULL;
+
+                for (size_t i = 0; batch && i < batch->n_ops; i++)
+                        add_content(batch->ops[i]);
+                if (batch)
+                        argosy__log_batch__free_unpacked(batch, NULL);
+        }
+}
+
+static void look_at_file(const SimMachine *m, const char *dir, const char *name) {
+        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
+        _cleanup_buf_ Buf content = {};
+        Hash hash;
+
+        if (!path || file_read(AT_FDCWD, path, UNIT_FILE_MAX, &content) < 0)
+                return; // a link to nothing
+        hosts_checks_count(HOSTS_CHECK_units_are_whole);
+        hash = hash_of(content.data, content.len);
+        if (!map_find(&disk_checks.contents, hash.bytes, HASH_SIZE))
+                hosts_check_fail(HOSTS_CHECK_units_are_whole, "%s of host%u has %zu bytes, which no unit file of the log is", name, m->number, content.len);
+}
+
+// What argosy writes there by other names is none of the log's.
+static bool is_unit_of_story(const char *name) {
+        return str_has_prefix(name, "unit") && str_has_suffix(name, ".service");
+}
+
+static void look_at_units(const SimMachine *m) {
+        _cleanup_free_ char *dir = str_printf("%s/units", m->dir);
+        DIR *stream = dir ? opendir(dir) : NULL;
+
+        if (!stream)
+                abort();
+        for (const struct dirent *e; (e = readdir(stream));)
+                if (is_unit_of_story(e->d_name))
+                        look_at_file(m, dir, e->d_name);
+        closedir(stream);
+}
+
+void hosts_checks_disk_look(void) {
+        read_log();
+        for (uint32_t i = 1; i <= sim_cluster_size(); i++)
+                look_at_units(sim_machine(i));
+}
+
+// ------------------------------------------------------------------------------------------------ who ends, who comes
+
+static void on_end(SimMachine *m, int status) {
+        story_tell("host%u: argosyd has ended with status %i", m->number, status);
+        if (status == SIM_ABORTED || !hosts_faults_disk_was_in_trouble(m->number))
+                hosts_check_fail(HOSTS_CHECK_nobody_ends, "argosyd of host%u has ended by itself, with status %i", m->number, status);
+        hosts_faults_touch(m->number);
+}
+
+static void on_died(SimMachine *m) {
+        story_tell("host%u: %s at a change of a file", m->number, m->dies_with_power ? "the power failed" : "argosyd was killed");
+        hosts_faults_touch(m->number);
+        read_log();
+        look_at_units(m);
+}
+
+static void on_refused(SimMachine *m, const char *why) {
+        story_tell("host%u does not start: %s", m->number, why ?: "");
+        hosts_checks_count(HOSTS_CHECK_comes_up);
+        if (!why || !*why)
+                hosts_check_fail(HOSTS_CHECK_comes_up, "host%u does not start and does not say why", m->number);
+        if (!hosts_faults_disk_was_in_trouble(m->number))
+                hosts_check_fail(HOSTS_CHECK_comes_up, "host%u does not start: %s", m->number, why);
+        hosts_faults_touch(m->number);
+}
+
+void hosts_checks_disk_begin(void) {
+        memset(&disk_checks, 0, sizeof(disk_checks));
+        sim_cluster_on_end(&(SimEndings){.ended = on_end, .died = on_died, .refused = on_refused});
+}
+
+void hosts_checks_disk_end(void) {
+        map_done_with(&disk_checks.contents, free);
+}

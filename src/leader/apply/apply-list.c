@@ -156,7 +156,7 @@ static const UnitEntry *find_template(const ApplyList *list, const char *name) {
         return template ? cluster_state_find_unit(list->leader->state, template) : NULL;
 }
 
-// A new one has the file of its template, and one of the set that has it has it still.
+// A new one has the file that came for it, or that of its template, and one of the set that has it has it still.
 static void want_brought(const ApplyList *list, ApplyItem *item, const UnitEntry *u) {
         bool ours = u && streq(u->record->set, list->m->set);
         const UnitEntry *t = u ? NULL : find_template(list, item->to.name);
@@ -164,7 +164,7 @@ static void want_brought(const ApplyList *list, ApplyItem *item, const UnitEntry
         bool has_file = item->wanted->spec.len > 0 && (!u || (ours && u->record->from_template));
 
         unit->brought = true;
-        unit->from_template = u ? u->record->from_template : true;
+        unit->from_template = u ? u->record->from_template : has_file ? item->wanted->from_template : true;
         unit->target = u ? MAX_OF(u->record->target, item->wanted->target) : item->wanted->target;
         if (has_file)
                 (void) hash_from_bytes(item->wanted->spec.data, item->wanted->spec.len, &unit->spec);

@@ -401,6 +401,8 @@ static Argosy__Response *refuse_unit(const Argosy__Request__Apply *m,
 
         if (!has_spec || u->file > m->n_files || u->target > ARGOSY__TARGET__TARGET_LAUNCHED)
                 return response_error(EINVAL, "the request does not say what a unit is to be");
+        if (u->from_template && unit_name_kind(u->name, NULL) != UNIT_NAME_INSTANCE)
+                return response_error(EINVAL, "the request gives a unit the file of a template, of which it is no instance");
         if (u->file > 0 && m->files[u->file - 1]->content.len > UNIT_FILE_MAX)
                 return response_error(E2BIG, "a unit file of more than %d KiB is not applied",
                                       UNIT_FILE_MAX / 1024);

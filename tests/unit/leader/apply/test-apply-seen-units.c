@@ -171,6 +171,19 @@ static void what_the_folder_has_no_file_for_is_as_at_a_start(void **state) {
         assert_null(rig_record(&g, "s@c.service"));
 }
 
+// A host could not write it, and would try for ever.
+static void a_unit_that_is_no_instance_has_a_file_of_its_own(void **state) {
+        Wanted units[] = {{"w.service", ONE, LOADED, .brought = true}, {"w.timer", TIMER, LAUNCHED}};
+        const Folder f = {.units = units, .n = 2};
+
+        assert_int_equal(apply(f)->status, 0);
+        assert_unit("w.service", ONE, LOADED, "shop");
+        assert_false(rig_record(&g, "w.service")->from_template);
+        units[0] = (Wanted){"v.service", ONE, LOADED, true};
+        assert_int_equal(plan(f)->status, EINVAL);
+        assert_null(rig_record(&g, "v.service"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(what_failed_and_what_somebody_stopped_is_started_again),
@@ -180,6 +193,7 @@ int main(void) {
                 TEST(a_rolling_apply_starts_again_what_failed_beside_it),
                 TEST(what_a_unit_activates_is_made_with_it),
                 TEST(what_the_folder_has_no_file_for_is_as_at_a_start),
+                TEST(a_unit_that_is_no_instance_has_a_file_of_its_own),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,8 @@
 // would be to do now: the unit may be gone since, or be updated. While the job runs, the answer is what it was the first time.
 //
 // Of what was refused then the record says nothing, nor of what was as asked for: these names are planned anew, and nothing
-// of that goes into the log.
+// of that goes into the log. Where the plan would change something, since others have changed the unit meanwhile, it is told
+// that nothing was changed (ECANCELED): neither did the job do it, nor does this answer.
 //
 // The record is read whole for each part, of which there may be dozens: at 0.2 us for each unit that it names. So once those
 // that were read make TOLD_UNITS, whoever comes again waits for the next turn.
@@ -121,9 +122,27 @@ static void look_up(const Argosy__JobRecord *job, const Map *by_name) {
         }
 }
 
+// What the plan from `mark` on would do is not done.
+static int tell_undone(const Decision *d, uint64_t job, BatchBuilderMark mark, Argosy__Response__Change *planned) {
+        for (size_t i = 0; i < planned->n_units; i++) {
+                Argosy__Response__UnitResult *result = planned->units[i];
+
+                if (result->status != 0 || !batch_builder_has_unit_since(&d->batch, result->name, mark))
+                        continue;
+                result->status = ECANCELED;
+                if (field_printf(&result->message,
+                                 "job %" PRIu64 " has not changed it, and it is not as asked for any more: nothing was "
+                                 "changed; ask for it as a new request",
+                                 job) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
 // The names that the record has nothing of: they were refused, or were as asked for, and are planned anew, for the answer.
 // *ret is NULL if there are none.
-static int plan_others(Decision *d, const Argosy__Request__Change *change, const Told *told, Argosy__Response **ret) {
+static int plan_others(Decision *d, const Argosy__Request__Change *change, uint64_t job, const Told *told,
+                       Argosy__Response **ret) {
         _cleanup_free_ char **names = calloc(change->n_names + 1, sizeof(*names));
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         Argosy__Request__Change others = *change;
@@ -142,7 +161,10 @@ static int plan_others(Decision *d, const Argosy__Request__Change *change, const
         r = decision_plan_change(d, &others, ret);
         if (r < 0)
                 return r;
+        r = tell_undone(d, job, mark, (*ret)->change);
         batch_builder_rollback(&d->batch, mark);
+        if (r < 0)
+                return r;
         change_repeat(&others, *ret);
         change_complete(d->leader->state, *ret, decide_node_name, d->leader);
         return 0;
@@ -153,7 +175,7 @@ static int tell_all(Decision *d, const Argosy__Request__Change *change, const Ar
                     Argosy__Response *ret) {
         bool all_named = job->n_ends >= job->failed + job->unplaced + job->overtaken + job->cancelled;
         _cleanup_response_ Argosy__Response *others = NULL;
-        int r = plan_others(d, change, told, &others);
+        int r = plan_others(d, change, job->number, told, &others);
         size_t n = 0;
 
         for (size_t i = 0; r == 0 && i < change->n_names; i++) {

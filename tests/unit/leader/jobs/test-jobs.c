@@ -275,6 +275,33 @@ static void what_its_job_knows_nothing_of_is_planned_again(void **state) {
         restart_twice((const char *const[]){"nobody.service", "a.service", "no.service"}, 3);
 }
 
+// It was refused, since there was no such unit. Somebody else has made it before the request comes again: which has not restarted it.
+static void what_was_refused_is_not_told_to_be_done_once_it_could_be(void **state) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char *names[] = {(char *) "a.service", (char *) "b.service"};
+        const Argosy__Response *r;
+        uint64_t id[2] = {7777, 55}, revision;
+
+        (void) ask((Ask){START, "a.service", SERVICE});
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = ARGOSY__VERB__VERB_RESTART;
+        change.names = names;
+        change.n_names = 2;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        r = rig_last(rig_ask_and_settle(&g, &request));
+        assert_int_equal(r->change->units[1]->status, ENOENT);
+        (void) ask((Ask){START, "b.service", SERVICE});
+        revision = rig_record(&g, "b.service")->revision;
+        r = rig_last(rig_ask_and_settle(&g, &request));
+        assert_int_equal(r->change->units[0]->status, 0);
+        assert_true(r->change->units[0]->repeated);
+        assert_int_equal(r->change->units[1]->status, ECANCELED);
+        assert_int_equal(r->change->units[1]->revision, 0);
+        assert_int_equal(rig_record(&g, "b.service")->revision, revision);
+}
+
 static void what_is_named_twice_is_told_once(void **state) {
         restart_twice((const char *const[]){"nobody.service", "a.service", "nobody.service", "a.service", "no.service"}, 5);
 }
@@ -635,6 +662,7 @@ int main(void) {
                 TEST(a_request_that_comes_again_waits_while_its_job_runs),
                 TEST(a_request_that_comes_again_during_an_update_is_not_refused),
                 TEST(what_its_job_knows_nothing_of_is_planned_again),
+                TEST(what_was_refused_is_not_told_to_be_done_once_it_could_be),
                 TEST(what_is_named_twice_is_told_once),
                 TEST(a_key_is_not_used_for_two_things),
                 TEST(also_other_requests_are_not_carried_out_twice),

@@ -171,6 +171,16 @@ static bool lacks_its_service(FakePid1 *p, const char *name) {
 
 static bool run_start(FakePid1 *p, FakeUnit *u, SystemdJobResult *ret);
 
+// In a section that systemd reads: those that begin with X- are others'.
+static bool has_line(const FakeUnit *u, const char *line) {
+        const char *found = u->content ? strstr(u->content, line) : NULL, *section = NULL;
+
+        for (const char *at = u->content; found && at && at < found; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
+                if (*at == '[')
+                        section = at;
+        return found && !(section && str_has_prefix(section, "[X-"));
+}
+
 // Those that are known to it.
 static bool start_required(FakePid1 *p, FakeUnit *u) {
         map_foreach (slot, &p->units) {
@@ -178,7 +188,7 @@ static bool start_required(FakePid1 *p, FakeUnit *u) {
                 _cleanup_free_ char *line = str_printf("Requires=%s\n", other->name);
                 SystemdJobResult result;
 
-                if (strstr(u->content, line) && (!run_start(p, other, &result) || result != SYSTEMD_JOB_DONE))
+                if (has_line(u, line) && (!run_start(p, other, &result) || result != SYSTEMD_JOB_DONE))
                         return false;
         }
         return true;
@@ -235,7 +245,7 @@ static bool run_start(FakePid1 *p, FakeUnit *u, SystemdJobResult *ret) {
 static bool depends(const FakeUnit *u, const char *kind, const char *name) {
         _cleanup_free_ char *line = str_printf("%s=%s\n", kind, name);
 
-        return u->content && strstr(u->content, line);
+        return has_line(u, line);
 }
 
 static bool stops_with(const FakeUnit *u, const char *name) {
@@ -513,6 +523,12 @@ unsigned pid1_runs(FakePid1 *p, const char *name) {
 
 bool pid1_is_active(FakePid1 *p, const char *name) {
         return pid1_unit_get(p, name)->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+}
+
+Argosy__ActiveState pid1_active_state(FakePid1 *p, const char *name) {
+        const FakeUnit *u = map_find_str(&p->units, name);
+
+        return u ? u->rt.active : ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
 }
 
 const char *pid1_content(FakePid1 *p, const char *name) {

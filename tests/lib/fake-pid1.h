@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "argosy.pb-c.h"
+
 typedef struct FakePid1 FakePid1;
 
 // The next systemd_manager_new() connects to this one.
@@ -39,6 +41,7 @@ void pid1_shut_down(FakePid1 *p);
 void pid1_boot(FakePid1 *p);                       // again, in the same memory
 unsigned pid1_runs(FakePid1 *p, const char *name); // how often it was started
 bool pid1_is_active(FakePid1 *p, const char *name);
+Argosy__ActiveState pid1_active_state(FakePid1 *p, const char *name);
 const char *pid1_content(FakePid1 *p,
                          const char *name); // what it runs or has in memory; NULL: not in memory
 

@@ -15,13 +15,15 @@
 #include "fileio.h"
 #include "hash.h"
 #include "hosts-checks.h"
-#include "hosts-plan.h"
+#include "hosts-faults.h"
+#include "hosts-story.h"
 #include "map.h"
 #include "sim-host.h"
-#include "sim-store.h"
 #include "story.h"
 #include "str.h"
+#include "test.h"
 #include "unit-file.h"
+
 
 int __real_fence_save(const char *state_dir, const Fence *f);
 int __wrap_fence_save(const char *state_dir, const Fence *f);
@@ -31,7 +33,6 @@ int __wrap_fence_load(const char *state_dir, Fence *ret);
 static struct {
         Fence obeyed[SIM_CLUSTER_MAX + 1]; // by each host
         Map contents;                      // Hash: of unit files that the log has had
-        uint64_t read;                     // entries of it
 } disk_checks;
 
 // ------------------------------------------------------------------------------------------------ the fence
@@ -53,10 +54,9 @@ int __wrap_fence_load(const char *state_dir, Fence *ret) {
 
         if (r < 0 || !h || obeyed->generation == 0)
                 return r;
-        hosts_checks_count(HOSTS_CHECK_fence_is_kept);
+        check_says("fence-is-kept");
         if (fence_compare(ret, obeyed) < 0)
-                hosts_check_fail(HOSTS_CHECK_fence_is_kept,
-                                 "host%u was to obey term %" PRIu64 ", index %" PRIu64 ", and knows of term %" PRIu64 ", index %" PRIu64,
+                check_fail("fence-is-kept", "n%u was to obey term %" PRIu64 ", index %" PRIu64 ", and knows of term %" PRIu64 ", index %" PRIu64,
                                  sim_host_number(h), obeyed->term, obeyed->index, ret->term, ret->index);
         return r;
 }
@@ -76,16 +76,9 @@ static void add_content(const Argosy__LogOp *op) {
                 free(hash); // known
 }
 
-static void read_log(void) {
-        while (disk_checks.read < sim_store_committed()) {
-                const SimEntry *e = sim_store_entry(++disk_checks.read);
-                Argosy__LogBatch *batch = e && e->data ? argosy__log_batch__unpack(NULL, e->len, e->data) : NULL;
-
-                for (size_t i = 0; batch && i < batch->n_ops; i++)
-                        add_content(batch->ops[i]);
-                if (batch)
-                        argosy__log_batch__free_unpacked(batch, NULL);
-        }
+void disk_on_entry(const Argosy__LogBatch *batch) {
+        for (size_t i = 0; i < batch->n_ops; i++)
+                add_content(batch->ops[i]);
 }
 
 static void look_at_file(const SimMachine *m, const char *dir, const char *name) {
@@ -95,15 +88,18 @@ static void look_at_file(const SimMachine *m, const char *dir, const char *name)
 
         if (!path || file_read(AT_FDCWD, path, UNIT_FILE_MAX, &content) < 0)
                 return; // a link to nothing
-        hosts_checks_count(HOSTS_CHECK_units_are_whole);
+        check_says("units-are-whole");
         hash = hash_of(content.data, content.len);
         if (!map_find(&disk_checks.contents, hash.bytes, HASH_SIZE))
-                hosts_check_fail(HOSTS_CHECK_units_are_whole, "%s of host%u has %zu bytes, which no unit file of the log is", name, m->number, content.len);
+                check_fail("units-are-whole", "%s of n%u has %zu bytes, which no unit file of the log is", name, m->number, content.len);
 }
 
 // What argosy writes there by other names is none of the log's.
 static bool is_unit_of_story(const char *name) {
-        return str_has_prefix(name, "unit") && str_has_suffix(name, ".service");
+        for (size_t i = 0; i < asks.n_units; i++)
+                if (streq(asks.units[i].name, name) || streq(asks.units[i].file, name))
+                        return true;
+        return false;
 }
 
 static void look_at_units(const SimMachine *m) {
@@ -118,8 +114,7 @@ static void look_at_units(const SimMachine *m) {
         closedir(stream);
 }
 
-void hosts_checks_disk_look(void) {
-        read_log();
+void disk_on_look(void) {
         for (uint32_t i = 1; i <= sim_cluster_size(); i++)
                 look_at_units(sim_machine(i));
 }
@@ -127,34 +122,34 @@ void hosts_checks_disk_look(void) {
 // ------------------------------------------------------------------------------------------------ who ends, who comes
 
 static void on_end(SimMachine *m, int status) {
-        story_tell("host%u: argosyd has ended with status %i", m->number, status);
+        story_tell("n%u: argosyd has ended with status %i", m->number, status);
         if (status == SIM_ABORTED || !hosts_faults_disk_was_in_trouble(m->number))
-                hosts_check_fail(HOSTS_CHECK_nobody_ends, "argosyd of host%u has ended by itself, with status %i", m->number, status);
+                check_fail("nobody-ends", "argosyd of n%u has ended by itself, with status %i", m->number, status);
         hosts_faults_touch(m->number);
 }
 
 static void on_died(SimMachine *m) {
-        story_tell("host%u: %s at a change of a file", m->number, m->dies_with_power ? "the power failed" : "argosyd was killed");
+        story_tell("n%u: %s at a change of a file", m->number, m->dies_with_power ? "the power failed" : "argosyd was killed");
         hosts_faults_touch(m->number);
-        read_log();
+        hosts_story_catch_up();
         look_at_units(m);
 }
 
 static void on_refused(SimMachine *m, const char *why) {
-        story_tell("host%u does not start: %s", m->number, why ?: "");
-        hosts_checks_count(HOSTS_CHECK_comes_up);
+        story_tell("n%u does not start: %s", m->number, why ?: "");
+        check_says("comes-up");
         if (!why || !*why)
-                hosts_check_fail(HOSTS_CHECK_comes_up, "host%u does not start and does not say why", m->number);
+                check_fail("comes-up", "n%u does not start and does not say why", m->number);
         if (!hosts_faults_disk_was_in_trouble(m->number))
-                hosts_check_fail(HOSTS_CHECK_comes_up, "host%u does not start: %s", m->number, why);
+                check_fail("comes-up", "n%u does not start: %s", m->number, why);
         hosts_faults_touch(m->number);
 }
 
-void hosts_checks_disk_begin(void) {
+void disk_begin(void) {
         memset(&disk_checks, 0, sizeof(disk_checks));
         sim_cluster_on_end(&(SimEndings){.ended = on_end, .died = on_died, .refused = on_refused});
 }
 
-void hosts_checks_disk_end(void) {
+void disk_end(void) {
         map_done_with(&disk_checks.contents, free);
 }

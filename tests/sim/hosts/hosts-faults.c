@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See hosts-plan.h. Each kind of fault is an event that comes again and again, and each fault ends by an event of its own.
-#include "hosts-plan.h"
+// See hosts-faults.h. Each fault is begun by a step of the story, and ends by an event of its own.
+#include "hosts-faults.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "asks.h"
 #include "clock.h"
+#include "coverage.h"
 #include "daemon.h"
 #include "macro.h"
 #include "sim-disk.h"
@@ -17,17 +18,9 @@
 
 #define TROUBLE_SHOWS_US (60 * USEC_PER_SEC)
 
-const char *const hosts_fault_names[_HOSTS_FAULTS] = {
-#define HOSTS_FAULT_NAME(name, what) [HOSTS_FAULT_##name] = #name,
-        HOSTS_FAULTS(HOSTS_FAULT_NAME)
-#undef HOSTS_FAULT_NAME
-};
-
-const char *const hosts_verb_names[_HOSTS_VERBS] = {
-#define HOSTS_VERB_NAME(name) [HOSTS_VERB_##name] = #name,
-        HOSTS_VERBS(HOSTS_VERB_NAME)
-#undef HOSTS_VERB_NAME
-};
+#define HOSTS_FAULT_NAME(name, what) #name,
+const char *const swarm_fault_names[] = {HOSTS_FAULTS(HOSTS_FAULT_NAME)};
+const unsigned swarm_n_faults = _HOSTS_FAULTS;
 
 typedef struct Ending {
         HostsFault fault;
@@ -35,43 +28,9 @@ typedef struct Ending {
 } Ending;
 
 static struct {
-        HostsPlan plan;
-        uint64_t until_us;
         uint64_t last_us[SIM_CLUSTER_MAX + 1], well_us[SIM_CLUSTER_MAX + 1]; // well: since when its disk is
-        uint64_t n[_HOSTS_FAULTS];
+        uint64_t n;
 } faults;
-
-HostsPlan hosts_plan_draw(uint64_t word) {
-        static const unsigned sizes[] = {3, 3, 3, 5};
-        Draw d = draw_from(word);
-        HostsPlan p = {.hosts = DRAW_PICK(&d, sizes),
-                       .units = 1 + draw_below(&d, 12),
-                       .length_us = draw_log(&d, 20, 300) * USEC_PER_SEC,
-                       .ask_us = draw_log(&d, 20, 4000) * USEC_PER_MSEC,
-                       .again_percent = draw_below(&d, 101)};
-
-        for (size_t i = 0; i < _HOSTS_FAULTS; i++) {
-                bool left_out = draw_below(&d, 2);
-
-                p.fault_us[i] = left_out ? 0 : draw_log(&d, 500, 60000) * USEC_PER_MSEC;
-        }
-        for (size_t i = 0; i < _HOSTS_VERBS; i++)
-                p.verbs[i] = draw_below(&d, 3) ? (unsigned) draw_log(&d, 1, 50) : 0;
-        p.verbs[HOSTS_VERB_START] = MAX_OF(p.verbs[HOSTS_VERB_START], 10U);
-        return p;
-}
-
-void hosts_plan_print(const HostsPlan *p) {
-        printf("hosts=%u units=%u length=%" PRIu64 "s ask=%" PRIu64 "ms again=%u%%", p->hosts, p->units, p->length_us / USEC_PER_SEC,
-               p->ask_us / USEC_PER_MSEC, p->again_percent);
-        for (size_t i = 0; i < _HOSTS_FAULTS; i++)
-                if (p->fault_us[i])
-                        printf(" %s=%" PRIu64 "ms", hosts_fault_names[i], p->fault_us[i] / USEC_PER_MSEC);
-        for (size_t i = 0; i < _HOSTS_VERBS; i++)
-                if (p->verbs[i])
-                        printf(" %s=%u", hosts_verb_names[i], p->verbs[i]);
-        putchar('\n');
-}
 
 static SimHost *host(uint32_t number) {
         return sim_machine(number)->host;
@@ -132,7 +91,7 @@ static void end(void *data) {
 
         hosts_faults_touch(e->from);
         hosts_faults_touch(e->to);
-        story_tell("it is over: %s %u %u", hosts_fault_names[e->fault], e->from, e->to);
+        story_tell("it is over: %s %u %u", swarm_fault_names[e->fault], e->from, e->to);
         switch (e->fault) {
         case HOSTS_FAULT_kill:
         case HOSTS_FAULT_restart:
@@ -187,10 +146,9 @@ static SimDiskTrouble draw_slowness(Draw *d) {
         return (SimDiskTrouble){.sync_us = draw_log(d, 100, USEC_PER_SEC), .change_us = draw_log(d, 1, 10 * USEC_PER_MSEC)};
 }
 
-// Says how long it lasts; 0: it is over.
-static uint64_t begin(HostsFault fault, uint32_t from, uint32_t to) {
-        Draw *d = sim_draw();
 
+// Says how long it lasts; 0: it is over.
+static uint64_t begin(HostsFault fault, uint32_t from, uint32_t to, Draw *d) {
         switch (fault) {
         case HOSTS_FAULT_kill:
                 sim_machine_kill(sim_machine(from));
@@ -246,37 +204,37 @@ static uint64_t begin(HostsFault fault, uint32_t from, uint32_t to) {
         abort();
 }
 
-static void on_fault(void *data) {
-        HostsFault fault = (HostsFault) (uintptr_t) data;
-        uint32_t n = (uint32_t) sim_cluster_size(), from = 1 + draw_below(sim_draw(), n), to = 1 + (from - 1 + 1 + draw_below(sim_draw(), n - 1)) % n;
+void hosts_faults_step(Draw *d) {
+        const unsigned *weights = asks.swarm.faults;
+        uint32_t n = (uint32_t) sim_cluster_size(), from = 1 + draw_below(d, n), to = 1 + (from - 1 + 1 + draw_below(d, n - 1)) % n;
+        unsigned sum = 0;
+        HostsFault fault;
         uint64_t lasts_us;
         Ending *e;
 
-        if (sim_now_us() >= faults.until_us)
+        for (unsigned i = 0; i < _HOSTS_FAULTS; i++)
+                sum += weights[i];
+        if (sum == 0)
                 return;
-        faults.n[fault]++;
+        fault = (HostsFault) draw_weighted(d, weights, _HOSTS_FAULTS);
+        faults.n++;
+        coverage_note_fault(fault);
         hosts_faults_touch(from);
         hosts_faults_touch(to);
-        lasts_us = begin(fault, from, to);
-        story_tell("%s %u %u, for %" PRIu64 " ms", hosts_fault_names[fault], from, to, lasts_us / USEC_PER_MSEC);
-        story_event(hosts_fault_names[fault], from, to, "%" PRIu64, lasts_us);
-        if (lasts_us > 0) {
-                e = malloc(sizeof(*e));
-                if (!e)
-                        abort();
-                *e = (Ending){fault, from, to};
-                sim_at(sim_now_us() + lasts_us, NULL, end, e);
-        }
-        sim_at(sim_now_us() + draw_below(sim_draw(), (unsigned) (2 * faults.plan.fault_us[fault])), NULL, on_fault, data);
+        lasts_us = begin(fault, from, to, d);
+        story_tell("%s %u %u, for %" PRIu64 " ms", swarm_fault_names[fault], from, to, lasts_us / USEC_PER_MSEC);
+        story_event(swarm_fault_names[fault], from, to, "%" PRIu64, lasts_us);
+        if (lasts_us == 0)
+                return;
+        e = malloc(sizeof(*e));
+        if (!e)
+                abort();
+        *e = (Ending){fault, from, to};
+        sim_at(sim_now_us() + lasts_us, NULL, end, e);
 }
 
-void hosts_faults_begin(const HostsPlan *p, uint64_t until_us) {
+void hosts_faults_begin(void) {
         memset(&faults, 0, sizeof(faults));
-        faults.plan = *p;
-        faults.until_us = until_us;
-        for (size_t i = 0; i < _HOSTS_FAULTS; i++)
-                if (p->fault_us[i] > 0)
-                        sim_at(sim_now_us() + draw_below(sim_draw(), (unsigned) (2 * p->fault_us[i])), NULL, on_fault, (void *) (uintptr_t) i);
 }
 
 void hosts_faults_mend(void) {
@@ -303,6 +261,6 @@ bool hosts_faults_disk_was_in_trouble(uint32_t number) {
         return !sim_disk_is_well(number) || (faults.well_us[number] > 0 && sim_now_us() < faults.well_us[number] + TROUBLE_SHOWS_US);
 }
 
-uint64_t hosts_faults_count(HostsFault fault) {
-        return faults.n[fault];
+uint64_t hosts_faults_count(void) {
+        return faults.n;
 }

@@ -2,264 +2,377 @@
 //
 // Plays stories of whole hosts: each from a seed, the same one each time. See ../README.md.
 //
-//      hosts-sim --seed N [--prose] [--events]     one story
-//      hosts-sim --seeds A..B [--twice]            all of them, each in a process of its own; or in two, which are to tell the same
+//      hosts-sim --seed N [--prose] [--events] [--until STEP]    one story
+//      hosts-sim --file PATH ...                                 one that was written or shrunk
+//      hosts-sim --seeds A..B [--twice] [--figures] [--first-red]
+//                                                            all of them; or each in two processes, which are to tell the same
+//      hosts-sim --shrink (--seed N | --file PATH) --write PATH  the shortest story that is red for the same reason
 //
-// A story that is red prints its last lines, the check, and the command that plays it again; exit status 1.
+// Each is played in a process of its own: what a killed host had is given back with it. A story that is red prints its last lines, the check,
+// and the command that plays it again; exit status 1.
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdarg.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "asks.h"
+#include "checks.h"
 #include "clock.h"
-#include "daemon.h"
-#include "hosts-checks.h"
-#include "hosts-plan.h"
-#include "log.h"
+#include "coverage.h"
+#include "hosts-faults.h"
+#include "hosts-story.h"
+#include "macro.h"
+#include "shrink.h"
 #include "sim-client.h"
 #include "sim-host.h"
 #include "sim-store.h"
-#include "story.h"
+#include "verdict.h"
 
-enum { FILES_MAX = 16384 }; // descriptors of hosts that were killed stay open
+enum {
+        FILES_MAX = 16384,         // descriptors of hosts that were killed stay open
+        STORIES_OF_A_NIGHT = 1000, // of which each check must have said something
+        STORY_CPU_MAX_S = 300,     // as good as endless
+};
 
-#define PATIENCE_US (120 * USEC_PER_SEC)
-
-static const char content[] = "[Service]\nExecStart=/bin/true\n";
-
-typedef struct Outcome { // of one process that plays
+// What a process that plays tells the one that began it.
+typedef struct Played {
         bool whole;
-        uint64_t digest, virtual_us, cpu_ns, n_asks, n_acknowledged, n_entries, n_faults;
-        uint64_t said[_HOSTS_CHECKS];
+        uint64_t digest, virtual_us, cpu_ns, n_asks, n_entries, n_faults, n_transitions, n_events;
+        uint64_t premises[CHECKS_MAX];
         SimFigures figures;
         SimNetFigures net;
-} Outcome;
+        struct {
+                size_t step;
+                char sign[160], words[1024];
+        } red;
+} Played;
+
+typedef struct Shared {
+        Coverage coverage; // of all
+        Played played;
+} Shared;
 
 static struct {
-        uint64_t seed, first, last;
-        bool twice;
         StoryOutput output;
+        uint64_t seed, first, last;
+        const char *file, *write;
+        bool twice, figures, first_red, shrinks;
 } options;
 
-static HostsPlan plan;
-static uint64_t until_us;
-
-// ------------------------------------------------------------------------------------------------ words
-
-void __wrap_log_write(int level, const char *file, int line, const char *field, const char *value, const char *format, ...) _printf_(6, 7);
-
-// What a host would write to its journal is a line of the story.
-void __wrap_log_write(int level, const char *file, int line, const char *field, const char *value, const char *format, ...) {
-        char message[LOG_MESSAGE_MAX];
-        va_list ap;
-
-        if (level > LOG_ERR)
-                return;
-        va_start(ap, format);
-        vsnprintf(message, sizeof(message), format, ap);
-        va_end(ap);
-        story_tell("host%u: %s", sim_current() ? sim_host_number(sim_current()) : 0, message);
-}
-
-// ------------------------------------------------------------------------------------------------ load
-
-static void on_ask(void *data) {
-        static const Argosy__Verb verbs[_HOSTS_VERBS] = {
-#define HOSTS_VERB_OF(name) [HOSTS_VERB_##name] = ARGOSY__VERB__VERB_##name,
-                HOSTS_VERBS(HOSTS_VERB_OF)
-#undef HOSTS_VERB_OF
-        };
-        HostsVerb verb = (HostsVerb) draw_weighted(sim_draw(), plan.verbs, _HOSTS_VERBS);
-        uint32_t at = 1 + draw_below(sim_draw(), plan.hosts);
-        size_t n = sim_client_n_asks();
-        bool has_file = verb == HOSTS_VERB_START || verb == HOSTS_VERB_LOAD;
-        char name[64];
-
-        if (sim_now_us() >= until_us)
-                return;
-        if (n > 0 && draw_below(sim_draw(), 100) < plan.again_percent) {
-                const SimAsk *before = sim_client_ask(n - 1 - draw_below(sim_draw(), (unsigned) (n < 8 ? n : 8)));
-
-                if (before->final && before->error) {
-                        bool had_file = before->verb == ARGOSY__VERB__VERB_START || before->verb == ARGOSY__VERB__VERB_LOAD;
-
-                        story_tell("at host%u: the request about %s again", at, before->name);
-                        (void) sim_client_again(before, at, had_file ? content : NULL);
-                }
-        }
-        hosts_checks_unit_name(draw_below(sim_draw(), plan.units), name);
-        story_tell("at host%u: %s %s", at, hosts_verb_names[verb], name);
-        story_event("ask", at, n, "%s %s", hosts_verb_names[verb], name);
-        (void) sim_client_change(at, verbs[verb], name, has_file ? content : NULL);
-        sim_at(sim_now_us() + draw_below(sim_draw(), (unsigned) (2 * plan.ask_us)), NULL, on_ask, NULL);
-}
-
-static void on_look(void *data) {
-        hosts_checks_look();
-        sim_at(sim_now_us() + USEC_PER_SEC, NULL, on_look, NULL);
-}
+static Shared *shared;
+static StoryPlan plan;
+static bool is_playing;
 
 // ------------------------------------------------------------------------------------------------ one story
 
-static void fill_outcome(Outcome *ret) {
-        for (uint64_t i = 1; i <= sim_store_committed(); i++)
-                if (sim_store_entry(i)->data)
-                        story_digest("entry", sim_store_entry(i)->data, sim_store_entry(i)->len);
-        *ret = (Outcome){.whole = true,
-                         .digest = story_digest_value(),
-                         .virtual_us = sim_now_us(),
-                         .cpu_ns = sim_cpu_ns(),
-                         .n_asks = sim_client_n_asks(),
-                         .n_entries = sim_store_committed(),
-                         .figures = sim_figures(),
-                         .net = sim_net_figures()};
-        for (size_t i = 0; i < sim_client_n_asks(); i++)
-                ret->n_acknowledged += !sim_client_ask(i)->error && sim_client_ask(i)->status == 0;
-        for (size_t i = 0; i < _HOSTS_FAULTS; i++)
-                ret->n_faults += hosts_faults_count((HostsFault) i);
-        for (size_t i = 0; i < _HOSTS_CHECKS; i++)
-                ret->said[i] = hosts_checks_said((HostsCheck) i);
+static void end_red(void) {
+        is_playing = false;
+        shared->played.red.step = hosts_story.step;
+        snprintf(shared->played.red.sign, sizeof(shared->played.red.sign), "%s", verdict_sign());
+        snprintf(shared->played.red.words, sizeof(shared->played.red.words), "%s", verdict_words());
+        if (!options.shrinks) {
+                story_show_end();
+                fprintf(stderr, "%s (%s, at %" PRIu64 " ms)\n", verdict_words(), verdict_sign(), sim_now_us() / USEC_PER_MSEC);
+        }
+        fflush(NULL);
+        sim_cluster_remove();
+        _exit(1);
 }
 
-static void play(uint64_t seed, Outcome *ret) {
+// A check that fails ends the process (verdict.c).
+static void on_exit_while_playing(void) {
+        if (is_playing)
+                end_red();
+}
+
+static void on_signal(int number) {
+        if (!is_playing)
+                _exit(128 + number);
+        verdict_set_signal(number);
+        end_red();
+}
+
+static void watch_signals(void) {
+        static const int all[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF};
+        static char stack[64 * 1024];
+        struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_RESETHAND};
+
+        (void) sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof(stack)}, NULL);
+        for (size_t i = 0; i < ELEMENTSOF(all); i++)
+                (void) sigaction(all[i], &action, NULL);
+}
+
+static void play(const StoryPlan *p, Played *ret) {
+        struct itimerval limit = {.it_value.tv_sec = STORY_CPU_MAX_S};
+
         (void) setrlimit(RLIMIT_NOFILE, &(struct rlimit){FILES_MAX, FILES_MAX});
-        plan = hosts_plan_draw(seed);
-        if (options.output.prose)
-                hosts_plan_print(&plan);
-        sim_cluster_begin(seed, plan.hosts);
-        story_begin(options.output, sim_clock());
-        sim_client_begin();
-        hosts_checks_begin(plan.units);
-        until_us = sim_now_us() + plan.length_us;
-        for (uint32_t i = 1; i <= plan.hosts; i++)
-                sim_machine_start(sim_machine(i));
-        hosts_faults_begin(&plan, until_us);
-        sim_at(sim_now_us(), NULL, on_ask, NULL);
-        sim_at(sim_now_us(), NULL, on_look, NULL);
-        (void) sim_run_for(plan.length_us + PATIENCE_US); // what has begun ends by itself
-        story_tell("all is mended");
-        hosts_faults_mend();
-        hosts_checks_calm();
-        fill_outcome(ret);
-        hosts_checks_end();
-        sim_client_end();
-        sim_cluster_end();
+        (void) setitimer(ITIMER_PROF, &limit, NULL);
+        watch_signals();
+        atexit(on_exit_while_playing);
+        is_playing = true;
+        coverage_begin(&shared->coverage);
+        hosts_story_play(p, options.output);
+        is_playing = false;
+        ret->digest = story_digest_value();
+        ret->n_events = story_n_events();
+        ret->cpu_ns = sim_cpu_ns();
+        ret->n_asks = asks.n_asked;
+        ret->n_entries = hosts_story.truth_index;
+        ret->n_faults = hosts_faults_count();
+        ret->n_transitions = hosts_story.n_transitions;
+        memcpy(ret->premises, check_premises, sizeof(ret->premises));
+        ret->virtual_us = hosts_story.virtual_us;
+        ret->figures = hosts_story.figures;
+        ret->net = hosts_story.net;
+        ret->whole = true;
 }
 
-// In a process of its own: what a killed host had is given back with it.
-static bool play_apart(uint64_t seed, Outcome *shared) {
+static bool play_apart(const StoryPlan *p) {
         int status = 0;
         pid_t pid;
 
-        memset(shared, 0, sizeof(*shared));
+        memset(&shared->played, 0, sizeof(shared->played));
         fflush(NULL);
         pid = fork();
         if (pid < 0)
                 abort();
         if (pid == 0) {
-                play(seed, shared);
+                play(p, &shared->played);
                 fflush(NULL);
                 _exit(0);
         }
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
                 ;
-        if (status != 0 && WIFSIGNALED(status))
-                fprintf(stderr, "signal %i\n", WTERMSIG(status));
-        if (status == 0 && shared->whole)
-                return true;
-        fprintf(stderr, "red: seed %" PRIu64 "; again: hosts-sim --seed %" PRIu64 " --prose\n", seed, seed);
-        return false;
+        if (status != 0 && WIFSIGNALED(status) && !*shared->played.red.sign)
+                snprintf(shared->played.red.sign, sizeof(shared->played.red.sign), "signal %d", WTERMSIG(status));
+        return status == 0 && shared->played.whole;
 }
 
-static void print_outcome(uint64_t seed, const Outcome *o) {
-        printf("seed %" PRIu64 ": %016" PRIx64 ", %" PRIu64 " s, %" PRIu64 " faults, %" PRIu64 " of %" PRIu64 " requests acknowledged, %" PRIu64
-               " entries, %" PRIu64 " turns, %" PRIu64 " events, %.2f CPU s\n",
-               seed, o->digest, o->virtual_us / USEC_PER_SEC, o->n_faults, o->n_acknowledged, o->n_asks, o->n_entries, o->figures.turns,
-               o->figures.events, (double) o->cpu_ns / 1e9);
+static void tell_red(uint64_t seed) {
+        if (options.file)
+                fprintf(stderr, "red: %s, step %zu, %s\n", options.file, shared->played.red.step, shared->played.red.sign);
+        else
+                fprintf(stderr, "red: seed %" PRIu64 ", step %zu, %s; again: hosts-sim --seed %" PRIu64 " --prose\n", seed, shared->played.red.step,
+                        shared->played.red.sign, seed);
 }
 
-static int play_all(Outcome *shared) {
-        Outcome sum = {}, first;
+// ------------------------------------------------------------------------------------------------ many
+
+static void print_played(uint64_t seed, const Played *o) {
+        printf("seed %" PRIu64 ": %016" PRIx64 ", %" PRIu64 " s, %" PRIu64 " faults, %" PRIu64 " requests, %" PRIu64 " entries, %" PRIu64 " transitions, %" PRIu64
+               " turns, %" PRIu64 " events, %.2f CPU s\n",
+               seed, o->digest, o->virtual_us / USEC_PER_SEC, o->n_faults, o->n_asks, o->n_entries, o->n_transitions, o->figures.turns, o->figures.events,
+               (double) o->cpu_ns / 1e9);
+}
+
+static void add(Played *sum, const Played *o) {
+        sum->virtual_us += o->virtual_us;
+        sum->cpu_ns += o->cpu_ns;
+        sum->n_events += o->n_events;
+        sum->n_transitions += o->n_transitions;
+        sum->n_entries += o->n_entries;
+        sum->n_asks += o->n_asks;
+        sum->figures.turns += o->figures.turns;
+        sum->figures.events += o->figures.events;
+        for (size_t i = 0; i < n_checks; i++)
+                sum->premises[i] += o->premises[i];
+}
+
+// A check whose premise never came true has said nothing: of many stories that is red. Returns how many are.
+static unsigned show_premises(const Played *sum) {
+        unsigned n_red = 0;
+
+        for (size_t i = 0; i < n_checks; i++) {
+                printf("%12" PRIu64 "  %s: %s\n", sum->premises[i], checks[i].name, checks[i].premise);
+                if (options.last - options.first + 1 >= STORIES_OF_A_NIGHT && sum->premises[i] == 0) {
+                        fprintf(stderr, "red: check %s has said nothing: never was it so that %s\n", checks[i].name, checks[i].premise);
+                        n_red++;
+                }
+        }
+        return n_red;
+}
+
+// For programs (tools/sim).
+static void show_figures(const Played *sum, uint64_t n) {
+        printf("figure stories %" PRIu64 "\nfigure events %" PRIu64 "\nfigure transitions %" PRIu64 "\nfigure virtual_us %" PRIu64 "\nfigure cpu_us %" PRIu64 "\n", n,
+               sum->figures.turns + sum->figures.events, sum->n_transitions, sum->virtual_us, sum->cpu_ns / 1000);
+        for (size_t i = 0; i < n_checks; i++)
+                printf("premise %s %" PRIu64 "\n", checks[i].name, sum->premises[i]);
+        coverage_write(&shared->coverage, stdout);
+}
+
+static void show_sum(const Played *sum, unsigned n_red) {
+        double cpu_s = (double) MAX_OF(sum->cpu_ns, UINT64_C(1)) / 1e9, virtual_s = (double) MAX_OF(sum->virtual_us, UINT64_C(1)) / 1e6;
+
+        printf("%u red; %.0f virtual seconds in %.1f CPU seconds: %.0f times as fast; %.0f turns and events a CPU second; load: %.2f transitions of units and "
+               "%.2f entries a virtual second\n",
+               n_red, virtual_s, cpu_s, virtual_s / cpu_s, (double) (sum->figures.turns + sum->figures.events) / cpu_s, (double) sum->n_transitions / virtual_s,
+               (double) sum->n_entries / virtual_s);
+        coverage_show(&shared->coverage);
+}
+
+static int play_all(void) {
+        static Played sum, first;
         unsigned n_red = 0;
 
         for (uint64_t seed = options.first; seed <= options.last; seed++) {
-                if (!play_apart(seed, shared)) {
+                story_plan_draw(&plan, seed);
+                if (!play_apart(&plan)) {
+                        tell_red(seed);
                         n_red++;
+                        if (options.first_red)
+                                return 1;
                         continue;
                 }
-                first = *shared;
-                print_outcome(seed, &first);
-                if (options.twice && (!play_apart(seed, shared) || shared->digest != first.digest)) {
-                        fprintf(stderr, "red: seed %" PRIu64 " tells %016" PRIx64 " and then %016" PRIx64 "\n", seed, first.digest, shared->digest);
+                first = shared->played;
+                add(&sum, &first);
+                if (!options.figures)
+                        print_played(seed, &first);
+                if (options.twice && (!play_apart(&plan) || shared->played.digest != first.digest)) {
+                        fprintf(stderr, "red: seed %" PRIu64 " tells %016" PRIx64 " and then %016" PRIx64 "\n", seed, first.digest, shared->played.digest);
                         n_red++;
                 }
-                sum.virtual_us += first.virtual_us;
-                sum.cpu_ns += first.cpu_ns;
-                sum.figures.turns += first.figures.turns;
-                sum.figures.events += first.figures.events;
-                for (size_t i = 0; i < _HOSTS_CHECKS; i++)
-                        sum.said[i] += first.said[i];
         }
-        printf("%u red; %" PRIu64 " virtual seconds in %.1f CPU seconds: %.0f times as fast, %.0f turns and events a CPU second\n", n_red,
-               sum.virtual_us / USEC_PER_SEC, (double) sum.cpu_ns / 1e9, (double) sum.virtual_us * 1e3 / (double) (sum.cpu_ns ?: 1),
-               (double) (sum.figures.turns + sum.figures.events) * 1e9 / (double) (sum.cpu_ns ?: 1));
-        for (size_t i = 0; i < _HOSTS_CHECKS; i++)
-                printf("  %-22s %10" PRIu64 "%s\n", hosts_check_names[i], sum.said[i], sum.said[i] ? "" : "  never");
-        return n_red > 0;
+        if (options.figures) {
+                show_figures(&sum, options.last - options.first + 1);
+                return n_red > 0;
+        }
+        show_sum(&sum, n_red);
+        return n_red + show_premises(&sum) > 0;
 }
 
-// ------------------------------------------------------------------------------------------------ options
+// ------------------------------------------------------------------------------------------------ one, and shorter
 
-static int usage(void) {
-        fprintf(stderr, "hosts-sim --seed N [--prose] [--events] | --seeds A..B [--twice]\n");
-        return 2;
+static int read_plan(void) {
+        if (options.file)
+                return story_plan_read(&plan, options.file);
+        story_plan_draw(&plan, options.seed);
+        return 0;
 }
+
+static int play_one(void) {
+        char swarm[2048];
+
+        if (read_plan() < 0)
+                return 2;
+        story_plan_describe(&plan, swarm, sizeof(swarm));
+        if (options.output.prose)
+                fprintf(stderr, "%s\n", swarm);
+        if (!play_apart(&plan)) {
+                tell_red(options.seed);
+                return 1;
+        }
+        if (shared->played.whole)
+                print_played(options.seed, &shared->played);
+        return 0;
+}
+
+static bool is_red_likewise(const StoryPlan *p, size_t *ret_step, void *userdata) {
+        const char *sign = userdata;
+
+        if (play_apart(p) || strcmp(shared->played.red.sign, sign) != 0)
+                return false;
+        *ret_step = shared->played.red.step;
+        return true;
+}
+
+static int shrink_one(void) {
+        char sign[sizeof(shared->played.red.sign)], heading[320];
+        Shrink s = {.plan = &plan, .is_red = is_red_likewise, .userdata = sign};
+        size_t n_steps;
+
+        if (read_plan() < 0)
+                return 2;
+        n_steps = plan.n_steps;
+        if (play_apart(&plan)) {
+                printf("it is not red\n");
+                return 2;
+        }
+        strcpy(sign, shared->played.red.sign);
+        s.red_step = shared->played.red.step;
+        s.hosts_min = 3;
+        shrink(&s);
+        (void) play_apart(&plan);
+        snprintf(heading, sizeof(heading), "%.120s: %.160s", sign, shared->played.red.words);
+        if (strchr(heading, '\n'))
+                *strchr(heading, '\n') = 0;
+        if (story_plan_write(&plan, options.write, heading) < 0)
+                return 2;
+        printf("%s\n%zu steps of %zu are left, %u hosts, %u units; %u stories played; again: tools/sim --hosts --file %s --prose\n", heading, plan.n_steps, n_steps,
+               plan.swarm.hosts, plan.swarm.units, s.n_played, options.write);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ the command line
 
 static bool parse(int argc, char **argv) {
-        enum { OPT_SEED = 256, OPT_SEEDS, OPT_PROSE, OPT_EVENTS, OPT_TWICE };
-        static const struct option all[] = {
-                {"seed", required_argument, NULL, OPT_SEED},   {"seeds", required_argument, NULL, OPT_SEEDS},
-                {"prose", no_argument, NULL, OPT_PROSE},       {"events", no_argument, NULL, OPT_EVENTS},
-                {"twice", no_argument, NULL, OPT_TWICE},       {},
+        static const struct option known[] = {
+                {"seed", required_argument, NULL, 's'}, {"seeds", required_argument, NULL, 'S'}, {"file", required_argument, NULL, 'f'},
+                {"prose", no_argument, NULL, 'p'},      {"events", no_argument, NULL, 'e'},      {"until", required_argument, NULL, 'u'},
+                {"twice", no_argument, NULL, 't'},      {"figures", no_argument, NULL, 'F'},     {"first-red", no_argument, NULL, 'r'},
+                {"shrink", no_argument, NULL, 'k'},     {"write", required_argument, NULL, 'w'}, {},
         };
-        int c;
 
-        while ((c = getopt_long(argc, argv, "", all, NULL)) >= 0)
+        for (int c; (c = getopt_long(argc, argv, "", known, NULL)) >= 0;)
                 switch (c) {
-                case OPT_SEED:
-                        options.first = options.last = options.seed = strtoull(optarg, NULL, 10);
+                case 's':
+                        options.seed = strtoull(optarg, NULL, 10);
                         break;
-                case OPT_SEEDS:
-                        if (sscanf(optarg, "%" SCNu64 "..%" SCNu64, &options.first, &options.last) != 2)
+                case 'S':
+                        if (sscanf(optarg, "%" SCNu64 "..%" SCNu64, &options.first, &options.last) != 2 || options.first == 0 || options.first > options.last)
                                 return false;
                         break;
-                case OPT_PROSE:
+                case 'f':
+                        options.file = optarg;
+                        break;
+                case 'p':
                         options.output.prose = true;
                         break;
-                case OPT_EVENTS:
+                case 'e':
                         options.output.events = true;
                         break;
-                case OPT_TWICE:
+                case 'u':
+                        options.output.until = strtoul(optarg, NULL, 10) + 1;
+                        break;
+                case 't':
                         options.twice = true;
+                        break;
+                case 'F':
+                        options.figures = true;
+                        break;
+                case 'r':
+                        options.first_red = true;
+                        break;
+                case 'k':
+                        options.shrinks = true;
+                        break;
+                case 'w':
+                        options.write = optarg;
                         break;
                 default:
                         return false;
                 }
-        return optind == argc && options.last >= options.first && options.last > 0;
+        if (options.shrinks && (!options.write || options.last))
+                return false;
+        return !!options.seed + !!options.last + !!options.file == 1 && optind == argc;
 }
 
 int main(int argc, char **argv) {
-        Outcome *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-        if (shared == MAP_FAILED || !parse(argc, argv))
-                return usage();
-        return play_all(shared);
+        shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (shared == MAP_FAILED || !parse(argc, argv)) {
+                fprintf(stderr, "hosts-sim --seed N | --file PATH [--prose] [--events] [--until STEP] [--shrink --write PATH]\n"
+                                "hosts-sim --seeds A..B [--twice] [--figures] [--first-red]\n");
+                return 2;
+        }
+        if (options.shrinks)
+                return shrink_one();
+        return options.last ? play_all() : play_one();
 }

@@ -230,7 +230,7 @@ static char *path(const SimMachine *m, const char *name) {
 static void write_config(const Member *b) {
         _cleanup_free_ char *file = path(&b->machine, "etc/argosy.conf"), *text = NULL;
 
-        text = oom_checked(str_printf("[Node]\nName=host%u\nAddress=%s\nPort=%i\n[Http]\nListen=none\n[Log]\nLevel=3\n", b->machine.number, b->address,
+        text = oom_checked(str_printf("[Node]\nName=n%u\nAddress=%s\nPort=%i\n[Http]\nListen=none\n[Log]\nLevel=3\n", b->machine.number, b->address,
                                       SIM_PORT));
         check(file_replace(AT_FDCWD, file, text, strlen(text), 0600, 0), file);
 }
@@ -311,13 +311,16 @@ static void write_peers(void) {
 
 static void fill_host(uint32_t number, Argosy__HostRecord *h, uint8_t id[16], char hex[33], Argosy__NodeRecord *const *node) {
         const Member *b = &cluster.members[number];
+        char name[16];
+        Hash hash;
 
         argosy__host_record__init(h);
         memset(id, (int) number, 16);
-        snprintf(hex, 33, "%032u", number);
+        hash = hash_of(name, (size_t) snprintf(name, sizeof(name), "n%u", number)); // as units of stories name them
+        hash_hex(&hash, 16, hex);
         h->host_id = (ProtobufCBinaryData){16, id};
         h->machine_id = hex;
-        h->name = (char *) oom_checked(str_printf("host%u", number)); // as long as the process
+        h->name = (char *) oom_checked(str_printf("n%u", number)); // as long as the process
         h->address = (char *) b->address;
         h->port = SIM_PORT;
         h->key_pin = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) b->identity.pin.bytes};
@@ -583,6 +586,14 @@ void sim_machine_power_off(SimMachine *m) {
         empty(m, "units");
 }
 
+void sim_cluster_remove(void) {
+        if (!*cluster.dir)
+                return;
+        (void) dir_empty(AT_FDCWD, cluster.dir);
+        if (chdir("/") == 0)
+                (void) rmdir(cluster.dir);
+}
+
 void sim_cluster_end(void) {
         for (uint32_t i = 1; i <= cluster.n; i++) {
                 Member *b = &cluster.members[i];
@@ -599,7 +610,5 @@ void sim_cluster_end(void) {
         sim_net_end();
         sim_end();
         voter_secrets_done(&cluster.secrets);
-        (void) dir_empty(AT_FDCWD, cluster.dir);
-        if (chdir("/") == 0)
-                (void) rmdir(cluster.dir);
+        sim_cluster_remove();
 }

@@ -34,6 +34,8 @@ typedef struct SimMachine {
 // In a new directory. `word`: of everything that is drawn.
 void sim_cluster_begin(uint64_t word, size_t n);
 void sim_cluster_end(void);
+// In the middle of it, by who is about to end the process: what lies in its directory is removed.
+void sim_cluster_remove(void);
 size_t sim_cluster_size(void);
 SimMachine *sim_machine(uint32_t number); // from 1 on
 // argosyd is started, as by its service.

@@ -93,6 +93,7 @@ struct Conn {
         ListNode waits; // at a listener
         uint64_t number;
         bool local;     // over a unix socket
+        SimUser user;   // who dialled that
         char alpn[32];
         uint16_t port;
         char path[108];

@@ -33,6 +33,7 @@ static struct {
         char addresses[SIM_HOSTS_MAX][STREAM_ADDRESS_SIZE];
         ListNode conns, listeners;
         uint64_t n_conns;
+        SimUser user; // who dials
         SimNetFigures figures;
 } net;
 
@@ -267,6 +268,10 @@ static void give_up_later(Conn *c, int side) {
         sim_at(c->ends[side].dies_us, NULL, on_silence, conn_ref(c));
 }
 
+void sim_net_dial_as(const SimUser *user) {
+        net.user = user ? *user : (SimUser){};
+}
+
 Conn *net_dial(SimHost *from, const char *address, uint16_t port, const char *path, const char *alpn) {
         Conn *c = calloc(1, sizeof(*c));
 
@@ -274,6 +279,7 @@ Conn *net_dial(SimHost *from, const char *address, uint16_t port, const char *pa
                 abort();
         c->number = ++net.n_conns;
         c->local = *path;
+        c->user = net.user;
         c->port = port;
         c->refs = 1;
         str_fit(c->alpn, sizeof(c->alpn), "%s", alpn);

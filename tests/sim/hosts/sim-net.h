@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "sim-world.h"
 
@@ -49,6 +50,15 @@ void sim_net_reset(SimHost *a, SimHost *b);
 // The host was killed, or is about to be. Its kernel closes its connections, or with `silent` (its power is gone) the others have to find
 // out. To be called before it starts again.
 void sim_net_host_gone(SimHost *h, bool silent);
+
+// Whom the kernel names at local sockets that are dialled from now on. NULL: root, who is in no other group.
+enum { SIM_USER_GROUPS_MAX = 4 };
+typedef struct SimUser {
+        uid_t uid;
+        gid_t gid, groups[SIM_USER_GROUPS_MAX];
+        size_t n_groups;
+} SimUser;
+void sim_net_dial_as(const SimUser *user);
 
 typedef struct SimNetFigures {
         uint64_t pieces, bytes, connections, refused;

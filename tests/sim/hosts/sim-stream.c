@@ -382,8 +382,16 @@ const StreamPeer *stream_peer(const Stream *s) {
 }
 
 int stream_peer_groups(const Stream *s, gid_t **ret, size_t *ret_n) {
+        const SimUser *user = &s->conn->user;
+
         *ret = NULL;
-        *ret_n = 0;
+        *ret_n = user->n_groups;
+        if (user->n_groups == 0)
+                return 0;
+        *ret = malloc(user->n_groups * sizeof(**ret));
+        if (!*ret)
+                return -ENOMEM;
+        memcpy(*ret, user->groups, user->n_groups * sizeof(**ret));
         return 0;
 }
 
@@ -470,6 +478,8 @@ static struct {
 
 static void fill_peer(const Conn *c, StreamPeer *ret) {
         *ret = (StreamPeer){.pin = c->ends[0].pin, .port = (uint16_t) (30000 + c->number % 30000), .pid = c->local ? 1 : 0};
+        ret->uid = c->user.uid;
+        ret->gid = c->user.gid;
         str_fit(ret->alpn, sizeof(ret->alpn), "%s", c->alpn);
         str_fit(ret->address, sizeof(ret->address), "%s", c->local ? "" : net_address(c->ends[0].host));
 }

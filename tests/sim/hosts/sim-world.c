@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "hash.h"
 #include "machine.h"
 #include "macro.h"
 #include "process-end.h"
@@ -541,10 +542,12 @@ bool sim_host_can_die(void) {
 
 int machine_ids(const uint8_t application[MACHINE_ID_SIZE], MachineIds *ret) {
         SimHost *h = world.current;
+        char name[16];
+        Hash machine = hash_of(name, (size_t) snprintf(name, sizeof(name), "n%u", h->number)); // as units of stories name it
 
         memset(ret, 0, sizeof(*ret));
         for (size_t i = 0; i < MACHINE_ID_SIZE; i++) {
-                ret->machine[i] = (uint8_t) (h->number * 16 + 1);
+                ret->machine[i] = machine.bytes[i];
                 ret->boot[i] = (uint8_t) (h->number * 16 + 2 + i * h->boots);
                 ret->host[i] = (uint8_t) (h->number * 16 + 3) ^ application[i];
         }
@@ -552,7 +555,7 @@ int machine_ids(const uint8_t application[MACHINE_ID_SIZE], MachineIds *ret) {
 }
 
 bool machine_name(char ret[MACHINE_NAME_SIZE]) {
-        snprintf(ret, MACHINE_NAME_SIZE, "host%u", world.current->number);
+        snprintf(ret, MACHINE_NAME_SIZE, "n%u", world.current->number);
         return true;
 }
 

@@ -70,31 +70,6 @@ uint64_t process_cpu_ns(void) {
         return (uint64_t) ts.tv_sec * UINT64_C(1000000000) + (uint64_t) ts.tv_nsec;
 }
 
-// ------------------------------------------------------------------------------------------------ a debugger
-
-static bool is_debugged(void) {
-        FILE *f = fopen("/proc/self/status", "re");
-        char line[256];
-        int tracer = 0;
-
-        while (f && fgets(line, sizeof(line), f))
-                if (sscanf(line, "TracerPid: %d", &tracer) == 1)
-                        break;
-        if (f)
-                fclose(f);
-        return tracer != 0;
-}
-
-void process_stop_for_debugger(void) {
-        if (is_debugged()) {
-                raise(SIGTRAP);
-                return;
-        }
-        fprintf(stderr, "Here it stops in a debugger, of which there is none: gdb --args leader-sim ..., with the same options\n");
-        fflush(NULL);
-        _exit(0);
-}
-
 // ------------------------------------------------------------------------------------------------ chance
 
 void random_bytes(void *data, size_t len) {

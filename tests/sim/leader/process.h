@@ -16,5 +16,3 @@
 void process_begin(uint64_t word, const uint64_t *now_us, const uint64_t *wall_us);
 // CPU time of this process in nanoseconds.
 uint64_t process_cpu_ns(void);
-// Stops in the debugger that looks on; says how to bring one, if there is none.
-void process_stop_for_debugger(void);

@@ -15,10 +15,10 @@
 #include "message.h"
 #include "process.h"
 #include "test.h"
+#include "verdict.h"
 
 World world;
 
-const char *const world_authors[WORLD_AUTHORS] = {"root", "alice", "carol", "stranger", "a token"};
 
 bool world_is_well(void) {
         return world.rig.led && !world.rig.slow && !world.is_failing;
@@ -306,7 +306,7 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
         asks_ask_first(&d);
         for (; world.step < plan->n_steps; world.step++) {
                 if (output.until == world.step + 1)
-                        process_stop_for_debugger();
+                        verdict_stop_for_debugger();
                 step(&plan->steps[world.step]);
         }
         heal_core(plan);

@@ -19,6 +19,7 @@
 #include "test.h"
 
 Asks asks;
+const char *const world_authors[WORLD_AUTHORS] = {"root", "alice", "carol", "stranger", "a token"};
 
 // One row for each kind that a leader answers, or that it passes on to nodes.
 #define ROW(kind, load, weight, make) {ARGOSY__REQUEST__WHAT_##kind, LOAD_##load, weight, ask_##make}

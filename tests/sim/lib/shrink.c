@@ -86,7 +86,7 @@ static bool shrink_figures(Shrink *s) {
         Swarm *swarm = &s->plan->swarm;
         bool any = false;
 
-        for (unsigned n = 1; n < swarm->hosts; n++)
+        for (unsigned n = MAX_OF(s->hosts_min, 1u); n < swarm->hosts; n++)
                 any |= lower(s, &swarm->hosts, n);
         for (unsigned n = 1; n < swarm->units; n++)
                 any |= lower(s, &swarm->units, n);

@@ -7,3 +7,5 @@ const char *verdict_words(void);
 const char *verdict_sign(void);
 // A signal that ends the process.
 void verdict_set_signal(int number);
+// Before a step that somebody wants to see: stops in the debugger, or says that there is none and ends the process.
+void verdict_stop_for_debugger(void);

@@ -7,7 +7,7 @@ from functools import cache
 
 from .workshop import Misfit, is_scenario, is_story, position
 
-CHECKS = "tests/sim/leader/checks.c"
+CHECKS = {"sim/leader": "tests/sim/leader/checks.c", "sim/hosts": "tests/sim/hosts/hosts-checks.c"}  # tables, by who plays the stories
 CHECK = re.compile(r'^ +\{"([a-z-]+)", "[^"]*", "[^"]*", (?:NULL|"([a-z0-9-]+)")[,}]', re.MULTILINE)
 
 
@@ -26,7 +26,7 @@ def file_of_test(source, room_test):
     table of checks."""
     room, _, name = room_test.partition("/")
     if is_story(room_test):
-        found = [source / CHECKS]
+        found = [source / CHECKS[room_test]] if room_test in CHECKS else []
     elif is_scenario(room_test):
         found = list((source / "tests").glob(f"{room_test}.py"))
     else:
@@ -40,7 +40,7 @@ def file_of_test(source, room_test):
 @cache
 def functions(path):
     """Of a file of tests, by the names that the table has for them; of stories the checks."""
-    if path.match(CHECKS):
+    if any(path.match(checks) for checks in CHECKS.values()):
         return set(planted(path))
     pattern = r"^def test_(\w+)\(" if path.suffix == ".py" else r"^static void (\w+)\(void \*\*state\)"
     return set(re.findall(pattern, path.read_text(), re.MULTILINE))
@@ -81,6 +81,7 @@ def misfits(source, faults):
 def unplanted(source, faults):
     """Checks of stories that name a fault that there is not, in words."""
     names = {fault.name for fault in faults}
-    for check, name in planted(source / CHECKS).items():
-        if name and name not in names:
-            yield f"{CHECKS}: {check} names {name}, which is not in the table of faults"
+    for checks in CHECKS.values():
+        for check, name in planted(source / checks).items():
+            if name and name not in names:
+                yield f"{checks}: {check} names {name}, which is not in the table of faults"

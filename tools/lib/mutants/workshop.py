@@ -19,7 +19,8 @@ UNIT_TIMEOUT_S = 40  # a test that hangs has noticed, too
 SCENARIO_TIMEOUT_S = 240
 STORIES_TIMEOUT_S = 900
 
-STORIES = ["1..100", "101..400", "401..1000"]  # seeds that are played, until the check that is to notice has
+# Seeds that are played, until the check that is to notice has.
+STORIES = ["1..100", "101..400", "401..1000"]
 
 OPTIONS = ["-Doptimization=0", "-Ddebug=false", "-Djemalloc=disabled", "-Dman=disabled"]
 
@@ -117,7 +118,7 @@ class Workshop:
     def run(self, room_test, function):
         """(whether it passed, the functions in which it failed, its output). Only that function runs; of stories all checks look on."""
         if is_story(room_test):
-            return self.play(function)
+            return self.play(room_test, function)
         if is_scenario(room_test):
             scenario = self.source / "tests" / f"{room_test}.py"
             return self._run([sys.executable, scenario, function], SCENARIO_TIMEOUT_S,
@@ -125,11 +126,11 @@ class Workshop:
         test = self._test(room_test)
         return self._run(test["cmd"], UNIT_TIMEOUT_S, test["env"] | {"ARGOSY_TEST": function})
 
-    def play(self, check):
+    def play(self, room_test, check):
         """Like run(): stories, until that check is red."""
         failed, output, is_green = set(), "", True
         for seeds in STORIES:
-            passed, _, told = self._run([self.build / "tests/sim/leader-sim", "--seeds", seeds], STORIES_TIMEOUT_S, {})
+            passed, _, told = self._run([self.build / f"tests/{room_test}-sim", "--seeds", seeds], STORIES_TIMEOUT_S, {})
             failed.update(RED.findall(told))
             output, is_green = output + told, is_green and passed
             if check in failed:

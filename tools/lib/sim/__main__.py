@@ -28,6 +28,7 @@ def parse():
     what.add_argument("--planted", type=int, metavar="N", help="see which of N planted faults (tools/mutants) are found, each within 1,000 seeds")
     what.add_argument("--write-digests", action="store_true",
                       help=f"write {program.DIGESTS.relative_to(program.SOURCE)} anew: a commit that changes what is asked, logged or answered does so")
+    parser.add_argument("--hosts", action="store_true", help="stories of whole hosts, instead of those of a leader")
     parser.add_argument("--prose", action="store_true", help="tell the story as it happens")
     parser.add_argument("--events", action="store_true", help="one line of fixed columns for each thing that is delivered: microseconds, what, host, number, more")
     parser.add_argument("--until", type=int, metavar="STEP", help="stop in a debugger before this step (see --gdb)")
@@ -39,6 +40,9 @@ def parse():
     args = parser.parse_args()
     if args.until is not None and args.seed is None and args.file is None:
         parser.error("--until is about one story")
+    if args.hosts and (args.planted is not None or args.write_digests):
+        parser.error("stories of whole hosts have no digests, and nothing is planted for them but by tools/mutants")
+    args.target = program.HOSTS if args.hosts else program.TARGET
     return args
 
 
@@ -48,16 +52,17 @@ def play_one(args):
     if args.until is not None:
         options += ["--until", args.until]
     if not args.gdb:
-        return program.run(program.build(args.build), *options)
-    binary = program.build(program.SOURCE / "build-sim-gdb", ["-Doptimization=0", "-Ddebug=true", *program.OPTIONS[2:]])
-    return program.run("gdb", "-q", "-ex", "run", "--args", binary, *options)
+        return program.run(program.build(args.build, target=args.target), *options)
+    binary = program.build(program.SOURCE / "build-sim-gdb", ["-Doptimization=0", "-Ddebug=true", *program.OPTIONS[2:]], args.target)
+    follow = ["-ex", "set follow-fork-mode child"] if args.hosts else []
+    return program.run("gdb", "-q", *follow, "-ex", "run", "--args", binary, *options)
 
 
 def shrink(args):
     is_seed = args.shrink.isdigit()
-    path = Path(args.write or args.build / "red" / (f"seed-{args.shrink}.story" if is_seed else Path(args.shrink).name))
+    path = Path(args.write or args.build / "red" / (f"{'hosts-' * args.hosts}seed-{args.shrink}.story" if is_seed else Path(args.shrink).name))
     path.parent.mkdir(parents=True, exist_ok=True)
-    binary = program.build(args.build)
+    binary = program.build(args.build, target=args.target)
     status = program.run(binary, "--seed" if is_seed else "--file", args.shrink, "--shrink", "--write", path)
     if status == 0:
         program.run(binary, "--file", path, "--prose")
@@ -71,13 +76,13 @@ def main():
     if args.shrink is not None:
         return shrink(args)
     if args.hours is not None:
-        return play_hours(args.hours, args.build, args.start)
+        return play_hours(args.hours, args.build, args.start, args.target)
     if args.planted is not None:
         from .planted import play_planted  # pylint: disable=import-outside-toplevel
         return play_planted(args.planted, args.draw)
     if args.write_digests:
         return program.run(program.build(args.build), "--seeds", f"1..{STORIES}", "--digests", program.DIGESTS)
-    return program.run(program.build(args.build), "--seeds", args.seeds)
+    return program.run(program.build(args.build, target=args.target), "--seeds", args.seeds)
 
 
 if __name__ == "__main__":

@@ -102,10 +102,10 @@ def report(night, start, seconds):
     return 1 if night.red or silent else 0
 
 
-def play_hours(hours, directory, start=None):
+def play_hours(hours, directory, start=None, target=program.TARGET):
     start = start or int(time.time()) * 1000 % 10**12 + 1
     keep = Path(directory) / "red"
-    binary, began = program.build(directory), time.monotonic()
+    binary, began = program.build(directory, target=target), time.monotonic()
     print(f"seeds from {start} on; red ones are kept in {keep}", flush=True)
     night = Night(start)
     threads = [threading.Thread(target=play, args=(night, binary, began + hours * 3600, keep)) for _ in range(program.processors())]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""leader-sim: built in a build directory of its own, as it is shipped but for line numbers."""
+"""leader-sim, or hosts-sim: built in a build directory of its own, as it is shipped but for line numbers."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[3]
 BUILD = SOURCE / "build-sim"
 DIGESTS = SOURCE / "tests/sim/leader/stories.digests"
-TARGET = "tests/sim/leader-sim"
+TARGET, HOSTS = "tests/sim/leader-sim", "tests/sim/hosts-sim"
 OPTIONS = ["-Doptimization=2", "-Ddebug=false", "-Djemalloc=disabled", "-Dman=disabled"]
 
 
@@ -20,12 +20,12 @@ def must(argv, **more):
     return done.stdout
 
 
-def build(directory=BUILD, options=OPTIONS):
+def build(directory=BUILD, options=OPTIONS, target=TARGET):
     """Its path."""
     if not (Path(directory) / "build.ninja").exists():
         must(["meson", "setup", directory, SOURCE, *options])
-    must(["ninja", "-C", directory, TARGET])
-    return Path(directory) / TARGET
+    must(["ninja", "-C", directory, target])
+    return Path(directory) / target
 
 
 def run(program, *args):

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What a story of whole hosts may contain, and how often: of each story some faults and verbs are left out first, then a rate is drawn for
-// each one that is left (lib/swarm.h says why).
+// What may break in a story of whole hosts. A new fault gets its row here and its branch in hosts-faults.c.
 
-#include "choices.h"
+#include "swarm.h"
 
-// A new one gets its row here and its function in hosts-faults.c.
 #define HOSTS_FAULTS(F)                                                             \
         F(kill, "argosyd is killed, and started again")                             \
         F(restart, "argosyd ends in good order, and is started again")              \
@@ -25,8 +23,6 @@
         F(disk_full, "there is no room on the disk, or in memory")                  \
         F(disk_slow, "a disk is slow")
 
-#define HOSTS_VERBS(F) F(START) F(STOP) F(RESTART) F(LOAD) F(UNLOAD) F(DESTROY)
-
 typedef enum HostsFault {
 #define HOSTS_FAULT_NUMBER(name, what) HOSTS_FAULT_##name,
         HOSTS_FAULTS(HOSTS_FAULT_NUMBER)
@@ -34,29 +30,9 @@ typedef enum HostsFault {
         _HOSTS_FAULTS,
 } HostsFault;
 
-typedef enum HostsVerb {
-#define HOSTS_VERB_NUMBER(name) HOSTS_VERB_##name,
-        HOSTS_VERBS(HOSTS_VERB_NUMBER)
-#undef HOSTS_VERB_NUMBER
-        _HOSTS_VERBS,
-} HostsVerb;
-
-extern const char *const hosts_fault_names[_HOSTS_FAULTS], *const hosts_verb_names[_HOSTS_VERBS];
-
-typedef struct HostsPlan {
-        unsigned hosts, units;
-        uint64_t length_us;                  // until all is mended
-        uint64_t fault_us[_HOSTS_FAULTS];    // between two of a kind, on average; 0: none
-        uint64_t ask_us;                     // between two requests, on average
-        unsigned verbs[_HOSTS_VERBS];        // weights
-        unsigned again_percent;              // of what was not answered is asked again
-} HostsPlan;
-
-HostsPlan hosts_plan_draw(uint64_t word);
-// One line.
-void hosts_plan_print(const HostsPlan *p);
-// What breaks, from now on, until `until_us`: events of the world.
-void hosts_faults_begin(const HostsPlan *p, uint64_t until_us);
+void hosts_faults_begin(void);
+// Something breaks, drawn by the swarm's weights; and an event of the world ends it.
+void hosts_faults_step(Draw *d);
 // All is mended: nothing is cut or slow, and every host runs.
 void hosts_faults_mend(void);
 // Something has happened to that host just now.
@@ -65,4 +41,4 @@ void hosts_faults_touch(uint32_t number);
 uint64_t hosts_faults_last_us(uint32_t number);
 // Its disk is in trouble, or was a while ago: what that has done may show late.
 bool hosts_faults_disk_was_in_trouble(uint32_t number);
-uint64_t hosts_faults_count(HostsFault fault);
+uint64_t hosts_faults_count(void);

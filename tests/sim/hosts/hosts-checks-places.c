@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Checks of where units run: in the middle of a story against faults, and when all is mended against the log.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "daemon.h"
+#include "fake-pid1.h"
+#include "hosts-checks.h"
+#include "hosts-faults.h"
+#include "hosts-story.h"
+#include "sim-host.h"
+#include "sim-store.h"
+#include "test.h"
+#include "unit-state.h"
+
+#define ORDER_US (30 * USEC_PER_SEC) // a host without a fault for so long is in order
+#define CALM_US (180 * USEC_PER_SEC) // by then what must come true has
+#define STAYS_US (5 * USEC_PER_SEC)
+
+// When each unit was last to run everywhere: copies end one after the other.
+static uint64_t global_us[WORLD_UNITS_MAX];
+static uint32_t places_before[WORLD_UNITS_MAX];
+
+void places_begin(void) {
+        memset(global_us, 0, sizeof(global_us));
+        memset(places_before, 0, sizeof(places_before));
+}
+
+void places_on_entry(const Argosy__LogBatch *batch) {
+        for (size_t i = 0; i < log_truth.n_touched; i++)
+                if (log_truth.touched[i].before.global || log_truth.touched[i].after.global)
+                        global_us[log_truth.touched[i].unit] = sim_now_us() + 1;
+}
+
+// Or is about to begin or to end there.
+static uint32_t places_of(unsigned i) {
+        uint32_t bits = 0;
+
+        for (uint32_t n = 1; n <= sim_cluster_size(); n++)
+                if (sim_machine(n)->powered && !active_state_is_down(pid1_active_state(sim_machine(n)->pid1, asks.units[i].name)))
+                        bits |= 1u << n;
+        return bits;
+}
+
+// ------------------------------------------------------------------------------------------------ in the middle
+
+static bool is_in_order(uint32_t number) {
+        const SimMachine *m = sim_machine(number);
+
+        return m->daemon && m->daemon->attached && sim_now_us() >= hosts_faults_last_us(number) + ORDER_US;
+}
+
+static bool may_be_everywhere(unsigned i) {
+        return (log_truth.units[i].exists && log_truth.units[i].global) || (global_us[i] > 0 && sim_now_us() < global_us[i] + ORDER_US);
+}
+
+static void look_at(unsigned i) {
+        uint32_t bits = places_of(i), first = 0;
+
+        hosts_story.n_transitions += (uint64_t) __builtin_popcount(bits ^ places_before[i]);
+        places_before[i] = bits;
+        if (may_be_everywhere(i))
+                return;
+        for (uint32_t n = 1; n <= sim_cluster_size(); n++) {
+                if (!(bits & 1u << n) || !is_in_order(n))
+                        continue;
+                check_says("two-places");
+                if (first)
+                        check_fail("two-places", "%s runs on n%u and on n%u, which are in order", asks.units[i].name, first, n);
+                first = n;
+        }
+}
+
+void places_on_look(void) {
+        for (unsigned i = 0; i < asks.n_units; i++)
+                look_at(i);
+}
+
+// ------------------------------------------------------------------------------------------------ in the end
+
+static uint32_t host_of(uint32_t node) {
+        const Argosy__HostRecord *h = node ? cluster_state_find_host_by_node(hosts_story.truth, node) : NULL;
+
+        return h ? h->host : 0;
+}
+
+static bool any_is_open(void) {
+        for (const Argosy__HostRecord *h = cluster_state_next_host(hosts_story.truth, 0); h; h = cluster_state_next_host(hosts_story.truth, h->host))
+                for (size_t i = 0; i < h->n_nodes; i++)
+                        if (h->nodes[i]->mode == ARGOSY__NODE_MODE__MODE_OPEN)
+                                return true;
+        return false;
+}
+
+// Another one's content keeps it from nodes.
+static bool is_barred(unsigned i) {
+        for (unsigned k = 0; k < asks.n_units; k++) {
+                const WorldContent *c = log_truth.units[k].exists ? world_content_find(log_truth.units[k].spec.bytes) : NULL;
+
+                if (k != i && c && (c->conflicts | c->replaces) & 1u << i)
+                        return true;
+        }
+        return false;
+}
+
+// What it needs is known, and there is nothing of it.
+static bool is_plain(unsigned i) {
+        const Argosy__UnitRecord *r = asks_record(asks.units[i].name);
+        const WorldContent *c = world_content_find(log_truth.units[i].spec.bytes);
+
+        return c && !c->bad && !c->picky && !c->oneshot && r->n_outcomes == 0 && !is_barred(i);
+}
+
+// NULL: it is as it is to be.
+static const char *why_not_reached(unsigned i) {
+        const LogUnit *u = &log_truth.units[i];
+        uint32_t bits = places_of(i), host;
+
+        if (!u->exists || u->target != ARGOSY__TARGET__TARGET_LAUNCHED)
+                return bits ? "runs, and is not to" : NULL;
+        if (u->global)
+                return NULL;
+        host = host_of(u->node);
+        if (bits & ~(host ? 1u << host : 0))
+                return "runs on another host than the one that it is given";
+        if (!is_plain(i))
+                return NULL;
+        if (host == 0)
+                return any_is_open() ? "has no node, and there is one that could have it" : NULL;
+        return bits ? NULL : "does not run where it is to run";
+}
+
+static const char *first_why(unsigned *ret) {
+        const char *why;
+
+        for (*ret = 0; *ret < asks.n_units; ++*ret) {
+                why = why_not_reached(*ret);
+                if (why)
+                        return why;
+        }
+        return NULL;
+}
+
+static bool all_are_reached(void *data) {
+        unsigned i;
+
+        return !first_why(&i);
+}
+
+static void check_reached(const char *check) {
+        unsigned i;
+        const char *why = first_why(&i);
+
+        if (why)
+                check_fail(check, "%s %s (node %u, places %x)", asks.units[i].name, why, log_truth.units[i].node, places_of(i));
+}
+
+void reached_on_calm(void) {
+        (void) sim_run_until(all_are_reached, NULL, CALM_US);
+        check_reached("wishes-are-reached");
+        for (unsigned i = 0; i < asks.n_units; i++)
+                if (log_truth.units[i].exists && log_truth.units[i].target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                        check_says("wishes-are-reached");
+}
+
+// What goes on by itself (an update, a drain) may pass through what is not reached.
+void stays_on_calm(void) {
+        uint64_t before = hosts_story.truth_index;
+
+        sim_run_for(STAYS_US);
+        hosts_story_catch_up();
+        if (hosts_story.truth_index != before)
+                return;
+        check_says("wishes-stay-reached");
+        check_reached("wishes-stay-reached");
+        if (!hosts_checks_have_leader(NULL))
+                check_fail("wishes-stay-reached", "nothing is broken, and the leader was lost");
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a story of whole hosts may contain. See swarm.h and hosts-faults.h.
+#include "hosts-faults.h"
+#include "world-units.h"
+
+Swarm swarm_draw(uint64_t word) {
+        static const unsigned sizes[] = {3, 3, 3, 5};
+        Draw d = draw_from(word);
+        Swarm s = {.hosts = DRAW_PICK(&d, sizes), .units = (unsigned) draw_log(&d, 1, WORLD_UNITS_MAX)};
+
+        swarm_draw_weights(&d, s.faults, _HOSTS_FAULTS);
+        swarm_draw_weights(&d, s.loads, _LOADS);
+        s.loads[LOAD_members] = 0; // the log's members stay (sim-store.h)
+        if (s.loads[LOAD_units] < SWARM_WEIGHT_MAX / 4)
+                s.loads[LOAD_units] = SWARM_WEIGHT_MAX / 4; // without units there is nothing to look at
+        if (s.loads[LOAD_several] < SWARM_WEIGHT_MAX && draw_below(&d, 4) > 0)
+                s.loads[LOAD_several] = SWARM_WEIGHT_MAX;
+        if (draw_one_in(&d, 3))
+                s.loads[LOAD_options] = 0; // of what is not picky is known where it runs
+        s.steps[STEP_ASK] = (unsigned) draw_log(&d, 8, SWARM_WEIGHT_MAX);
+        s.steps[STEP_FAULT] = draw_one_in(&d, 6) ? 0 : (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX / 3);
+        s.steps[STEP_TIME] = (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX / 2);
+        s.steps[STEP_SETTLE] = (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX / 4);
+        s.steps[STEP_CALM] = draw_one_in(&d, 4) ? 1 : 0;
+        s.n_steps = (unsigned) draw_log(&d, 24, 400);
+        s.time_max_ms = (unsigned) draw_log(&d, 200, 40000);
+        return s;
+}

@@ -1,0 +1,25 @@
+# check wishes-are-reached: check wishes-are-reached: u1.service does not run where it is to run (node 2, places 0)
+chance 6aa9d61435dbe63e
+hosts 3
+units 2
+lease_ms 0
+start_ms 0
+stop_ms 0
+mass_loss_percent 0
+batch_max 0
+time_max_ms 390
+load.units 10
+load.several 17
+load.apply 9
+load.rollout 40
+load.roles 36
+load.access 1
+load.waits 1d
+load.watches 40
+load.again 1
+load.calls_off 1
+load.options 9
+ask 0
+ask 1f1b2df14567b3
+time 0
+ask 1ef316b84519444a

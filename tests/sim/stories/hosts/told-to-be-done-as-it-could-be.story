@@ -1,0 +1,21 @@
+# check answered-as-it-is: check answered-as-it-is: request 22 about u7.service (3) was answered as of revision 38, where the target of u7.service is 0
+chance f4c4962e561469c2
+hosts 3
+units 9
+lease_ms 0
+start_ms 0
+stop_ms 0
+mass_loss_percent 0
+batch_max 0
+time_max_ms 4f0
+load.several 40
+load.queue 1
+load.access 14
+load.again 1b
+load.calls_off 6
+load.options 40
+ask 66bf9e9ed4bd2c28
+ask 78a6a174aa838add
+ask 59fdc51445ef7c3a
+ask 0
+ask 353a9b188c03baab

@@ -36,6 +36,7 @@
 #include "buf.h"
 #include "fileio.h"
 #include "ledger.h"
+#include "log.h"
 #include "map.h"
 #include "unit-name.h"
 
@@ -472,7 +473,8 @@ static int append_queue(Ledger *l) {
         int r = write_at(l->fd, l->queue.data, l->queue.len, l->size);
 
         if (r < 0) {
-                (void) ftruncate(l->fd, (off_t) l->size); // else the next flush or the next open cuts it
+                if (ftruncate(l->fd, (off_t) l->size) < 0)
+                        log_debug("Cannot cut off what a failed write to the ledger left, the next write or the next start does: %s", strerror(errno));
                 return r;
         }
         l->size += l->queue.len;

@@ -17,7 +17,7 @@ ROOMS_LIMIT = 55 * 1024  # of the README.md of all rooms
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FUNCTION = re.compile(r"`(\w+)\(\)`")
-PLACE = re.compile(r"`([\w./-]+/[\w.-]+\.[\w.]+)`((?: (?:or )?`\w+`)*)")
+PLACE = re.compile(r"`((?:src|include|proto|man|tests|tools|data|debian|dashboard)/[\w./-]+)`((?: (?:or )?`\w+`)*)")
 EXAMPLE = re.compile(r"\(\*as ([^*]+)\*\)")
 # Functions of others that documents name.
 FOREIGN = {"main"}

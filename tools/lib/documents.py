@@ -80,7 +80,7 @@ def body(text, symbol):
     if macro:
         return macro[0]
     begin = next(filter(None, (re.search(pattern, text, re.MULTILINE) for pattern in (
-        rf"^[^\n/]*\b{symbol}\[\w*\] = \{{",  # a table
+        rf"^[^\n/]*\b{symbol}(?:\[\w*\])? = \{{",  # a table
         rf"^(?:typedef )?(?:enum|struct|union|message) {symbol} \{{",
         rf"^[^\n/;]*\b{symbol}\([^;{{}}]*\{{",  # a function
         rf"^\s*{symbol} = .*$",  # a number

@@ -37,7 +37,7 @@ def copy(directory):
     """Files are links, so that it costs little."""
     for tree in TREES:
         shutil.copytree(SOURCE / tree, directory / tree, copy_function=lambda of, to: Path(to).symlink_to(of),
-                        ignore=shutil.ignore_patterns("corpus", "__pycache__", "integration", "bench"))
+                        ignore=shutil.ignore_patterns("corpus", "__pycache__", "bench"))
     for path in SOURCE.glob("*.md"):
         (directory / path.name).symlink_to(path)
 

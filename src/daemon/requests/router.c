@@ -428,6 +428,11 @@ static void answer_stale(Route *route) {
                    (unsigned) ((clock_boot_us() - d->leader_seen_us) / USEC_PER_SEC));
 }
 
+// By a leader that had it from here, or by one that had it from another host: a client that asks again says so by its age.
+static bool may_be_done(const Route *route) {
+        return route->asked || route->age_ms > 0;
+}
+
 static void on_deadline(Route *route) {
         Daemon *d = route->router->daemon;
         const RequestKind *kind = request_kind(route->request->what_case);
@@ -446,11 +451,12 @@ static void on_deadline(Route *route) {
                            (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC);
                 return;
         }
-        route_fail(route, route->asked ? EINPROGRESS : ETIMEDOUT, // nobody knows what became of it, or it has not begun
+        route_fail(route, may_be_done(route) ? EINPROGRESS : ETIMEDOUT, // nobody knows what became of it, or it has not begun
                    "no leader can be reached for %.1f s; %s",
                    (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC,
-                   route->asked ? "a leader had the request before, so look later whether it was carried out"
-                                : "nothing was changed by this request");
+                   route->asked        ? "a leader had the request before, so look later whether it was carried out"
+                   : may_be_done(route) ? "it was asked for before, so look later whether it was carried out"
+                                        : "nothing was changed by this request");
 }
 
 static bool somebody_leads(const Daemon *d) {

@@ -110,6 +110,12 @@ static void of_what_a_leader_had_nobody_says_that_it_did_not_begin(void **state)
         until_late();
         assert_int_equal(w.status, EINPROGRESS);
         assert_true(w.no_leader);
+        w.age_ms = 100; // by way of another host, perhaps
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        until_late();
+        assert_int_equal(w.status, EINPROGRESS);
+        assert_int_equal(w.forwarded, 1);
 }
 
 // ---- who follows events

@@ -137,9 +137,9 @@ static void on_job_done(WorkItem *item) {
                 voter_secrets_done(&d->secrets);
                 d->secrets = j->after;
                 j->after = (VoterSecrets){};
-                if (d->end == DAEMON_RUNNING)
-                        daemon_secrets_report(d);
         }
+        if (d->end == DAEMON_RUNNING)
+                daemon_secrets_report(d); // of what it has not the leader tells it again
         job_free(j);
 }
 

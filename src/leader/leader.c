@@ -103,6 +103,7 @@ static void arm_timer(Leader *l) {
         due = earlier(due, own_jobs_next_deadline(l));
         due = earlier(due, dry_runs_next_deadline(l));
         due = earlier(due, ca_controller_next_deadline(l));
+        due = earlier(due, voter_secrets_controller_next_deadline(l));
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
         l->timer_due_us = due;
@@ -131,6 +132,7 @@ void leader_on_time(Leader *l) {
         authorization_on_time(l);
         dry_runs_on_time(l);
         ca_controller_on_time(l);
+        voter_secrets_controller_on_time(l);
         leader_mark(l);
 }
 

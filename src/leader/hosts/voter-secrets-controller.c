@@ -3,8 +3,8 @@
 //   Leader.voter_secrets_due -> what the voters have said they have -> the records, in the next entry
 //                            -> ToHost.VoterSecrets to those who lack some, this host among them
 //
-// It is due when a voter says what it has, which it does with each attach, when the log's records change, and when a secret is made.
-// A message that got lost is sent again with what comes next; one that was answered by something else is not, for a while.
+// It is due when a voter says what it has, which it does with each attach and when its disk has failed, when the log's records change, and when
+// a secret is made. A message that got lost is sent again with what comes next; one that was answered by something else after a while.
 //
 // An acknowledgement is a raft id's, which is never given twice: a host that stops being a voter, and wipes its secrets, takes it along.
 //
@@ -33,6 +33,7 @@ enum { TELL_AGAIN_US = 1000000 };
 struct VoterSecretsController {
         VoterSecrets fresh; // that the log does not name yet
         bool lacks;         // a secret that the log names is not on this disk
+        uint64_t tell_us;   // when somebody is to be told again; 0: nobody is
 };
 
 typedef struct SecretsVoter {
@@ -67,6 +68,7 @@ VoterSecretsController *voter_secrets_controller_free(VoterSecretsController *c)
 void voter_secrets_controller_stop(Leader *l) {
         voter_secrets_done(&l->voter_secrets->fresh);
         l->voter_secrets->lacks = false;
+        l->voter_secrets->tell_us = 0;
 }
 
 static const VoterSecrets *own_secrets(const Leader *l) {
@@ -326,10 +328,15 @@ static uint32_t hash_of_handover(const SecretsHandover *to) {
         return hash ?: 1;
 }
 
-// A voter that says over and over that it has them not would keep both of us busy.
+// A voter that says over and over that it has them not would keep both of us busy. It is told when the time has come.
 static bool may_tell(const Leader *l, Host *h, uint32_t hash) {
-        if (h->secrets_told == hash && leader_now(l) < h->secrets_told_us + TELL_AGAIN_US)
+        VoterSecretsController *c = l->voter_secrets;
+        uint64_t again_us = h->secrets_told_us + TELL_AGAIN_US;
+
+        if (h->secrets_told == hash && leader_now(l) < again_us) {
+                c->tell_us = c->tell_us ? MIN_OF(c->tell_us, again_us) : again_us;
                 return false;
+        }
         h->secrets_told = hash;
         h->secrets_told_us = leader_now(l);
         return true;
@@ -408,6 +415,17 @@ static void hand_over_if_lacking(Leader *l, const SecretsVoters *voters) {
                             "it.",
                             lacking->name, lacking->number);
         voters_hand_over(l, successor_of(l, voters));
+}
+
+uint64_t voter_secrets_controller_next_deadline(const Leader *l) {
+        return l->voter_secrets->tell_us;
+}
+
+void voter_secrets_controller_on_time(Leader *l) {
+        if (l->voter_secrets->tell_us == 0 || l->voter_secrets->tell_us > leader_now(l))
+                return;
+        l->voter_secrets->tell_us = 0;
+        l->voter_secrets_due = true;
 }
 
 int voter_secrets_controller_decide(Leader *l, BatchBuilder *b) {

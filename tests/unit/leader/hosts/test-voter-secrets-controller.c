@@ -252,6 +252,22 @@ static void who_says_over_and_over_that_he_has_it_not_is_not_told_as_often(void 
         assert_true(told[2] <= 2);
 }
 
+// Its disk has failed; nobody else says anything meanwhile.
+static void who_says_once_that_he_has_it_not_is_told_again_in_a_while(void **state) {
+        hangs[2] = true;
+        (void) make("key", "one");
+        pass();
+        assert_int_equal(told[2], 1);
+        hangs[2] = false;
+        due[2] = true;
+        pass();
+        assert_int_equal(told[2], 1);
+        rig_pass_ms(&g, 1100);
+        pass();
+        assert_int_equal(told[2], 2);
+        assert_true(all_have("key", 1, ""));
+}
+
 static void a_secret_that_is_there_is_told_to_nobody_again(void **state) {
         unsigned n;
 
@@ -299,6 +315,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(what_a_spare_or_an_older_log_says_counts_for_nothing, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_leader_that_lacks_one_hands_over_to_who_has_it, setup, teardown),
                 cmocka_unit_test_setup_teardown(who_says_over_and_over_that_he_has_it_not_is_not_told_as_often, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_says_once_that_he_has_it_not_is_told_again_in_a_while, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_secret_that_is_there_is_told_to_nobody_again, setup, teardown),
                 cmocka_unit_test_setup_teardown(one_is_taken_out_of_the_log_by_leaving_it_out, setup, teardown),
                 cmocka_unit_test_setup_teardown(there_are_only_so_many, setup, teardown),

@@ -17,6 +17,7 @@ typedef struct FakeUnit {
         SystemdUnit *watched; // or NULL
         unsigned runs;
         unsigned n_wants;
+        int guard_sec; // of its drop-ins; -1: none
         struct Job *start; // waits for the end of a one-shot
         char name[];
 } FakeUnit;
@@ -60,6 +61,8 @@ struct FakePid1 {
         bool hold, stopping, refuse_pins;
         unsigned n_jobs, n_reloads, n_groups, n_surveys;
         uint64_t last_invocation;
+        void (*changed)(const char *name, Argosy__ActiveState was, Argosy__ActiveState is, void *userdata);
+        void *changed_data;
         bool foreign_job; // what happens now is the doing of somebody else
 };
 

@@ -44,6 +44,7 @@ FakeUnit *pid1_unit_get(FakePid1 *p, const char *name) {
         u->rt.active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         u->rt.sub = "dead";
         u->rt.result = "";
+        u->guard_sec = -1;
         if (map_add_str(&p->units, u->name, u) < 0)
                 abort();
         return u;
@@ -89,6 +90,22 @@ static char *read_fragment(FakePid1 *p, const char *name) {
         return content;
 }
 
+// In NAME.d, and in that of its template.
+static int read_guard_sec(FakePid1 *p, const char *name) {
+        _cleanup_free_ char *own = str_printf("%s.d/50-argosy.conf", name), *template = NULL, *shared = NULL, *text = read_file(p, own);
+        const char *line = text ? strstr(text, "BindsTo=argosy-guard@") : NULL;
+        int sec;
+
+        if (!line && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
+                free(text);
+                template = unit_name_template(name);
+                shared = str_printf("%s.d/50-argosy.conf", template);
+                text = read_file(p, shared);
+                line = text ? strstr(text, "BindsTo=argosy-guard@") : NULL;
+        }
+        return line && sscanf(line, "BindsTo=argosy-guard@%d.target", &sec) == 1 ? sec : -1;
+}
+
 static bool is_outdated(FakePid1 *p, const FakeUnit *u) {
         _cleanup_free_ char *now = read_fragment(p, u->name);
 
@@ -100,6 +117,7 @@ static void load_unit(FakePid1 *p, FakeUnit *u) {
                 return;
         u->n_wants = count_wants(p, u->name);
         u->content = read_fragment(p, u->name);
+        u->guard_sec = read_guard_sec(p, u->name);
         u->rt.loaded = true;
         u->rt.load = !u->content                     ? ARGOSY__LOAD_STATE__LOAD_NOT_FOUND
                      : strstr(u->content, "[Broken") ? ARGOSY__LOAD_STATE__LOAD_BAD_SETTING
@@ -137,6 +155,8 @@ static void set_state(FakePid1 *p, FakeUnit *u, Argosy__ActiveState active, cons
                 u->rt.end = UNIT_END_UNSEEN;
         else if (!active_state_is_down(u->rt.active))
                 u->rt.end = p->foreign_job ? UNIT_END_BY_JOB : UNIT_END_BY_ITSELF;
+        if (p->changed && u->rt.active != active)
+                p->changed(u->name, u->rt.active, active, p->changed_data);
         u->rt.active = active;
         u->rt.sub = sub;
         u->rt.result = result;
@@ -467,6 +487,42 @@ void pid1_stop(FakePid1 *p, const char *name) {
         run_stop(p, u);
         p->foreign_job = false;
         collect(p, u);
+}
+
+void pid1_on_change(FakePid1 *p, void (*changed)(const char *name, Argosy__ActiveState was, Argosy__ActiveState is, void *userdata), void *userdata) {
+        p->changed = changed;
+        p->changed_data = userdata;
+}
+
+static bool is_guarded(const FakeUnit *u) {
+        return u && u->guard_sec >= 0 && !active_state_is_down(u->rt.active);
+}
+
+int pid1_guard_sec(FakePid1 *p, const char *name) {
+        const FakeUnit *u = map_find_str(&p->units, name);
+
+        return is_guarded(u) ? u->guard_sec : -1;
+}
+
+int pid1_least_guard_sec(FakePid1 *p) {
+        int least = -1;
+
+        map_foreach (slot, &p->units) {
+                const FakeUnit *u = slot->value;
+
+                if (is_guarded(u) && (least < 0 || u->guard_sec < least))
+                        least = u->guard_sec;
+        }
+        return least;
+}
+
+void pid1_guards_fail(FakePid1 *p, int sec) {
+        map_foreach (slot, &p->units) {
+                FakeUnit *u = slot->value;
+
+                if (is_guarded(u) && u->guard_sec <= sec)
+                        pid1_stop(p, u->name);
+        }
 }
 
 void pid1_finish(FakePid1 *p, const char *name, bool well) {

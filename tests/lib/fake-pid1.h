@@ -9,7 +9,7 @@
 // collection does), unless it is pinned. Content decides: Type=oneshot stays activating until pid1_finish(),
 // "/bin/false" fails, "ExecReload=false" fails to reload, "Requires=nobody.service" does not start, "[Broken" cannot be loaded. A timer whose service has
 // no file does not start. What has "Requires=NAME" or "PartOf=NAME" is stopped with NAME; the former also starts NAME, and
-// not without it. NAME.wants/ is looked at when NAME is loaded, and never again. The FakePid1 outlives the
+// not without it. Lines of sections that begin with X- are nothing to systemd. NAME.wants/ is looked at when NAME is loaded, and never again. The FakePid1 outlives the
 // SystemdManager that is connected to it, as PID 1 outlives argosyd.
 
 #include <stdbool.h>
@@ -55,6 +55,14 @@ unsigned pid1_n_held(FakePid1 *p);
 unsigned pid1_n_jobs(FakePid1 *p); // ever asked for
 unsigned pid1_n_reloads(FakePid1 *p);
 unsigned pid1_n_surveys(FakePid1 *p); // how often it was asked what a stop stops
+// Who is told of each change of a unit, while it happens: that one changes nothing. NULL: nobody.
+void pid1_on_change(FakePid1 *p, void (*changed)(const char *name, Argosy__ActiveState was, Argosy__ActiveState is, void *userdata), void *userdata);
+// The SECONDS of argosy-guard@SECONDS.target, to which a unit that does not rest was bound by its drop-in when it was loaded; -1: to none.
+int pid1_guard_sec(FakePid1 *p, const char *name);
+// The least of all of them; -1: there is none.
+int pid1_least_guard_sec(FakePid1 *p);
+// The guards of so many seconds, and fewer, have failed: systemd stops what is bound to them.
+void pid1_guards_fail(FakePid1 *p, int sec);
 // The connection breaks; unfinished jobs are lost. pid1_reconnect() brings it back.
 void pid1_disconnect(FakePid1 *p);
 void pid1_reconnect(FakePid1 *p);

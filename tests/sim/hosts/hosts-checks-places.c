@@ -22,11 +22,28 @@
 
 // When each unit was last to run everywhere: copies end one after the other.
 static uint64_t global_us[WORLD_UNITS_MAX];
-static uint32_t places_before[WORLD_UNITS_MAX];
+
+static void look_at_guarded(void *data);
+
+static bool may_be_everywhere(unsigned i) {
+        return (log_truth.units[i].exists && log_truth.units[i].global) || (global_us[i] > 0 && sim_now_us() < global_us[i] + ORDER_US);
+}
+
+// At any moment, whatever is broken. A copy that began when its content did not ask for a guard is none that the cluster waits for.
+static void on_unit(SimMachine *m, const char *name, Argosy__ActiveState was, Argosy__ActiveState is) {
+        int i = world_unit_index(name);
+
+        if (i < 0 || active_state_is_down(was) == active_state_is_down(is))
+                return;
+        hosts_story.n_transitions++;
+        story_event(active_state_is_down(is) ? "ends" : "begins", m->number, (uint64_t) i, "%s", name);
+        if (!active_state_is_down(is))
+                sim_at(sim_now_us(), NULL, look_at_guarded, (void *) (uintptr_t) i);
+}
 
 void places_begin(void) {
         memset(global_us, 0, sizeof(global_us));
-        memset(places_before, 0, sizeof(places_before));
+        sim_cluster_on_unit(on_unit);
 }
 
 void places_on_entry(const Argosy__LogBatch *batch) {
@@ -53,15 +70,9 @@ static bool is_in_order(uint32_t number) {
         return m->daemon && m->daemon->attached && sim_now_us() >= hosts_faults_last_us(number) + ORDER_US;
 }
 
-static bool may_be_everywhere(unsigned i) {
-        return (log_truth.units[i].exists && log_truth.units[i].global) || (global_us[i] > 0 && sim_now_us() < global_us[i] + ORDER_US);
-}
-
 static void look_at(unsigned i) {
         uint32_t bits = places_of(i), first = 0;
 
-        hosts_story.n_transitions += (uint64_t) __builtin_popcount(bits ^ places_before[i]);
-        places_before[i] = bits;
         if (may_be_everywhere(i))
                 return;
         for (uint32_t n = 1; n <= sim_cluster_size(); n++) {
@@ -77,6 +88,24 @@ static void look_at(unsigned i) {
 void places_on_look(void) {
         for (unsigned i = 0; i < asks.n_units; i++)
                 look_at(i);
+}
+
+// It has begun somewhere, in this moment.
+static void look_at_guarded(void *data) {
+        unsigned i = (unsigned) (uintptr_t) data;
+        uint32_t first = 0;
+
+        hosts_story_catch_up();
+        for (uint32_t n = 1; n <= sim_cluster_size(); n++) {
+                const SimMachine *m = sim_machine(n);
+
+                if (!m->powered || pid1_guard_sec(m->pid1, asks.units[i].name) < 0 || may_be_everywhere(i))
+                        continue;
+                check_says("never-in-two-places");
+                if (first)
+                        check_fail("never-in-two-places", "%s, which has CutOff=stop, runs on n%u and on n%u", asks.units[i].name, first, n);
+                first = n;
+        }
 }
 
 // ------------------------------------------------------------------------------------------------ in the end
@@ -106,12 +135,19 @@ static bool is_barred(unsigned i) {
         return false;
 }
 
+// Of nodes, or of others.
+static bool has_demands(const WorldContent *c) {
+        return c->global || c->hosts || c->zone || c->other_label || c->pool || c->managers || c->spread || c->role || c->secret || c->conflicts || c->replaces ||
+               c->same_node || c->after || c->before || c->requires || c->binds_to || c->wants || c->part_of || c->spread_skew || c->cpu_milli ||
+               c->memory_mib || c->gpus || c->n_files > 0;
+}
+
 // What it needs is known, and there is nothing of it.
 static bool is_plain(unsigned i) {
         const Argosy__UnitRecord *r = asks_record(asks.units[i].name);
         const WorldContent *c = world_content_find(log_truth.units[i].spec.bytes);
 
-        return c && !c->bad && !c->picky && !c->oneshot && r->n_outcomes == 0 && !is_barred(i);
+        return c && !c->bad && !c->oneshot && !c->careless && !has_demands(c) && r->n_outcomes == 0 && !is_barred(i);
 }
 
 // NULL: it is as it is to be.

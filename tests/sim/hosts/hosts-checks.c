@@ -37,6 +37,7 @@ const Check checks[] = {
 
         {"two-places", "A unit runs in two places only as long as a host is cut off.", "a unit ran on a host that was in order", NULL,
                 .begin = places_begin, .on_entry = places_on_entry, .on_look = places_on_look},
+        {"never-in-two-places", "A unit with CutOff=stop is never in two places.", "a unit with a guard began to run", NULL},
         {"all-find-the-leader", "In the end every host is attached to one leader, and has all of the log.", "all was mended", NULL, .on_calm = leader_on_calm},
         {"requests-are-answered", "In the end every open request is answered, or has lost its connection.", "all was mended, and something was asked", NULL,
                 .on_calm = answered_on_calm},

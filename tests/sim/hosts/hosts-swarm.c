@@ -18,6 +18,7 @@ Swarm swarm_draw(uint64_t word) {
                 s.loads[LOAD_several] = SWARM_WEIGHT_MAX;
         if (draw_one_in(&d, 3))
                 s.loads[LOAD_options] = 0; // of what is not picky is known where it runs
+        s.guarded = draw_one_in(&d, 3) ? (unsigned) draw_log(&d, 1, 64) : 0;
         s.steps[STEP_ASK] = (unsigned) draw_log(&d, 8, SWARM_WEIGHT_MAX);
         s.steps[STEP_FAULT] = draw_one_in(&d, 6) ? 0 : (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX / 3);
         s.steps[STEP_TIME] = (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX / 2);

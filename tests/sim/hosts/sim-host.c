@@ -22,6 +22,7 @@
 #include "feature-level.h"
 #include "fileio.h"
 #include "identity.h"
+#include "lease-file.h"
 #include "map.h"
 #include "oom.h"
 #include "paths.h"
@@ -32,6 +33,7 @@
 #include "sim-store.h"
 #include "state-dir.h"
 #include "str.h"
+#include "unit-state.h"
 #include "unit-verifier.h"
 #include "voter-secrets.h"
 
@@ -56,6 +58,7 @@ static struct {
         uint8_t cluster_id[16];
         VoterSecrets secrets;
         SimEndings endings;
+        void (*changed)(SimMachine *m, const char *name, Argosy__ActiveState was, Argosy__ActiveState is);
 } cluster;
 
 static void check(int r, const char *what) {
@@ -221,6 +224,93 @@ void unit_verifier_close(UnitVerifier *v, void (*closed)(void *userdata), void *
         sim_at(sim_now_us(), v->host, on_verifier_closed, c);
 }
 
+// ------------------------------------------------------------------------------------------------ guards
+
+// As argosy-guard reads it; 0: there is none.
+static uint64_t read_lease(const SimMachine *m) {
+        _cleanup_free_ char *file = oom_checked(str_printf("%s/run/lease", m->dir));
+        _cleanup_buf_ Buf content = {};
+        const LeaseFile *lease;
+
+        if (file_read(AT_FDCWD, file, 4096, &content) < 0 || content.len < sizeof(*lease))
+                return 0;
+        lease = (const LeaseFile *) content.data;
+        return memcmp(lease->magic, LEASE_FILE_MAGIC, sizeof(lease->magic)) == 0 ? atomic_load(&lease->until_us) : 0;
+}
+
+static void look_at_guards(void *data);
+
+// Guards look when their time is over, by the lease as it is now.
+static void set_guard(SimMachine *m) {
+        int sec = pid1_least_guard_sec(m->pid1);
+        uint64_t over_us = read_lease(m) + (uint64_t) MAX_OF(sec, 0) * USEC_PER_SEC, now_us = sim_host_boot_us(m->host);
+        uint64_t at_us = sim_now_us() + (over_us > now_us ? over_us - now_us : 0);
+
+        if (sec < 0 || (m->guard_us > 0 && m->guard_us <= at_us && m->guard_us >= sim_now_us()))
+                return;
+        m->guard_us = at_us;
+        sim_at(at_us, NULL, look_at_guards, m);
+}
+
+typedef struct GuardsEnd {
+        FakePid1 *pid1;
+        int sec;
+} GuardsEnd;
+
+static void run_guards_end(void *data) {
+        const GuardsEnd *e = data;
+
+        pid1_guards_fail(e->pid1, e->sec);
+}
+
+static void look_at_guards(void *data) {
+        SimMachine *m = data;
+        uint64_t until_us = read_lease(m), now_us = sim_host_boot_us(m->host);
+        GuardsEnd e = {m->pid1, 0};
+
+        if (m->guard_us != sim_now_us())
+                return;
+        m->guard_us = 0;
+        if (!m->powered || pid1_least_guard_sec(m->pid1) < 0)
+                return;
+        if (until_us <= now_us) {
+                e.sec = (int) ((now_us - until_us) / USEC_PER_SEC);
+                if (m->daemon)
+                        (void) sim_host_do(m->host, run_guards_end, &e);
+                else
+                        run_guards_end(&e);
+        }
+        set_guard(m);
+}
+
+static void guard_soon(void *data) {
+        SimMachine *m = data;
+
+        if (m->powered)
+                set_guard(m);
+}
+
+static void on_unit(const char *name, Argosy__ActiveState was, Argosy__ActiveState is, void *userdata) {
+        SimMachine *m = userdata;
+
+        if (active_state_is_down(was) && !active_state_is_down(is))
+                sim_at(sim_now_us(), NULL, guard_soon, m);
+        if (cluster.changed)
+                cluster.changed(m, name, was, is);
+}
+
+void sim_cluster_on_unit(void (*changed)(SimMachine *m, const char *name, Argosy__ActiveState was, Argosy__ActiveState is)) {
+        cluster.changed = changed;
+}
+
+static void make_pid1(SimMachine *m) {
+        _cleanup_free_ char *units = oom_checked(str_printf("%s/units", m->dir));
+
+        m->pid1 = pid1_new(units);
+        m->guard_us = 0;
+        pid1_on_change(m->pid1, on_unit, m);
+}
+
 // ------------------------------------------------------------------------------------------------ the beginning of a cluster
 
 static char *path(const SimMachine *m, const char *name) {
@@ -272,11 +362,7 @@ static void make_member(uint32_t number) {
         make_options(b);
         make_identity(number, &b->identity);
         check(voter_secrets_save(b->options.paths.state_dir, &cluster.secrets), "secrets");
-        {
-                _cleanup_free_ char *units = path(m, "units");
-
-                m->pid1 = pid1_new(units);
-        }
+        make_pid1(m);
 }
 
 static void write_peers(void) {
@@ -571,8 +657,6 @@ static void empty(const SimMachine *m, const char *name) {
 }
 
 void sim_machine_power_off(SimMachine *m) {
-        _cleanup_free_ char *units = path(m, "units");
-
         if (m->daemon) {
                 sim_host_kill(m->host);
                 forget_daemon(m, true);
@@ -581,7 +665,7 @@ void sim_machine_power_off(SimMachine *m) {
         sim_disk_cut(m->number);
         m->powered = false;
         pid1_free(m->pid1);
-        m->pid1 = pid1_new(units);
+        make_pid1(m);
         empty(m, "run");
         empty(m, "units");
 }

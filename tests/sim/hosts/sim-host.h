@@ -6,10 +6,12 @@
 //
 //      real        mesh, agent, leader, model, router, local socket, unit files, fence, ledger, peers and identity files
 //      played      loop, clocks, pool, chance, network, disks (sim-disk.h), the log (sim-store.h), systemd (fake-pid1.h), this machine's facts
+//                  guards of units with CutOff=stop: processes of PID 1's, which look at the lease's file when it should be over
 //      left out    HTTP, helpers (systemd-analyze says of every file that it is well), the kernel's news of addresses and directories
 
 #include <stdbool.h>
 
+#include "argosy.pb-c.h"
 #include "sim-net.h"
 #include "sim-world.h"
 
@@ -29,6 +31,7 @@ typedef struct SimMachine {
         bool dies_with_power;                  // at what sim_machine_die_at() says
         uint64_t back_us;                      // how long it is away then
         uint64_t start_us;                     // when it is to be started; 0: not by itself
+        uint64_t guard_us;                     // when its guards of units with CutOff=stop look at the lease; 0: there are none
 } SimMachine;
 
 // In a new directory. `word`: of everything that is drawn.
@@ -48,6 +51,8 @@ void sim_machine_stop(SimMachine *m);
 void sim_machine_power_off(SimMachine *m);
 // At the n-th change of its disk from now on argosyd is killed, or the power fails; after `back_us` it is started again.
 void sim_machine_die_at(SimMachine *m, unsigned n, bool power, uint64_t back_us);
+// Who is told when a unit of a machine changes; it changes nothing itself.
+void sim_cluster_on_unit(void (*changed)(SimMachine *m, const char *name, Argosy__ActiveState was, Argosy__ActiveState is));
 // Who is told of what has ended. It is started again, after SIM_RESTART_US if nothing else was said. NULL: nobody.
 typedef struct SimEndings {
         void (*ended)(SimMachine *m, int status);         // argosyd ended itself

@@ -272,6 +272,10 @@ void sim_host_kill(SimHost *h) {
                 let_go(h);
 }
 
+uint64_t sim_host_boot_us(const SimHost *h) {
+        return h->clocks.boot_us + world.now_us;
+}
+
 void sim_host_set_wall(SimHost *h, uint64_t wall_us) {
         h->clocks.wall_us = wall_us - world.now_us;
 }

@@ -70,6 +70,7 @@ bool sim_host_do(SimHost *h, void (*run)(void *data), void *data);
 void sim_stall(uint64_t us);
 // Who is told when a host has ended itself, and with which exit status; SIM_ABORTED: process_abort(). NULL: nobody.
 void sim_on_end(void (*ended)(SimHost *h, int status));
+uint64_t sim_host_boot_us(const SimHost *h); // since the machine began, on its own clock
 // Its wall clock jumps.
 void sim_host_set_wall(SimHost *h, uint64_t wall_us);
 void sim_host_jump_wall(SimHost *h, int64_t by_us);

@@ -52,7 +52,8 @@ extern const char *const swarm_load_names[_LOADS];
         F(stop_ms, "that a stop takes")                                             \
         F(mass_loss_percent, "of hosts that may be lost at once")                   \
         F(batch_max, "bytes of an entry; 0: as many as may be")                     \
-        F(time_max_ms, "that pass in one step at most")
+        F(time_max_ms, "that pass in one step at most")                             \
+        F(guarded, "of 64 contents of units that have CutOff=stop and nothing else")
 
 typedef struct Swarm {
         unsigned faults[SWARM_FAULTS_MAX], loads[_LOADS]; // weights; 0: left out

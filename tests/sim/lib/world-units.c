@@ -91,6 +91,11 @@ static void put_service(Draw *d, Buf *text, WorldContent *c) {
                 assert_int_equal(buf_printf(text, "ExecReload=/bin/true\nTimeoutStopSec=%u\n", 1 + draw_below(d, 3)), 0);
 }
 
+static void put_guard(Draw *d, Buf *text, WorldContent *c) {
+        c->picky = c->cut_off_stop = true;
+        assert_int_equal(buf_printf(text, "[X-Argosy]\nCutOff=stop\nCutOffSec=%u\n", draw_below(d, 6)), 0);
+}
+
 static const WorldContent *content_again(Draw *d, const WorldUnit *u) {
         const WorldContent *c = &asks.contents[draw_below(d, (unsigned) asks.n_contents)];
 
@@ -108,7 +113,9 @@ const WorldContent *world_content_draw(Draw *d, const WorldUnit *u) {
         assert_true(asks.n_contents < WORLD_CONTENTS_MAX);
         *c = (WorldContent){.bad = draw_one_in(d, 12)};
         put_service(d, &text, c);
-        if (asks.swarm.loads[LOAD_options] && draw_below(d, 64) < asks.swarm.loads[LOAD_options]) {
+        if (asks.swarm.guarded > 0 && draw_below(d, 64) < asks.swarm.guarded)
+                put_guard(d, &text, c);
+        else if (asks.swarm.loads[LOAD_options] && draw_below(d, 64) < asks.swarm.loads[LOAD_options]) {
                 c->of = u;
                 world_options_put(d, &text, c, u);
         }

@@ -52,6 +52,14 @@ static void watch_late(HttpApi *a, bool tell) {
                 uv_async_send(&a->async);
 }
 
+// What libmicrohttpd says of a connection is valid until it is asked for something else: since version 1.0 all answers are in one place. So
+// nothing but what is taken out at once is kept. -1: it does not say.
+static int fd_of(struct MHD_Connection *connection) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+        return info ? info->connect_fd : -1;
+}
+
 // NULL: without TLS.
 static gnutls_session_t session_of(struct MHD_Connection *connection) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
@@ -95,17 +103,15 @@ static HttpPeer *new_peer(HttpThread *t, int fd) {
 static void on_connection(void *userdata, struct MHD_Connection *connection, void **peer,
                           enum MHD_ConnectionNotificationCode code) {
         HttpThread *t = userdata;
-        const union MHD_ConnectionInfo *info;
 
         if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-                info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-                *peer = !info          ? NULL
-                        : t->door->tcp ? new_peer_tcp(t, connection, info->connect_fd)
-                                       : new_peer(t, info->connect_fd);
+                int fd = fd_of(connection);
+
+                *peer = fd < 0 ? NULL : t->door->tcp ? new_peer_tcp(t, connection, fd) : new_peer(t, fd);
                 if (*peer)
-                        watch_late(t->api, http_pace_begin(&t->api->pace, &((HttpPeer *) *peer)->paced, info->connect_fd, clock_boot_us()));
-                else if (info)
-                        (void) shutdown(info->connect_fd, SHUT_RDWR); // before a handshake costs anything
+                        watch_late(t->api, http_pace_begin(&t->api->pace, &((HttpPeer *) *peer)->paced, fd, clock_boot_us()));
+                else if (fd >= 0)
+                        (void) shutdown(fd, SHUT_RDWR); // before a handshake costs anything
         } else if (*peer) {
                 end_peer(t, *peer);
                 *peer = NULL;

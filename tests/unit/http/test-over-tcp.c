@@ -4,13 +4,16 @@
 
 #include "test.h"
 
+#include <microhttpd.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "api-answers.h"
+#include "clock.h"
 #include "error-response.h"
 #include "event-cursor.h"
+#include "http-limits.h"
 #include "http-world.h"
 #include "message.h"
 
@@ -33,6 +36,28 @@ static struct World {
         int last_what;
         Hash proof; // of the last one
 } w;
+
+// Since version 1.0 libmicrohttpd has one place for all that it says of a connection; so does every version here.
+const union MHD_ConnectionInfo *__real_MHD_get_connection_info(struct MHD_Connection *connection, enum MHD_ConnectionInfoType type, ...);
+const union MHD_ConnectionInfo *__wrap_MHD_get_connection_info(struct MHD_Connection *connection, enum MHD_ConnectionInfoType type, ...);
+
+const union MHD_ConnectionInfo *__wrap_MHD_get_connection_info(struct MHD_Connection *connection, enum MHD_ConnectionInfoType type, ...) {
+        static _Thread_local union MHD_ConnectionInfo said;
+        const union MHD_ConnectionInfo *info = __real_MHD_get_connection_info(connection, type);
+
+        if (info)
+                said = *info;
+        return info ? &said : NULL;
+}
+
+static _Atomic uint64_t ahead_us;
+
+uint64_t __real_clock_boot_us(void);
+uint64_t __wrap_clock_boot_us(void);
+
+uint64_t __wrap_clock_boot_us(void) {
+        return __real_clock_boot_us() + ahead_us;
+}
 
 static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
                        void *userdata) {
@@ -305,6 +330,17 @@ static void who_is_one_too_many_is_closed(void **state) {
                 assert_false(world.clients[i].closed);
 }
 
+// By us: libmicrohttpd would wait for HTTP_IDLE_SEC by its own clock, and again after each byte.
+static void who_says_no_whole_head_is_ended(void **state) {
+        uint64_t begin_us = __real_clock_boot_us();
+
+        (void) say(0, "GET /healthz HTTP/1.1\r\n");
+        is_answered(1, GET("/healthz", HOST), "200"); // behind the first one
+        ahead_us += (HTTP_HEAD_SEC + 1) * (uint64_t) USEC_PER_SEC;
+        RUN_UNTIL(world.clients[0].closed);
+        assert_true(__real_clock_boot_us() - begin_us < HTTP_IDLE_SEC * (uint64_t) USEC_PER_SEC);
+}
+
 static void who_has_shown_a_good_token_is_no_stranger_any_more(void **state) {
         for (size_t i = 0; i < CONNECTIONS_PER_USER; i++)
                 is_answered(i, i == 0 ? GET("/v1/nodes", HOST BEARER) : GET("/healthz", HOST), "200");
@@ -463,6 +499,7 @@ int main(void) {
                 TEST(a_page_of_another_origin_changes_nothing),
                 TEST(without_tls_there_are_no_sessions),
                 TEST(who_is_one_too_many_is_closed),
+                TEST(who_says_no_whole_head_is_ended),
                 TEST(who_has_shown_a_good_token_is_no_stranger_any_more),
                 TEST(strangers_who_ask_keep_nobody_out),
                 TEST(who_is_known_and_asks_keeps_its_place),

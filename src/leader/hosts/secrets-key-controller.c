@@ -98,10 +98,14 @@ uint32_t secrets_key_in_use(const Leader *l) {
         return record ? record->number : voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS);
 }
 
+// Who waits for a key asks for one in each turn, and how many turns there are is nobody's to know: so nothing is drawn for one that is thrown away.
 static int make_key(Leader *l, uint32_t *ret_number) {
         _cleanup_(secret_bytes_done) SecretBytes key = {};
-        int r = secret_bytes_new(SECRET_KEY_SIZE, &key);
+        int r;
 
+        if (voter_secrets_controller_is_making(l, VOTER_SECRET_SECRETS))
+                return -EBUSY;
+        r = secret_bytes_new(SECRET_KEY_SIZE, &key);
         if (r < 0)
                 return r;
         random_bytes(key.data, key.len);

@@ -135,14 +135,22 @@ static size_t n_recorded(const Leader *l) {
         return c ? c->n_voter_secrets : 0;
 }
 
+bool voter_secrets_controller_is_making(const Leader *l, const char *name) {
+        const VoterSecrets *fresh = &l->voter_secrets->fresh;
+
+        for (size_t i = 0; i < fresh->n; i++)
+                if (streq(fresh->list[i].name, name))
+                        return true;
+        return false;
+}
+
 int voter_secrets_controller_make(Leader *l, const char *name, const void *value, size_t len, uint32_t *ret_number) {
         VoterSecrets *fresh = &l->voter_secrets->fresh;
         uint32_t number = next_number(l, name);
         int r;
 
-        for (size_t i = 0; i < fresh->n; i++)
-                if (streq(fresh->list[i].name, name))
-                        return -EBUSY;
+        if (voter_secrets_controller_is_making(l, name))
+                return -EBUSY;
         if (n_recorded(l) + fresh->n >= VOTER_SECRETS_MAX)
                 return -ENOSPC;
         r = voter_secrets_put(fresh, name, number, value, len);

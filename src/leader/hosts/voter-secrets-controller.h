@@ -17,6 +17,8 @@ VoterSecretsController *voter_secrets_controller_new(void); // NULL: out of memo
 VoterSecretsController *voter_secrets_controller_free(VoterSecretsController *c); // or NULL
 void voter_secrets_controller_stop(Leader *l); // it leads no more: what it made and the log does not name is forgotten
 
+// Whether one of that name is being made: the log does not name it yet.
+bool voter_secrets_controller_is_making(const Leader *l, const char *name);
 // Makes another secret of that name, whose value is copied; *ret_number is what it will be called. It is there when
 // voter_secrets_controller_value() has it; a leader that ends before forgets it. -EBUSY: one of that name is being made; -ENOSPC: there
 // are as many as can be; -EINVAL: see voter_secrets_put(); -ENOMEM.

@@ -9,6 +9,7 @@
 #include "message.h"
 #include "secret-box.h"
 #include "secret-name.h"
+#include "secrets-key-controller.h"
 #include "str.h"
 #include "voter-secrets.h"
 
@@ -18,6 +19,16 @@ static Rig g;
 static VoterSecrets disks[HOSTS + 1]; // by host
 static bool keeps[HOSTS + 1], compacts[HOSTS + 1], due[HOSTS + 1];
 static uint32_t compacted[HOSTS + 1];
+
+static unsigned n_keys_drawn;
+
+void __real_random_bytes(void *ret, size_t len);
+void __wrap_random_bytes(void *ret, size_t len);
+
+void __wrap_random_bytes(void *ret, size_t len) {
+        n_keys_drawn += len == SECRET_KEY_SIZE;
+        __real_random_bytes(ret, len);
+}
 
 static const Argosy__SecretsKeyRecord *key(void) {
         return cluster_state_cluster(g.state)->secrets_key;
@@ -433,6 +444,17 @@ static void before_the_first_secret_there_is_no_key(void **state) {
         g = other;
 }
 
+// How many turns a request waits follows from the loop; what it draws meanwhile is thrown away, and makes another story of the same seed.
+static void who_waits_for_the_first_key_draws_no_other_one(void **state) {
+        rig_start(&g, 1);
+        g.secrets = &disks[1];
+        n_keys_drawn = 0;
+        for (unsigned i = 0; i < 3; i++)
+                assert_int_equal(secrets_key_make_first(g.leader), -EBUSY);
+        assert_int_equal(n_keys_drawn, 1);
+        assert_int_equal(teardown(NULL), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(all_versions_are_sealed_with_the_new_key_and_the_old_one_goes, setup, teardown),
@@ -445,6 +467,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_key_that_comes_later_is_tried, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_no_key_opens_is_tried_once_and_named, setup, teardown),
                 cmocka_unit_test(before_the_first_secret_there_is_no_key),
+                cmocka_unit_test(who_waits_for_the_first_key_draws_no_other_one),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,8 @@
 //      [Service]
 //      Environment=ARGOSY_FILES=/run/argosy/units/%n
 //      BindReadOnlyPaths=/run/argosy/units/%n/web.conf:/etc/web/web.conf
+//      TemporaryFileSystem=/dev/argosy:mode=0700
+//      BindReadOnlyPaths=/etc/web/web.conf:/dev/argosy/0:norbind
 //      [Unit]
 //      AssertPathExists=/etc/web/web.conf
 //

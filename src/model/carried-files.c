@@ -19,6 +19,7 @@
 #include "unit-parts.h"
 
 enum { CARRIED_SETTING_MAX = 4096 }; // of a path in a setting; a longer one is none that systemd takes
+#define GUARDS "/dev/argosy" // in the namespace of each unit with a DESTINATION
 #define LIST_HEAD "# mode, bytes, SHA-256 and name of each file\n"
 
 void carried_files_done(CarriedFiles *c) {
@@ -197,13 +198,29 @@ int carried_folders_that_stay(const FileSource *sources, size_t n, const Carried
         return r < 0 ? r : 0;
 }
 
-// Whoever starts the unit, systemd does not if the place is gone: it would make it on the host. It is systemd's first process that looks, so this
-// is said only of what lies in a folder that it reads itself at any time. What leads from there to a server's files is refused on the node
-// (agent-places.h).
+// An assertion is what systemd shows best: no start is tried, and it says for what. It is systemd's first process that looks, so this is said only
+// of what lies in a folder that it reads itself at any time. What leads from there to a server's files is refused on the node (agent-places.h).
 static int append_assertion(const FileSource *s, const CarriedFiles *c, Buf *ret) {
         if (!s->destination || !str_has_prefix(s->destination, "/etc/"))
                 return 0;
         return buf_printf(ret, "[Unit]\n%s=%s\n", carried_files_find(c, s->source) ? "AssertPathExists" : "AssertPathIsDirectory", s->destination);
+}
+
+// systemd makes on the host what it is to bind over and does not find, and since version 254 a restart of its own looks at no assertion. A source
+// it makes never. So each place is a source before it is bound over: systemd sets up the mounts of a unit in the order of where they are to be, and
+// GUARDS stands before most places. It is a file system of the unit's own, which root alone may enter.
+static int append_guards(const UnitFile *file, Buf *ret) {
+        int r = 0, n = 0;
+
+        for (size_t i = 0; r == 0 && i < file->n_file_sources; i++) {
+                const char *destination = file->file_sources[i].destination;
+
+                if (destination && n == 0)
+                        r = buf_printf(ret, "TemporaryFileSystem=" GUARDS ":mode=0700\n");
+                if (destination && r == 0)
+                        r = buf_printf(ret, "BindReadOnlyPaths=%s:" GUARDS "/%d:norbind\n", destination, n++);
+        }
+        return r;
 }
 
 static int append_manifest(const UnitFile *file, const CarriedFiles *c, Buf *ret) {
@@ -217,6 +234,8 @@ static int append_manifest(const UnitFile *file, const CarriedFiles *c, Buf *ret
                         r = buf_printf(ret, "BindReadOnlyPaths=" CARRIED_FILES_UNITS "/%%n%s%.*s:%s\n", len > 0 ? "/" : "", (int) len, s->source,
                                        s->destination);
         }
+        if (r == 0)
+                r = append_guards(file, ret);
         for (size_t i = 0; r == 0 && i < file->n_file_sources; i++)
                 r = append_assertion(&file->file_sources[i], c, ret);
         if (r == 0)

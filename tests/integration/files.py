@@ -142,14 +142,32 @@ def test_nor_does_a_start_of_systemds_own_make_the_place(c: Cluster):
     c.ctl("start /root/shop/web.service")
     node = host_of(c, "web.service")
     node.run("rm -r /etc/web && systemctl kill --signal=KILL web")
-    eventually(lambda: node.run("systemctl is-active web || true") == "inactive\n")
+    # A restart of its own fails for the assertion before systemd 254, and behind that in its namespace until there were too many.
+    eventually(lambda: node.run("systemctl is-active web || true") in ("inactive\n", "failed\n"))
     assert not node.run("ls -d /etc/web 2>/dev/null || true")
+    node.run("systemctl reset-failed web || true")
     assert "assert" in node.run("systemctl start web 2>&1 || true").lower()
     assert not node.run("ls -d /etc/web 2>/dev/null || true")
     eventually(lambda: c.row("web.service")["active"] == "inactive")
     c.ctl_fails("start web", saying="/etc/web, where File=conf is to be, does not exist on this node")
     node.run("mkdir /etc/web && rm /run/seen-web.service && systemctl start web")
     assert seen(node) == "a 1\nb 1\n"
+
+
+def test_nor_what_systemd_runs_beside_the_program(c: Cluster):
+    """Outside of /etc there is no assertion, and a process at the stop has never had one."""
+    for node in c.nodes:
+        node.run("mkdir -p /srv/web && echo host >/srv/one.conf")
+    more = "Restart=always\nRestartSec=100ms\nPrivateDevices=yes\nProtectSystem=strict\nReadWritePaths=/run\nExecStopPost=/bin/true\n"
+    put(c.node("n1"), "/root/shop", {"web.service": "[Service]\n" + more + "ExecStart=/bin/sh -c 'cat /srv/web/a.conf /srv/one.conf >/run/seen-%n; exec sleep infinity'\n"
+                                     "[X-Argosy]\nFile=conf:/srv/web\nFile=one.conf:/srv/one.conf\n", "conf/a.conf": "a 1\n", "one.conf": "one 1\n"})
+    c.ctl("start /root/shop/web.service")
+    node = host_of(c, "web.service")
+    assert eventually(lambda: seen(node)) == "a 1\none 1\n" and node.run("cat /srv/one.conf") == "host\n"
+    node.run("rm -r /srv/web /srv/one.conf && systemctl kill --signal=KILL web")
+    eventually(lambda: node.run("systemctl is-active web || true") == "failed\n")
+    assert "226" in node.run("systemctl show --property=ExecMainStatus web")
+    assert not node.run("ls -d /srv/web /srv/one.conf 2>/dev/null || true")
 
 
 @contextmanager

@@ -185,7 +185,8 @@ static void a_manifest_has_what_systemd_is_to_do_and_the_list(void **state) {
         Hash b = hash_of("conf/b", 6);
 
         assert_non_null(strstr(content, "\n# web.service.d/~argosy.conf\n[Service]\nEnvironment=ARGOSY_FILES=/run/argosy/units/%n\n"
-                                        "BindReadOnlyPaths=/run/argosy/units/%n/conf:/etc/web\n[Unit]\nAssertPathIsDirectory=/etc/web\n\n# "));
+                                        "BindReadOnlyPaths=/run/argosy/units/%n/conf:/etc/web\nTemporaryFileSystem=/dev/argosy:mode=0700\n"
+                                        "BindReadOnlyPaths=/etc/web:/dev/argosy/0:norbind\n[Unit]\nAssertPathIsDirectory=/etc/web\n\n# "));
         assert_int_equal(carried_files_text_len(content, strlen(content)), strlen(FILE_OF("conf:/etc/web x.sh")));
         assert_int_equal(carried_files_read(content, strlen(content), &c), 0);
         assert_int_equal(c.n, 3);
@@ -196,13 +197,23 @@ static void a_manifest_has_what_systemd_is_to_do_and_the_list(void **state) {
         assert_checked(content, NULL);
 }
 
+// Where systemd is to bind over it is a source, too, and before that: a source has to be there, and is never made.
+static void what_is_bound_over_is_a_source_before_that(void **state) {
+        _cleanup_free_ char *content = COMPOSE(FILE_OF("conf:/srv/web x.sh y:/etc/y"), "x.sh", "conf/b", "y"), *none = COMPOSE(FILE_OF("conf"), "conf/b");
+        const char *guards = strstr(content, "TemporaryFileSystem=/dev/argosy:mode=0700\nBindReadOnlyPaths=/srv/web:/dev/argosy/0:norbind\n"
+                                             "BindReadOnlyPaths=/etc/y:/dev/argosy/1:norbind\n");
+
+        assert_non_null(guards);
+        assert_null(strstr(none, "/dev/argosy"));
+}
+
 // It is systemd's first process that looks for it: where it reads itself, and nowhere else.
 static void what_lies_in_etc_is_there_or_systemd_does_not_start_the_unit(void **state) {
         _cleanup_free_ char *content = COMPOSE("[Service]\nExecStart=/bin/web\n[X-Argosy]\nFile=a:/etc/web-%i.conf b/*:/etc/b c/d:/srv/etc/d c\n", "a", "b/e", "c/d", "c/f");
         const char *unit = strstr(content, "\n[Unit]\n");
 
         assert_non_null(unit);
-        assert_non_null(strstr(content, "d:/srv/etc/d\n[Unit]\nAssertPathExists=/etc/web-%i.conf\n[Unit]\nAssertPathIsDirectory=/etc/b\n\n# "));
+        assert_non_null(strstr(content, "/srv/etc/d:/dev/argosy/2:norbind\n[Unit]\nAssertPathExists=/etc/web-%i.conf\n[Unit]\nAssertPathIsDirectory=/etc/b\n\n# "));
         assert_checked(content, NULL);
 }
 
@@ -636,6 +647,7 @@ int main(void) {
                 TEST(nothing_of_a_manifest_is_written_by_hand),
                 TEST(each_file_is_named_and_each_name_has_its_file),
                 TEST(no_two_are_bound_at_one_place),
+                TEST(what_is_bound_over_is_a_source_before_that),
                 TEST(what_lies_in_etc_is_there_or_systemd_does_not_start_the_unit),
                 TEST(what_systemd_itself_reads_is_named_where_it_sees_it),
                 TEST(what_systemd_itself_reads_may_have_specifiers),

@@ -12,8 +12,8 @@ rotate-key".
 import re
 from pathlib import Path
 
-LIMITS = {"ARCHITECTURE.md": 16 * 1024, "src/leader/README.md": 12 * 1024}
-ROOMS_LIMIT = 55 * 1024  # of the README.md of all rooms
+LIMITS = {"ARCHITECTURE.md": 16_000, "src/leader/README.md": 12_000}  # bytes: what is read in a quarter of an hour
+ROOMS_LIMIT = 55_000  # of the README.md of all rooms
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FUNCTION = re.compile(r"`(\w+)\(\)`")

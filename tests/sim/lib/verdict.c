@@ -46,13 +46,29 @@ static void say(const char *format, ...) {
         va_end(ap);
 }
 
-// fail_msg() puts this before its words.
-void print_error(const char *const format, ...) {
+// fail_msg() puts "ERROR: " before its words.
+static void hear_error(const char *format, va_list ap) {
         static const char error[] = "ERROR: ";
+
+        (void) vsnprintf(verdict.words, sizeof(verdict.words), strncmp(format, error, strlen(error)) == 0 ? format + strlen(error) : format, ap);
+}
+
+void print_error(const char *const format, ...) {
         va_list ap;
 
         va_start(ap, format);
-        (void) vsnprintf(verdict.words, sizeof(verdict.words), strncmp(format, error, strlen(error)) == 0 ? format + strlen(error) : format, ap);
+        hear_error(format, ap);
+        va_end(ap);
+}
+
+// What fail_msg() of later versions of cmocka calls, as that of Debian 13.
+void cm_print_error(const char *const format, ...) __attribute__((format(printf, 1, 2)));
+
+void cm_print_error(const char *const format, ...) {
+        va_list ap;
+
+        va_start(ap, format);
+        hear_error(format, ap);
         va_end(ap);
 }
 

@@ -70,7 +70,8 @@ bool hosts_checks_have_leader(void *data) {
         for (uint32_t i = 1; i <= sim_cluster_size(); i++) {
                 const Daemon *d = sim_machine(i)->daemon;
 
-                if (!d || !d->attached || d->known_leader == 0 || d->known_leader != first->known_leader || sim_store_applied(i) < sim_store_committed())
+                if (!d || !d->attached || d->known_leader == 0 || d->known_leader != first->known_leader ||
+                    (i <= sim_cluster_n_voters() && sim_store_applied(i) < sim_store_committed()))
                         return false;
         }
         return sim_store_leader() == first->known_leader;

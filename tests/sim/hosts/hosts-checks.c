@@ -22,7 +22,7 @@ const Check checks[] = {
         {"acknowledged-is-kept", "An acknowledged request is in the log before it is acknowledged.", "a change was acknowledged", NULL,
                 .on_answer = acknowledged_on_answer},
         {"acknowledged-once", "An acknowledged request is never applied twice.", "a request was acknowledged again", NULL, .on_answer = once_on_answer},
-        {"answered-as-it-is", "What was answered well is what the log wants as of the revision that the answer names.", "a unit's change was answered", NULL,
+        {"answered-as-it-is", "What was answered well is what the log wants as of the revision that the answer names.", "a unit's change was answered", "told-what-was-only-planned",
                 .begin = past_begin, .on_entry = past_on_entry, .on_answer = past_on_answer, .end = past_end},
         {"refused-is-undone", "What was refused has changed nothing.", "a change was refused", NULL, .on_answer = refused_on_answer, .on_entry = refused_on_entry},
         {"author-is-whoever-asked", "A job is of whoever asked for it.", "a job was acknowledged", NULL, .on_answer = author_on_answer},
@@ -37,7 +37,7 @@ const Check checks[] = {
 
         {"two-places", "A unit runs in two places only as long as a host is cut off.", "a unit ran on a host that was in order", NULL,
                 .begin = places_begin, .on_entry = places_on_entry, .on_look = places_on_look},
-        {"never-in-two-places", "A unit with CutOff=stop is never in two places.", "a unit with a guard began to run", NULL},
+        {"never-in-two-places", "A unit with CutOff=stop is never in two places.", "a unit with a guard began to run", "guards-are-not-waited-for"},
         {"all-find-the-leader", "In the end every host is attached to one leader, and has all of the log.", "all was mended", NULL, .on_calm = leader_on_calm},
         {"requests-are-answered", "In the end every open request is answered, or has lost its connection.", "all was mended, and something was asked", NULL,
                 .on_calm = answered_on_calm},

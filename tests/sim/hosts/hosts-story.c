@@ -256,7 +256,7 @@ static void begin(const StoryPlan *plan, StoryOutput output) {
 
         hosts_story = (HostsStory){.plan = *plan, .truth = cluster_state_new()};
         assert_non_null(hosts_story.truth);
-        sim_cluster_begin(plan->chance, plan->swarm.hosts);
+        sim_cluster_begin(plan->chance, plan->swarm.hosts, plan->swarm.voters ? MIN_OF(plan->swarm.voters, plan->swarm.hosts) : plan->swarm.hosts);
         story_begin(output, sim_clock());
         sim_client_begin();
         sim_client_set_accounts(accounts, ELEMENTSOF(accounts));

@@ -6,6 +6,7 @@
 
 Swarm swarm_draw(uint64_t word) {
         static const unsigned sizes[] = {3, 3, 3, 5};
+        static const unsigned voters[] = {0, 0, 3, 3, 3, 1};
         Draw d = draw_from(word);
         Swarm s = {.hosts = DRAW_PICK(&d, sizes), .units = (unsigned) draw_log(&d, 1, WORLD_UNITS_MAX)};
 
@@ -18,6 +19,7 @@ Swarm swarm_draw(uint64_t word) {
                 s.loads[LOAD_several] = SWARM_WEIGHT_MAX;
         if (draw_one_in(&d, 3))
                 s.loads[LOAD_options] = 0; // of what is not picky is known where it runs
+        s.voters = DRAW_PICK(&d, voters);
         s.guarded = draw_one_in(&d, 3) ? (unsigned) draw_log(&d, 1, 64) : 0;
         s.steps[STEP_ASK] = (unsigned) draw_log(&d, 8, SWARM_WEIGHT_MAX);
         s.steps[STEP_FAULT] = draw_one_in(&d, 6) ? 0 : (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX / 3);

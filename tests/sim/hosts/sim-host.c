@@ -54,7 +54,7 @@ typedef struct Member {
 static struct {
         char dir[64];
         Member members[SIM_CLUSTER_MAX + 1];
-        size_t n;
+        size_t n, n_voters;
         uint8_t cluster_id[16];
         VoterSecrets secrets;
         SimEndings endings;
@@ -361,7 +361,8 @@ static void make_member(uint32_t number) {
         write_config(b);
         make_options(b);
         make_identity(number, &b->identity);
-        check(voter_secrets_save(b->options.paths.state_dir, &cluster.secrets), "secrets");
+        if (number <= cluster.n_voters)
+                check(voter_secrets_save(b->options.paths.state_dir, &cluster.secrets), "secrets");
         make_pid1(m);
 }
 
@@ -370,7 +371,7 @@ static void write_peers(void) {
         Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes[] = {&node};
 
         node.manager = (char *) "system";
-        for (uint32_t i = 0; i < cluster.n; i++) {
+        for (uint32_t i = 0; i < cluster.n_voters; i++) {
                 Member *b = &cluster.members[i + 1];
 
                 argosy__voter__init(&voters[i]);
@@ -386,9 +387,10 @@ static void write_peers(void) {
                 node.node = i;
                 peers.cluster_id = (ProtobufCBinaryData){sizeof(cluster.cluster_id), cluster.cluster_id};
                 peers.generation = 1;
-                peers.host = peers.raft_id = i;
+                peers.host = i;
+                peers.raft_id = i <= cluster.n_voters ? i : 0;
                 peers.voters = pointers;
-                peers.n_voters = cluster.n;
+                peers.n_voters = cluster.n_voters;
                 peers.nodes = nodes;
                 peers.n_nodes = 1;
                 check(state_dir_save_peers(cluster.members[i].options.paths.state_dir, &peers), "peers");
@@ -410,10 +412,10 @@ static void fill_host(uint32_t number, Argosy__HostRecord *h, uint8_t id[16], ch
         h->address = (char *) b->address;
         h->port = SIM_PORT;
         h->key_pin = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) b->identity.pin.bytes};
-        h->role = ARGOSY__HOST_ROLE__ROLE_VOTER;
+        h->role = number <= cluster.n_voters ? ARGOSY__HOST_ROLE__ROLE_VOTER : ARGOSY__HOST_ROLE__ROLE_SPARE;
         h->nodes = (Argosy__NodeRecord **) node;
         h->n_nodes = 1;
-        h->raft_id = number;
+        h->raft_id = number <= cluster.n_voters ? number : 0;
 }
 
 // What a log of theirs begins with: the cluster, and all of them.
@@ -447,12 +449,12 @@ static void begin_log(void) {
         key.number = 1;
         key.fingerprint = (ProtobufCBinaryData){HASH_SIZE, cluster.secrets.list[0].fingerprint.bytes};
         key.kept_by = numbers;
-        key.n_kept_by = cluster.n;
+        key.n_kept_by = cluster.n_voters;
         record.cluster_id = (ProtobufCBinaryData){sizeof(cluster.cluster_id), cluster.cluster_id};
         record.generation = 1;
         record.feature_level = FEATURE_LEVEL;
         record.ca = &ca;
-        record.voters_wanted = (uint32_t) cluster.n;
+        record.voters_wanted = (uint32_t) cluster.n_voters;
         record.voter_secrets = keys;
         record.n_voter_secrets = 1;
         ops[0].op_case = ARGOSY__LOG_OP__OP_CLUSTER;
@@ -463,7 +465,7 @@ static void begin_log(void) {
         len = argosy__log_batch__get_packed_size(&batch);
         packed = oom_checked(malloc(len));
         argosy__log_batch__pack(&batch, packed);
-        sim_store_begin(numbers, cluster.n, packed, len);
+        sim_store_begin(numbers, cluster.n_voters, packed, len);
         free(packed);
         for (size_t i = 0; i < cluster.n; i++)
                 free(hosts[i].name);
@@ -523,11 +525,15 @@ size_t sim_cluster_size(void) {
         return cluster.n;
 }
 
+size_t sim_cluster_n_voters(void) {
+        return cluster.n_voters;
+}
+
 SimMachine *sim_machine(uint32_t number) {
         return number > 0 && number <= cluster.n ? &cluster.members[number].machine : NULL;
 }
 
-void sim_cluster_begin(uint64_t word, size_t n) {
+void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters) {
         static const uint8_t map_seed[16] = "whole hosts";
 
         map_set_seed(map_seed);
@@ -535,6 +541,7 @@ void sim_cluster_begin(uint64_t word, size_t n) {
         sim_net_begin();
         sim_on_end(on_end);
         memset(&cluster, 0, sizeof(cluster));
+        cluster.n_voters = n_voters;
         // Where a sync costs nothing, if there is such a place.
         str_fit(cluster.dir, sizeof(cluster.dir), "%s/argosy-sim-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
         if (!mkdtemp(cluster.dir) || chdir(cluster.dir) < 0)

@@ -2,7 +2,7 @@
 #pragma once
 
 // Whole hosts in a world: the daemon below run.c as it is, on a loop of its own, with a PID 1 in memory, and a state directory and
-// configuration of its own in a directory of the world. All are members of one cluster, and voters, from the beginning; who leads they find out.
+// configuration of its own in a directory of the world. All are members of one cluster from the beginning, the first of them its voters; who leads they find out.
 //
 //      real        mesh, agent, leader, model, router, local socket, unit files, fence, ledger, peers and identity files
 //      played      loop, clocks, pool, chance, network, disks (sim-disk.h), the log (sim-store.h), systemd (fake-pid1.h), this machine's facts
@@ -34,12 +34,13 @@ typedef struct SimMachine {
         uint64_t guard_us;                     // when its guards of units with CutOff=stop look at the lease; 0: there are none
 } SimMachine;
 
-// In a new directory. `word`: of everything that is drawn.
-void sim_cluster_begin(uint64_t word, size_t n);
+// In a new directory. `word`: of everything that is drawn. The first `n_voters` of `n` vote.
+void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters);
 void sim_cluster_end(void);
 // In the middle of it, by who is about to end the process: what lies in its directory is removed.
 void sim_cluster_remove(void);
 size_t sim_cluster_size(void);
+size_t sim_cluster_n_voters(void);
 SimMachine *sim_machine(uint32_t number); // from 1 on
 // argosyd is started, as by its service.
 void sim_machine_start(SimMachine *m);

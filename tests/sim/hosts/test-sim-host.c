@@ -31,7 +31,7 @@ static bool all_attached(void *data) {
 }
 
 static void begin(uint64_t word) {
-        sim_cluster_begin(word, 3);
+        sim_cluster_begin(word, 3, 3);
         story_begin((StoryOutput){}, sim_clock());
         sim_client_begin();
         for (uint32_t i = 1; i <= 3; i++)

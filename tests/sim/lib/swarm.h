@@ -53,6 +53,7 @@ extern const char *const swarm_load_names[_LOADS];
         F(mass_loss_percent, "of hosts that may be lost at once")                   \
         F(batch_max, "bytes of an entry; 0: as many as may be")                     \
         F(time_max_ms, "that pass in one step at most")                             \
+        F(voters, "among the hosts; 0: all")                                        \
         F(guarded, "of 64 contents of units that have CutOff=stop and nothing else")
 
 typedef struct Swarm {

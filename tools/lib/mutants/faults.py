@@ -4819,4 +4819,12 @@ FAULTS = [
           "b.spec.conflicts = (const char *const *) o->conflicts;",
           "b.spec.conflicts = NULL;",
           "sim/leader: conflicts-are-apart"),
+    Fault("guards-are-not-waited-for", "src/leader/rules/fencing-policy.c",
+          "return guard.fence_us || previous->lingers ? previous->lost_us + guard.fence_us : 0;",
+          "return 0;",
+          "sim/hosts: never-in-two-places"),
+    Fault("told-what-was-only-planned", "src/leader/units/decide-repeats.c",
+          "if (result->status != 0 || !batch_builder_has_unit_since(&d->batch, result->name, mark))",
+          "if (true)",
+          "sim/hosts: answered-as-it-is"),
 ]

@@ -23,7 +23,7 @@
 // When each unit was last to run everywhere: copies end one after the other.
 static uint64_t global_us[WORLD_UNITS_MAX];
 
-static void look_at_guarded(void *data);
+static void look_at_begun(void *data);
 
 static bool may_be_everywhere(unsigned i) {
         return (log_truth.units[i].exists && log_truth.units[i].global) || (global_us[i] > 0 && sim_now_us() < global_us[i] + ORDER_US);
@@ -38,7 +38,7 @@ static void on_unit(SimMachine *m, const char *name, Argosy__ActiveState was, Ar
         hosts_story.n_transitions++;
         story_event(active_state_is_down(is) ? "ends" : "begins", m->number, (uint64_t) i, "%s", name);
         if (!active_state_is_down(is))
-                sim_at(sim_now_us(), NULL, look_at_guarded, (void *) (uintptr_t) i);
+                sim_at(sim_now_us(), NULL, look_at_begun, (void *) (uintptr_t) i);
 }
 
 void places_begin(void) {
@@ -91,11 +91,12 @@ void places_on_look(void) {
 }
 
 // It has begun somewhere, in this moment.
-static void look_at_guarded(void *data) {
+static void look_at_begun(void *data) {
         unsigned i = (unsigned) (uintptr_t) data;
         uint32_t first = 0;
 
         hosts_story_catch_up();
+        look_at(i);
         for (uint32_t n = 1; n <= sim_cluster_size(); n++) {
                 const SimMachine *m = sim_machine(n);
 

@@ -4827,4 +4827,8 @@ FAULTS = [
           "if (result->status != 0 || !batch_builder_has_unit_since(&d->batch, result->name, mark))",
           "if (true)",
           "sim/hosts: answered-as-it-is"),
+    Fault("next-leader-is-not-told", "src/agent/orders/agent-session.c",
+          "a->attach_wanted = leader != 0;",
+          "a->attach_wanted = false;",
+          "sim/hosts: all-find-the-leader"),
 ]

@@ -7,7 +7,7 @@
 
 const Check checks[] = {
         // The first: others look at what it has read.
-        {"records-are-the-log", "Records of units are what the log has put.", "an entry touched a unit", NULL,
+        {"records-are-the-log", "Records of units are what the log has put.", "an entry touched a unit", "removed-unit-stays",
                 .begin = log_begin, .on_entry = log_on_entry, .end = log_end},
         {"log-is-one", "No two voters have another entry at one index, no term has two leaders, and what is committed stays.", "an entry was applied", NULL,
                 .begin = voters_begin, .end = voters_end},
@@ -17,7 +17,7 @@ const Check checks[] = {
         {"comes-up", "argosyd comes up; with a disk in trouble it may say instead why not.", "argosyd did not come up", "file-not-synced"},
         {"fence-is-kept", "What a host was to obey last before it went down it still knows when it is up again.", "a host read its fence again", NULL},
         {"units-are-whole", "A unit file has the whole content of one that the log has, at any moment.", "a host had a unit file", NULL, .on_look = disk_on_look},
-        {"counters-only-grow", "Revisions and the log's time never go back.", "an entry raised the revision", NULL, .on_entry = counters_on_entry},
+        {"counters-only-grow", "Revisions and the log's time never go back.", "an entry raised the revision", "log-time-goes-back", .on_entry = counters_on_entry},
 
         {"acknowledged-is-kept", "An acknowledged request is in the log before it is acknowledged.", "a change was acknowledged", "jobs-of-an-entry-share-a-number",
                 .on_answer = acknowledged_on_answer},

@@ -60,6 +60,7 @@ typedef enum UnitEnd {
 typedef struct UnitRuntime {
         uint8_t invocation_id[16]; // of the last run seen; zero if none
         uint64_t since_us;         // wall clock of the last change of `active`, 0: before we looked
+        uint64_t exec_us;          // wall clock at which the main process of a service began with its program; 0: not yet, or systemd does not tell
         const char *sub;           // these two live as long as the manager
         const char *result;        // last Result seen, empty if none
         uint8_t load;   // Argosy__LoadState, UNKNOWN if not in memory or not said: systemd does not tell when it
@@ -70,6 +71,7 @@ typedef struct UnitRuntime {
         bool skipped : 1;        // a condition was not met when they were looked at last
         bool signalled : 1;      // the main process of a service was ended by a signal, not by itself
         bool restarts_known : 1; // systemd has said `n_restarts`; else it may be more
+        bool before_exec : 1;    // the main process of a service has not begun with its program yet, as systemd tells since version 256
         uint8_t end : 2;         // UnitEnd, of what is down
         uint8_t stop_s;      // likewise: seconds for which it went down before, 255: or more
         uint32_t changed_ms; // boot time at which that change of `active`, or that run, was seen, modulo 49 days; 0: never

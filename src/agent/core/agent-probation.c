@@ -54,8 +54,17 @@ void agent_probation_begin(AgentUnit *u) {
 }
 
 void agent_probation_on_change(AgentUnit *u) {
-        if (u->probation == ARGOSY__PROBATION__PROBATION_ON && u->work)
-                set(u, probation_on_change(&u->work->probation_start, &u->watch.runtime, is_another_run(u), now_ms()));
+        ProbationStart *start = u->work ? &u->work->probation_start : NULL;
+        bool was_before_exec;
+
+        if (u->probation != ARGOSY__PROBATION__PROBATION_ON || !start)
+                return;
+        was_before_exec = start->before_exec;
+        set(u, probation_on_change(start, &u->watch.runtime, is_another_run(u), now_ms()));
+        if (u->probation == ARGOSY__PROBATION__PROBATION_ON && was_before_exec && !start->before_exec && !start->left) {
+                queue(u);
+                agent_unit_report(u); // no mark was about it
+        }
 }
 
 void agent_probation_end(AgentUnit *u) {
@@ -76,7 +85,7 @@ static bool is_due(const Agent *a, uint64_t ms) {
 
 static void decide(AgentUnit *u) {
         u->probation = (uint8_t) probation_on_time(&u->work->probation_start);
-        if (u->probation != ARGOSY__PROBATION__PROBATION_PASSED)
+        if (u->probation != ARGOSY__PROBATION__PROBATION_PASSED || u->work->probation_start.before_exec)
                 agent_unit_report(u);
         agent_unit_settle(u);
 }
@@ -96,8 +105,13 @@ void agent_probation_pass(Agent *a) {
                 return;
         a->lived_at_ms = ms;
         while ((work = first(a)) && work->probation_start.at_ms + PROBATION_MS <= ms) {
-                a->lived_ms = work->probation_start.at_ms;
                 list_unlink(&work->probation);
+                if (probation_awaits_exec(&work->probation_start, ms)) {
+                        work->probation_start.at_ms = ms;
+                        list_append(&a->probations, &work->probation);
+                        continue;
+                }
+                a->lived_ms = work->probation_start.at_ms;
                 if (systemd_manager_is_synced(work->unit->node->systemd))
                         decide(work->unit);
                 else

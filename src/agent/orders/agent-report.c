@@ -111,7 +111,7 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
         r->refused = u->refused;
         r->probation = u->probation;
         if (u->probation == ARGOSY__PROBATION__PROBATION_ON)
-                r->probation_ms = work->probation_start.left ? UINT64_MAX : work->probation_start.at_ms;
+                r->probation_ms = work->probation_start.left || work->probation_start.before_exec ? UINT64_MAX : work->probation_start.at_ms;
         r->leaving = work->wanted.remove && work->busy != PLAN_START && work->busy != PLAN_RESTART;
         if (u->gone)
                 return;

@@ -32,10 +32,20 @@ static Argosy__Probation judge_end(const UnitRuntime *now, bool restarted) {
         return active_state_is_down(now->active) && !ended_well(now) ? ARGOSY__PROBATION__PROBATION_NONE : ARGOSY__PROBATION__PROBATION_ON;
 }
 
+static void note_exec(ProbationStart *start, const UnitRuntime *now, uint64_t now_ms) {
+        if (!start->before_exec || now->before_exec)
+                return;
+        start->before_exec = false;
+        start->at_ms = now_ms;
+        start->since_us = MAX_OF(start->since_us, now->exec_us);
+}
+
 Argosy__Probation probation_on_change(ProbationStart *start, const UnitRuntime *now, bool restarted, uint64_t now_ms) {
-        if (!start->left && !restarted && active_state_is_up(now->active))
+        if (!start->left && !restarted && active_state_is_up(now->active)) {
+                note_exec(start, now, now_ms);
                 return streq(now->sub, "exited") ? ARGOSY__PROBATION__PROBATION_PASSED : ARGOSY__PROBATION__PROBATION_ON;
-        if (!start->left && has_lived(start, now, now_ms))
+        }
+        if (!start->left && !start->before_exec && has_lived(start, now, now_ms))
                 return ARGOSY__PROBATION__PROBATION_PASSED;
         start->left = true;
         start->waits = ended_well(now);
@@ -45,8 +55,16 @@ Argosy__Probation probation_on_change(ProbationStart *start, const UnitRuntime *
 }
 
 Argosy__Probation probation_begin(const UnitRuntime *now, bool restarted, uint64_t now_ms, ProbationStart *ret) {
-        *ret = (ProbationStart){.at_ms = now_ms, .waits = true, .since_us = active_state_is_up(now->active) && !restarted ? now->since_us : 0};
+        bool is_its_run = active_state_is_up(now->active) && !restarted;
+
+        *ret = (ProbationStart){.at_ms = now_ms, .begin_ms = now_ms, .waits = true, .before_exec = is_its_run && now->before_exec};
+        if (is_its_run && now->since_us != 0)
+                ret->since_us = MAX_OF(now->since_us, now->exec_us);
         return probation_on_change(ret, now, restarted, now_ms);
+}
+
+bool probation_awaits_exec(const ProbationStart *start, uint64_t now_ms) {
+        return start->before_exec && !start->left && now_ms - start->begin_ms < PROBATION_EXEC_MS;
 }
 
 Argosy__Probation probation_on_time(const ProbationStart *start) {

@@ -4,7 +4,7 @@
 //
 //   org.freedesktop.systemd1.Unit      ActiveState, SubState, InvocationID, the four times of the last changes of
 //                                      ActiveState, Job, and what came of its conditions
-//   org.freedesktop.systemd1.Service   Result, NRestarts, and how its main process has ended
+//   org.freedesktop.systemd1.Service   Result, NRestarts, how its main process has ended, and since systemd 256 when that began with its program
 //   Socket, Timer, Path, Mount, Automount, Swap   Result
 //
 // systemd sends the type's message first and the Unit's behind it, so a Result is known when the ActiveState
@@ -71,6 +71,11 @@ static void read_time(BusReader *r, int argument, UnitFacts *ret) {
         ret->times[argument] = bus_read_u64(r);
 }
 
+static void read_exec(BusReader *r, int argument, UnitFacts *ret) {
+        read_time(r, argument, ret);
+        ret->has |= UNIT_FACT_EXEC;
+}
+
 static void read_restarts(BusReader *r, int argument, UnitFacts *ret) {
         expect(r, "u");
         ret->n_restarts = bus_read_u32(r);
@@ -102,6 +107,7 @@ typedef struct Property {
         size_t len;
         void (*read)(BusReader *r, int argument, UnitFacts *ret);
         int argument;
+        bool optional; // not every version has it, and it stands before others that are read
 } Property;
 
 #define NAME(name) name, sizeof(name) - 1
@@ -121,8 +127,17 @@ static const Property unit_properties[] = {
 static const Property type_properties[] = {
         {NAME("Result"), read_result, 0},
         {NAME("NRestarts"), read_restarts, 0}, // this and what follows: only a service has it
+        {NAME("ExecMainHandoffTimestamp"), read_exec, UNIT_TIME_EXEC, true},
         {NAME("ExecMainCode"), read_exit, 0},
 };
+
+static size_t count_certain(const Property *properties, size_t n) {
+        size_t count = 0;
+
+        for (size_t i = 0; i < n; i++)
+                count += !properties[i].optional;
+        return count;
+}
 
 static const Property *find_property(const Property *properties, size_t n, const char *name, size_t len) {
         for (size_t i = 0; i < n; i++)
@@ -149,7 +164,7 @@ int signal_read_changes(BusSignal *signal, UnitFacts *ret) {
                 return r->error;
         end = bus_read_array(r, '{');
         // Of a type's message only the front is read: what we want of it stands there.
-        for (n_left = n; r->error == 0 && r->at < end && n_left > 0;) {
+        for (n_left = count_certain(properties, n); r->error == 0 && r->at < end && n_left > 0;) {
                 size_t len;
                 const char *name = bus_read_key(r, &len);
                 const Property *p = find_property(properties, n, name, len);
@@ -158,7 +173,7 @@ int signal_read_changes(BusSignal *signal, UnitFacts *ret) {
                         p->read(r, p->argument, ret);
                 else
                         bus_skip_variant(r);
-                n_left -= p != NULL;
+                n_left -= p && !p->optional;
         }
         return r->error < 0 || r->at > end ? -EBADMSG : 0;
 }

@@ -156,6 +156,14 @@ static bool set_skipped(UnitRuntime *rt, bool skipped) {
         return changed;
 }
 
+static bool set_exec(UnitRuntime *rt, uint64_t exec_us) {
+        bool changed = rt->exec_us != exec_us || rt->before_exec != (exec_us == 0);
+
+        rt->exec_us = exec_us;
+        rt->before_exec = exec_us == 0;
+        return changed;
+}
+
 // Unless it has become up since it was asked.
 static bool set_since(UnitRuntime *rt, const UnitFacts *f) {
         if (rt->since_us != 0 || !active_state_is_up(rt->active))
@@ -186,6 +194,8 @@ bool unit_runtime_apply(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
         rt->run_failed |= is_failure(rt);
         if (f->has & UNIT_FACT_CONDITION)
                 changed |= set_skipped(rt, !f->condition && f->times[UNIT_TIME_CONDITION] != 0);
+        if (f->has & UNIT_FACT_EXEC)
+                changed |= set_exec(rt, f->times[UNIT_TIME_EXEC]);
         if (f->has & UNIT_FACT_EXIT)
                 rt->signalled = f->exit_code == CLD_KILLED || f->exit_code == CLD_DUMPED;
         if (f->has & (UNIT_FACT_ENTERED | UNIT_FACT_CHANGED))
@@ -211,6 +221,8 @@ bool unit_runtime_unload(UnitRuntime *rt, uint64_t wall_us) {
         changed |= set_word(&rt->sub, dead.sub);
         rt->load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN; // the next use reads its files
         changed |= set_restarts(rt, 0);
+        rt->exec_us = 0;
+        rt->before_exec = false;
         rt->loaded = false;
         return changed;
 }

@@ -18,6 +18,7 @@ typedef enum UnitFact {
         UNIT_FACT_CONDITION = 1 << 9, // ConditionResult, with times[UNIT_TIME_CONDITION]
         UNIT_FACT_EXIT = 1 << 10,     // ExecMainCode of a service
         UNIT_FACT_SINCE = 1 << 11,    // times[UNIT_TIME_ACTIVE_ENTER], asked for by itself
+        UNIT_FACT_EXEC = 1 << 12,     // times[UNIT_TIME_EXEC] of a service
 } UnitFact;
 
 enum {
@@ -27,6 +28,7 @@ enum {
         UNIT_TIME_INACTIVE_EXIT,
         UNIT_TIME_STATE_CHANGE,
         UNIT_TIME_CONDITION, // when its conditions were looked at; 0: never
+        UNIT_TIME_EXEC,      // when its main process began with its program; 0: not yet
         UNIT_TIMES
 };
 

@@ -41,6 +41,35 @@ static void what_stays_up_passes_with_time(void **state) {
         assert_int_equal(probation_on_time(&start), PASSED);
 }
 
+// systemd's executor may take any time, and what it fails at never was a program.
+static void what_systemd_does_before_the_program_is_no_life_of_it(void **state) {
+        unit.before_exec = true;
+        assert_int_equal(probation_begin(&unit, false, 1000, &start), ON);
+        assert_true(probation_awaits_exec(&start, 1000 + PROBATION_EXEC_MS - 1));
+        assert_false(probation_awaits_exec(&start, 1000 + PROBATION_EXEC_MS)); // its word was lost
+        assert_int_equal(becomes(ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, "failed", "exit-code", 1300), NONE);
+}
+
+static void a_program_lives_from_when_it_began(void **state) {
+        unit.before_exec = true;
+        assert_int_equal(probation_begin(&unit, false, 1000, &start), ON);
+        unit.before_exec = false;
+        unit.exec_us = WALL_US + 250 * USEC_PER_MSEC;
+        assert_int_equal(probation_on_change(&start, &unit, false, 1260), ON);
+        assert_false(probation_awaits_exec(&start, 1260));
+        assert_int_equal(probation_due_ms(&start, 0), 1260 + PROBATION_MS);
+        assert_int_equal(becomes(ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, "failed", "exit-code", 1349), NONE);
+        // What had begun before the end of the job was read.
+        assert_int_equal(setup(NULL), 0);
+        unit.exec_us = WALL_US + 250 * USEC_PER_MSEC;
+        assert_int_equal(probation_begin(&unit, false, 1260, &start), ON);
+        assert_int_equal(becomes(ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, "failed", "exit-code", 1349), NONE);
+        assert_int_equal(setup(NULL), 0);
+        unit.exec_us = WALL_US + 250 * USEC_PER_MSEC;
+        assert_int_equal(probation_begin(&unit, false, 1260, &start), ON);
+        assert_int_equal(becomes(ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, "failed", "exit-code", 1350), PASSED);
+}
+
 static void marks_leave_together(void **state) {
         assert_int_equal(probation_due_ms(&start, 1095), 1095 + PROBATION_TICK_MS);
 }
@@ -101,6 +130,8 @@ static void what_remains_after_its_exit_has_passed(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(what_stays_up_passes_with_time, setup),
+                cmocka_unit_test_setup(what_systemd_does_before_the_program_is_no_life_of_it, setup),
+                cmocka_unit_test_setup(a_program_lives_from_when_it_began, setup),
                 cmocka_unit_test_setup(marks_leave_together, setup),
                 cmocka_unit_test_setup(what_fails_is_told_by_its_state, setup),
                 cmocka_unit_test_setup(what_fails_later_has_passed, setup),

@@ -250,6 +250,23 @@ static UnitFacts changes(const char *interface, const char *property, const char
         return facts;
 }
 
+// As systemd 257 sends it; 252 has no such time, and 257 has 0 until then.
+static void when_a_service_began_with_its_program_is_found(void **state) {
+        sd_bus_message *m = begin("PropertiesChanged");
+        UnitFacts facts;
+        BusSignal s;
+
+        assert_return_code(sd_bus_message_append(m, "sa{sv}as", "org.freedesktop.systemd1.Service", 5, "Result", "s", "success", "NRestarts", "u", 2,
+                                                 "ExecMainStartTimestamp", "t", UINT64_C(70), "ExecMainHandoffTimestamp", "t", UINT64_C(77), "ExecMainCode",
+                                                 "i", 1, 0), 0);
+        end(m);
+        assert_int_equal(read_bytes(bytes.data, bytes.len, &s), 0);
+        assert_int_equal(signal_read_changes(&s, &facts), 0);
+        assert_int_equal(facts.has, UNIT_FACT_RESULT | UNIT_FACT_RESTARTS | UNIT_FACT_EXEC | UNIT_FACT_EXIT);
+        assert_int_equal(facts.times[UNIT_TIME_EXEC], 77);
+        assert_int_equal(changes("org.freedesktop.systemd1.Service", "Result", "s", "success", 0).has, UNIT_FACT_RESULT);
+}
+
 static void a_result_is_the_types(void **state) {
         assert_string_equal(
                 changes("org.freedesktop.systemd1.Service", "Result", "s", "exit-code", 0).result,
@@ -341,6 +358,7 @@ int main(void) {
                 TEST(every_type_is_gone_behind),
                 TEST(a_variant_is_passed_in_one_step_as_in_many),
                 TEST(what_changed_of_a_unit_is_found),
+                TEST(when_a_service_began_with_its_program_is_found),
                 TEST(a_result_is_the_types),
                 TEST(a_value_of_another_type_or_no_word_is_refused),
                 TEST(a_message_that_is_cut_says_less_or_nothing),

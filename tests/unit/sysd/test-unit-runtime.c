@@ -46,6 +46,23 @@ static void a_load_state_ends_with_the_unit_s_time_in_memory(void **s) {
         assert_int_equal(rt.load, LOAD(LOADED));
 }
 
+static void whether_the_program_has_begun_is_known_where_systemd_tells(void **s) {
+        UnitRuntime rt = fresh();
+        UnitFacts up = state(ACTIVE(ACTIVE), "running"), told = {.has = UNIT_FACT_EXEC};
+
+        unit_runtime_apply(&rt, &up, 1);
+        assert_false(rt.before_exec);
+        assert_true(unit_runtime_apply(&rt, &told, 2));
+        assert_true(rt.before_exec);
+        told.times[UNIT_TIME_EXEC] = 3;
+        assert_true(unit_runtime_apply(&rt, &told, 3));
+        assert_false(unit_runtime_apply(&rt, &told, 4));
+        assert_false(rt.before_exec);
+        assert_int_equal(rt.exec_us, 3);
+        unit_runtime_unload(&rt, 5);
+        assert_int_equal(rt.exec_us, 0);
+}
+
 static void a_reset_says_nothing_of_the_file(void **s) {
         UnitRuntime rt = fresh();
         UnitFacts row = state(ACTIVE(FAILED), "failed"), reset = state(ACTIVE(INACTIVE), "dead");
@@ -285,6 +302,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_unit_that_goes_up_was_loaded),
                 cmocka_unit_test(a_load_state_ends_with_the_unit_s_time_in_memory),
+                cmocka_unit_test(whether_the_program_has_begun_is_known_where_systemd_tells),
                 cmocka_unit_test(a_reset_says_nothing_of_the_file),
                 cmocka_unit_test(a_lost_file_stays_lost_while_the_unit_goes_down),
                 cmocka_unit_test(the_same_again_is_no_change),

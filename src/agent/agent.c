@@ -79,11 +79,7 @@ static uint64_t next_wake(Agent *a) {
         next = sooner(next, agent_places_next_wake(a));
         next = sooner(next, agent_barred_next_wake(a));
         next = sooner(next, agent_probation_next_wake(a));
-        if (!a->attach_wanted || a->leader == 0)
-                return next;
-        if (next == 0 || a->attach_retry_us < next)
-                next = a->attach_retry_us;
-        return sooner(next, a->fleet.late_us);
+        return sooner(next, agent_session_next_wake(a));
 }
 
 static void arm_wake(Agent *a) {

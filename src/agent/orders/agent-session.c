@@ -165,6 +165,13 @@ static bool is_ready(const Agent *a) {
                a->leader != 0 && !a->clearing; // the others come when they come
 }
 
+// What it waits for besides (systemd, the look for fleet's units) is an event, or takes too long at some time.
+uint64_t agent_session_next_wake(const Agent *a) {
+        if (!a->attach_wanted || a->leader == 0 || a->clearing || !a->system->synced)
+                return 0;
+        return is_ready(a) ? a->attach_retry_us : a->fleet.late_us;
+}
+
 void agent_session_drain(Agent *a) {
         if (a->attach_in_parts && !a->attach_wanted)
                 send_parts(a);

@@ -137,6 +137,28 @@ static void what_the_host_offers_by_now_is_told(void **state) {
         assert_int_equal(w.attach->attach->cpu_milli, 1500);
 }
 
+// What else has its time is not forgotten meanwhile, and time alone is not waited for again and again.
+static void an_attach_that_cannot_go_yet_waits_for_an_event(void **state) {
+        const uint64_t in_a_minute_us = clock_boot_us() + 60 * USEC_PER_SEC;
+
+        meet_leader(NULL, 0);
+        w.agent->system->synced = false; // as while systemd is reached anew
+        w.agent->fence_retry_us = in_a_minute_us;
+        agent_on_leader(w.agent, 1, ++w.term);
+        uv_run(&test_loop, UV_RUN_NOWAIT);
+        uv_run(&test_loop, UV_RUN_NOWAIT);
+        assert_in_range(uv_timer_get_due_in(&w.agent->wake), 50000, 60000);
+        w.agent->fence_retry_us = 0;
+        w.agent->attach_retry_us = 1; // one was sent, and not answered
+        drain_mark(&w.agent->drain);
+        uv_run(&test_loop, UV_RUN_NOWAIT);
+        uv_run(&test_loop, UV_RUN_NOWAIT);
+        assert_false(uv_is_active((uv_handle_t *) &w.agent->wake));
+        w.agent->system->synced = true;
+        drain_mark(&w.agent->drain);
+        loop_until(w.n_attaches == 2);
+}
+
 // The mesh says so when the link to it is another one (mesh.h): also that of our own leader.
 static void the_same_leader_anew_is_attached_to_anew(void **state) {
         meet_leader(NULL, 0);
@@ -716,6 +738,7 @@ int main(void) {
                 WORLD_TEST(an_answer_is_waited_for_longer_each_time),
                 WORLD_TEST(an_attach_of_one_that_is_attached_is_repeated_too),
                 WORLD_TEST(what_the_host_offers_by_now_is_told),
+                WORLD_TEST(an_attach_that_cannot_go_yet_waits_for_an_event),
                 WORLD_TEST(the_same_leader_anew_is_attached_to_anew),
                 WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
                 WORLD_TEST(it_is_told_since_when_a_beat_has_no_answer),

@@ -11,7 +11,7 @@
 // Room is looked for as if none of the unit's files were there: one that is told to come and is refused again costs two log entries.
 //
 // A unit stays here until the leader was told, whatever has become of it: of one that the leader does not remember as refused here, it passes
-// over the word. So nothing is to be done at an Attach. Of more than AGENT_BARRED_MAX those are forgotten that were refused first. Without memory a unit
+// over the word. But one that is refused again, for something else, stays no longer: the leader remembers one reason, and would forget that. So nothing is to be done at an Attach. Of more than AGENT_BARRED_MAX those are forgotten that were refused first. Without memory a unit
 // is not noted. Both wait for the next request.
 
 #include "agent-barred.h"
@@ -98,6 +98,13 @@ void agent_barred_note(const AgentUnit *u) {
         drain_mark(&a->drain);
 }
 
+void agent_barred_forget(const AgentUnit *u) {
+        AgentBarred *b = u->node == u->node->agent->system ? map_find_str(&u->node->agent->barred.names, u->name) : NULL;
+
+        if (b)
+                forget(b);
+}
+
 // ------------------------------------------------------------------------------------------------ a look at all of them
 
 // A report that says that it is refused goes out first.
@@ -119,9 +126,10 @@ static void on_look(const char *why, void *userdata) {
         AgentBarred *b = TAKE_PTR(a->barred.looked_at);
 
         a->barred.looking = false;
-        if (a->closing || !b)
+        if (a->closing)
                 return;
-        looked(b, !why);
+        if (b) // else it was forgotten meanwhile
+                looked(b, !why);
         drain_mark(&a->drain);
 }
 

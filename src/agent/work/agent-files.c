@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "agent-barred.h"
 #include "agent-core.h"
 #include "agent-files.h"
 #include "agent-companions.h"
@@ -268,6 +269,7 @@ static void on_removed(AgentUnit *u) {
 static void on_left_behind(AgentUnit *u) {
         if (u->work->spec && u->work->spec->cut_off_stop) { // NULL: nobody wants it any more since it was looked at
                 u->refused = true;
+                agent_barred_forget(u);
                 agent_step_done(u, "it runs, and is not argosy's so far: with CutOff=stop it can be taken over only "
                                    "when it is stopped");
                 return;
@@ -301,6 +303,7 @@ static void on_foreign(AgentUnit *u, const FileItem *it) {
                 if (u->has_held)
                         agent_unit_give_back(u);
                 u->refused = true;
+                agent_barred_forget(u);
         }
         agent_step_done(u, text);
 }

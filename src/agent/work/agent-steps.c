@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "agent-barred.h"
 #include "agent-carried.h"
 #include "agent-core.h"
 #include "agent-down.h"
@@ -389,6 +390,7 @@ static void note(AgentUnit *u, const PlanResult *res, const PlanWanted *wanted) 
                 note_settled(u, wanted);
         if (res->refused) {
                 u->refused = true;
+                agent_barred_forget(u);
                 agent_unit_set_error(u, AGENT_ACTIVE_TEXT);
         }
         if (res->answered)

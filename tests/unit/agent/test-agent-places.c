@@ -392,6 +392,27 @@ static void the_leader_hears_when_a_place_has_come(void **state) {
         buf_done(&other.content);
 }
 
+// The leader remembers one reason of a node, and that is the name by then.
+static void what_is_refused_for_its_name_by_then_is_not_waited_for(void **state) {
+        Carried c = bound_over("web.service", PLACE);
+
+        meet_leader(NULL, 0);
+        place_error = ENOENT;
+        refused(&c, 5, PLACE ", where File=data is to be, does not exist on this node");
+        assert_int_equal(w.agent->barred.names.count, 1);
+        place_error = 0;
+        write_foreign("web.service");
+        order(&c, 7);
+        await_ask(1);
+        answer_all(&c, 7);
+        assert_true(report_of("web.service")->refused);
+        assert_non_null(strstr(error_of("web.service"), "the name belongs to somebody else on this node"));
+        assert_int_equal(w.agent->barred.names.count, 0);
+        look_at_what_is_barred();
+        assert_int_equal(w.n_admits, 0);
+        buf_done(&c.content);
+}
+
 static void the_leader_hears_when_a_dead_file_system_answers_again(void **state) {
         Carried a = bound_over("a.service", DEAD "a");
 
@@ -478,6 +499,7 @@ int main(void) {
                 WORLD_TEST(a_stop_overtakes_a_look_and_so_does_the_end),
                 WORLD_TEST(what_is_bound_to_a_unit_that_is_looked_at_does_not_go_along_with_it),
                 WORLD_TEST(the_leader_hears_when_a_place_has_come),
+                WORLD_TEST(what_is_refused_for_its_name_by_then_is_not_waited_for),
                 WORLD_TEST(the_leader_hears_when_a_dead_file_system_answers_again),
                 WORLD_TEST(the_leader_hears_when_there_is_room),
                 WORLD_TEST(a_users_argosyd_never_says_that_it_takes_files),

@@ -15,8 +15,8 @@
 // machine who may do nothing at all, and these take nobody's place.
 //
 // Of those who may do something each has an account (accounts.h), of which all is taken before it is there: a place, the bytes of a frame
-// as they come, what its message takes, the request until its last answer, and long answers until the client has taken them. A client whose answer
-// finds no room there is cut off, and asks again. A frame that has begun has API_FRAME_MS. Whoever may not bring content has no use for long frames.
+// as they come, what its message takes, the request until its last answer, and long answers until the client has taken them. Who asks for an answer
+// that finds no room there is told so instead, and if that was one of several, cut off behind it. A frame that has begun has API_FRAME_MS. Whoever may not bring content has no use for long frames.
 
 #include <errno.h>
 #include <pthread.h>
@@ -146,10 +146,10 @@ static void cancel_call(ApiCall *call) {
         call_free(call);
 }
 
-// What waits to be read, as it is now. Less than STREAM_LOW_WATER does not count: nobody hears when that has been read. False: the user has no room
-// for it.
-static bool count_unread(Client *c) {
-        size_t queued = stream_queued(c->stream);
+// What waits to be read, with `more` that is to. Less than STREAM_LOW_WATER does not count: nobody hears when that has been read. False: the user
+// has no room for it.
+static bool count_unread(Client *c, size_t more) {
+        size_t queued = stream_queued(c->stream) + more;
         size_t bytes = queued > STREAM_LOW_WATER ? queued : 0;
 
         if (bytes > c->unread && !account_take(c->account, ACCOUNT_BYTES, bytes - c->unread))
@@ -160,13 +160,30 @@ static bool count_unread(Client *c) {
         return true;
 }
 
+// Whoever answers cannot be stopped from in here: of several answers those that follow are dropped with the connection.
+static void say_no_room(Client *c, const Argosy__Response *response, size_t bytes, int error) {
+        Argosy__Response instead;
+        char why[256];
+
+        str_fit(why, sizeof(why), "the answer takes %zu bytes, for which there is no room: %s; what was asked for may have been done", bytes,
+                error == -ENOBUFS ? "too many answers on this connection have not been read"
+                                  : "the requests of this user, and answers that have not been read, take as much memory as one user may have, or all together");
+        instead = error_response(EBUSY, why);
+        instead.id = response->id;
+        (void) stream_send(c->stream, &instead.base);
+        if (!response->final || !count_unread(c, 0))
+                stream_close(c->stream, error, true);
+}
+
 static void client_send(Client *c, const Argosy__Response *response) {
         Argosy__Response instead =
                 error_response(E2BIG, "the answer is too long for one frame: ask about fewer");
+        size_t bytes = argosy__response__get_packed_size(response);
+        bool too_many = stream_queued(c->stream) > API_QUEUE_MAX;
         int r;
 
-        if (stream_queued(c->stream) > API_QUEUE_MAX) {
-                stream_close(c->stream, -ENOBUFS, false);
+        if (too_many || !count_unread(c, bytes)) {
+                say_no_room(c, response, bytes, too_many ? -ENOBUFS : -EDQUOT);
                 return;
         }
         r = stream_send(c->stream, &response->base);
@@ -174,8 +191,7 @@ static void client_send(Client *c, const Argosy__Response *response) {
                 instead.id = response->id;
                 r = stream_send(c->stream, &instead.base);
         }
-        if (r == 0 && !count_unread(c)) // any error means that it is closing: `closed` follows
-                stream_close(c->stream, -EDQUOT, false);
+        (void) count_unread(c, 0); // perhaps less than that; any error means that it is closing: `closed` follows
 }
 
 void api_call_respond(ApiCall *call, Argosy__Response *response) {
@@ -322,7 +338,7 @@ static void on_drained(Stream *s, void *userdata) {
         Client *c = userdata;
         LocalApi *a = c->api;
 
-        (void) count_unread(c); // which is nothing
+        (void) count_unread(c, 0); // which is nothing
         judge_idle(c);
         if (a->closing || !a->ops->drained)
                 return;

@@ -583,9 +583,17 @@ static void half_frames_of_a_user_have_a_limit(void **state) {
         hang_up(N);
 }
 
+static unsigned count_status(unsigned n, int status) {
+        unsigned count = 0;
+
+        for (unsigned i = 0; i < n; i++)
+                count += many[i].last_status == status;
+        return count;
+}
+
 static void long_answers_of_a_user_have_a_limit(void **state) {
         enum { N = PER_USER, ANSWER = 6 * MIB };
-        struct Peer *one = many; // of those that got theirs
+        struct Peer *one = &many[N - 1]; // that got none
 
         be_open_to_all(state);
         w.answer_at_once = true;
@@ -602,15 +610,36 @@ static void long_answers_of_a_user_have_a_limit(void **state) {
         assert_true(accounts_have(w.accounts, ACCOUNT_BYTES) > 6 * ANSWER);
         for (size_t i = 0; i < N; i++)
                 RUN_UNTIL(many[i].answers == 2 || many[i].closed);
-        assert_int_equal(count_closed(N), N - 7);
+        assert_int_equal(count_status(N, EBUSY), N - 7); // and the reason
+        assert_int_equal(count_closed(N), 0);
         RUN_UNTIL(accounts_have(w.accounts, ACCOUNT_BYTES) == 0);
-        while (one->closed)
-                one++;
         ask_on(one->stream, 3);
         RUN_UNTIL(w.n_calls == N + 1);
         respond_with(w.calls[N], ANSWER, true);
         RUN_UNTIL(one->answers == 3);
         hang_up(N);
+}
+
+// Nobody can stop who answers: the reason is the last of these answers.
+static void one_of_several_answers_without_room_is_the_last(void **state) {
+        enum { N = 8, ANSWER = 6 * MIB };
+
+        be_open_to_all(state);
+        w.answer_at_once = true;
+        come_as(4242, &many[0]);
+        w.answer_at_once = false;
+        ask_on(many[0].stream, 2);
+        RUN_UNTIL(w.n_calls == 1);
+        stream_pause(many[0].stream, true);
+        for (size_t i = 0; i < N; i++)
+                respond_with(w.calls[0], ANSWER, false);
+        stream_pause(many[0].stream, false);
+        RUN_UNTIL(many[0].closed);
+        assert_int_equal(many[0].last_status, EBUSY);
+        assert_int_equal(many[0].last_id, 2);
+        RUN_UNTIL(w.n_cancelled == 1);
+        RUN_UNTIL(accounts_have(w.accounts, ACCOUNT_BYTES) == 0);
+        hang_up(1);
 }
 
 static void what_a_frame_becomes_is_known_before(void **state) {
@@ -674,6 +703,7 @@ int main(void) {
                 CASE(who_brings_no_content_sends_no_long_frame),
                 CASE(half_frames_of_a_user_have_a_limit),
                 CASE(long_answers_of_a_user_have_a_limit),
+                CASE(one_of_several_answers_without_room_is_the_last),
                 CASE(what_a_frame_becomes_is_known_before),
                 CASE(a_frame_that_has_begun_has_an_end),
         };

@@ -91,6 +91,8 @@ typedef struct FileSource {
 } FileSource;
 
 bool file_source_is_pattern(const FileSource *s);
+// What of the unit's folder is bound: the file, the folder, or the one in which the pattern is. The length of that, in front of `source`.
+size_t file_source_bound_len(const FileSource *s);
 // Whether it brings the file of that name.
 bool file_source_covers(const FileSource *s, const char *name);
 // Parses the value of a line and appends what it names. 0; -EINVAL and a clause in *ret_why; -ENOMEM.

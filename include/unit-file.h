@@ -88,6 +88,7 @@ typedef struct UnitFile {
         bool replaces;          // Replaces= is given
         bool has_install;       // there is an [Install] section
         bool accepts;           // [Socket] Accept=: each connection gets an instance of its own
+        bool several_conditions, several_asserts, several_exec_conditions;
         char *activates;        // Unit= of a timer or path, Service= of a socket, as written; NULL: see
                                 // unit_file_activates()
         char *bound_to;         // [Unit] Requires=, Requisite=, BindsTo=, PartOf=, StopPropagatedFrom=, as written,
@@ -99,14 +100,14 @@ typedef struct UnitFile {
         char *conditions;       // [Unit] Condition...= as written, ", " between them; NULL: none
         char *asserts;          // likewise [Unit] Assert...=
         char *exec_conditions;  // likewise [Service] ExecCondition=
-        bool stops_unneeded;    // [Unit] StopWhenUnneeded=
-        bool refuses_start;     // [Unit] RefuseManualStart=
-        bool several_conditions, several_asserts, several_exec_conditions;
         char *default_instance; // [Install] DefaultInstance= as written, NULL if none; unit-install.h judges it
         unsigned default_instance_line;
         FailingOptions failing; // what happens when things go wrong
         struct FileSource *file_sources; // File=, see carried-files.h
         size_t n_file_sources;
+        char *file_settings;    // beside a DESTINATION that depends on the instance: settings with paths that PID 1 reads (carried-settings.h); NULL: none
+        bool stops_unneeded;    // [Unit] StopWhenUnneeded=
+        bool refuses_start;     // [Unit] RefuseManualStart=
         Argosy__FileChange file_change; // FileChange=
         bool reloads;           // [Service] ExecReload= is set, or Type=notify-reload
         char *description;      // [Unit] Description= as written, "" if none; see unit_file_describe()

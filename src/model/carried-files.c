@@ -11,14 +11,13 @@
 
 #include "array.h"
 #include "carried-files.h"
+#include "carried-settings.h"
 #include "ini-reader.h"
-#include "specifier.h"
 #include "str.h"
 #include "unit-name.h"
 #include "unit-options-private.h"
 #include "unit-parts.h"
 
-enum { CARRIED_SETTING_MAX = 4096 }; // of a path in a setting; a longer one is none that systemd takes
 #define GUARDS "/dev/argosy" // in the namespace of each unit with a DESTINATION
 #define LIST_HEAD "# mode, bytes, SHA-256 and name of each file\n"
 
@@ -171,22 +170,13 @@ Argosy__FileChange carried_files_change(const void *content, size_t len, Argosy_
 
 // ------------------------------------------------------------------------------------------------ compose
 
-// What of the unit's folder is bound: the file, the folder, or the one in which the pattern is. Its length.
-static size_t bound_len(const FileSource *s) {
-        const char *slash = strrchr(s->source, '/');
-
-        if (!file_source_is_pattern(s))
-                return strlen(s->source);
-        return slash ? (size_t) (slash - s->source) : 0;
-}
-
 int carried_folders_that_stay(const FileSource *sources, size_t n, const CarriedFiles *c, int (*each)(const char *folder, size_t len, void *userdata),
                               void *userdata) {
         int r = each("", 0, userdata);
 
         for (size_t i = 0; r >= 0 && i < n; i++) {
                 const char *source = sources[i].source;
-                size_t bound = bound_len(&sources[i]);
+                size_t bound = file_source_bound_len(&sources[i]);
 
                 if (!sources[i].destination || (!file_source_is_pattern(&sources[i]) && carried_files_find(c, source)))
                         continue;
@@ -228,7 +218,7 @@ static int append_manifest(const UnitFile *file, const CarriedFiles *c, Buf *ret
 
         for (size_t i = 0; r == 0 && i < file->n_file_sources; i++) {
                 const FileSource *s = &file->file_sources[i];
-                size_t len = bound_len(s);
+                size_t len = file_source_bound_len(s);
 
                 if (s->destination)
                         r = buf_printf(ret, "BindReadOnlyPaths=" CARRIED_FILES_UNITS "/%%n%s%.*s:%s\n", len > 0 ? "/" : "", (int) len, s->source,
@@ -377,76 +367,6 @@ static int check_sizes(const Check *c, size_t text_len) {
                              (bytes + 1023) / 1024, CARRIED_UNIT_MAX / 1024);
 }
 
-// The path in the value of a setting that PID 1 itself reads, which sees nothing of what is bound in the unit's namespace. NULL: it is none.
-static const char *path_of_setting(const IniLine *line) {
-        const char *value = line->value;
-
-        if (streq(line->key, "EnvironmentFile"))
-                return value + strspn(value, "-");
-        if (str_has_prefix(line->key, "LoadCredential"))
-                return strchr(value, ':') ? strchr(value, ':') + 1 : NULL;
-        if (str_has_prefix(line->key, "Condition") || str_has_prefix(line->key, "Assert"))
-                return value + strspn(value, "|!");
-        return NULL;
-}
-
-// Of the system's manager, under which alone units have files.
-static const char *folder_of_specifier(char c) {
-        switch (c) {
-        case 'C':
-                return "/var/cache";
-        case 'E':
-                return "/etc";
-        case 'L':
-                return "/var/log";
-        case 'S':
-                return "/var/lib";
-        case 'T':
-                return "/tmp";
-        case 't':
-                return "/run";
-        case 'V':
-                return "/var/tmp";
-        default:
-                return NULL;
-        }
-}
-
-// A new string with the specifiers filled in, as far as they do not depend on the node; NULL: out of memory.
-static char *expand_setting(const char *value, const char *unit) {
-        _cleanup_buf_ Buf out = {};
-
-        while (*value) {
-                size_t len = strcspn(value, "%"), taken = value[len] ? 1 + (value[len + 1] != 0) : 0;
-                const char two[] = {'%', value[len] ? value[len + 1] : 0, 0}, *folder = taken == 2 ? folder_of_specifier(two[1]) : NULL;
-                _cleanup_free_ char *text = taken ? specifier_expand(folder ?: two, unit) : strdup("");
-
-                if (!text || buf_append(&out, value, len) < 0 || buf_append(&out, text, strlen(text)) < 0)
-                        return NULL;
-                value += len + taken;
-        }
-        return buf_take_string(&out);
-}
-
-// As systemd reads it: without a second slash, "." and what ends it.
-static void normalise(const char *path, char ret[CARRIED_SETTING_MAX]) {
-        size_t len = 0;
-
-        while (*path && len < CARRIED_SETTING_MAX - 1) {
-                bool at_start = len == 0 || ret[len - 1] == '/';
-
-                if (at_start && len > 0 && *path == '/')
-                        path++;
-                else if (at_start && path[0] == '.' && (path[1] == '/' || !path[1]))
-                        path++;
-                else
-                        ret[len++] = *path++;
-        }
-        while (len > 1 && ret[len - 1] == '/')
-                len--;
-        ret[len] = 0;
-}
-
 // systemd makes what it binds over in a root of the unit's own as well, and no node can say beforehand what is there.
 static int check_root(const Check *c, const IniLine *line) {
         const FileSource *bound = NULL;
@@ -458,7 +378,7 @@ static int check_root(const Check *c, const IniLine *line) {
                 bound = c->file->file_sources[i].destination ? &c->file->file_sources[i] : NULL;
         if (!bound)
                 return 0;
-        len = bound_len(bound);
+        len = file_source_bound_len(bound);
         return option_refuse(c->ret_why, c->path, line->line,
                              "beside %s= argosy binds nothing, and File=%s is to be at %s: name no place there, and bind it by hand with "
                              "BindReadOnlyPaths=" CARRIED_FILES_UNITS "/%%n%s%.*s:%s",
@@ -466,32 +386,14 @@ static int check_root(const Check *c, const IniLine *line) {
 }
 
 static int check_setting(const Check *c, const IniLine *line) {
-        const char *value = line->kind == INI_ASSIGNMENT ? path_of_setting(line) : NULL;
-        _cleanup_free_ char *expanded = value ? expand_setting(value, c->unit) : NULL;
-        char path[CARRIED_SETTING_MAX];
+        const char *value = line->kind == INI_ASSIGNMENT ? carried_setting_path(line->key, line->value) : NULL;
+        _cleanup_free_ char *why = NULL;
+        int r;
 
         if (line->kind == INI_ASSIGNMENT && check_root(c, line) < 0)
                 return -EINVAL;
-        if (value && !expanded)
-                return -ENOMEM;
-        if (!value || *expanded != '/')
-                return 0;
-        normalise(expanded, path);
-        for (size_t i = 0; i < c->file->n_file_sources; i++) {
-                const FileSource *s = &c->file->file_sources[i];
-                _cleanup_free_ char *destination = s->destination ? file_source_destination(s, c->unit) : NULL;
-                size_t bound = bound_len(s), at;
-
-                if (s->destination && !destination)
-                        return -ENOMEM;
-                if (!destination || !path_is_beneath(path, destination))
-                        continue;
-                at = strlen(destination);
-                return option_refuse(c->ret_why, c->path, line->line,
-                                     "systemd reads %s=%s before the unit's files are in their place: say " CARRIED_FILES_UNITS "/%%n%s%.*s%s", line->key,
-                                     path, bound > 0 ? "/" : "", (int) bound, s->source, path + at);
-        }
-        return 0;
+        r = value ? carried_setting_check(c->file, c->unit, line->key, value, &why) : 0;
+        return r == -EINVAL ? option_refuse(c->ret_why, c->path, line->line, "%s", why ?: "systemd reads that before the unit's files are in their place") : r;
 }
 
 static int check_settings(const Check *c, const void *content, size_t len) {

@@ -12,6 +12,7 @@
 
 #include "array.h"
 #include "carried-files.h"
+#include "carried-settings.h"
 #include "specifier.h"
 #include "str.h"
 
@@ -60,6 +61,14 @@ bool file_source_covers(const FileSource *s, const char *name) {
         if ((name_slash ? (size_t) (name_slash + 1 - name) : 0) != dir || memcmp(name, s->source, dir) != 0)
                 return false;
         return fnmatch(s->source + dir, name + dir, FNM_PERIOD) == 0;
+}
+
+size_t file_source_bound_len(const FileSource *s) {
+        const char *slash = strrchr(s->source, '/');
+
+        if (!file_source_is_pattern(s))
+                return strlen(s->source);
+        return slash ? (size_t) (slash - s->source) : 0;
 }
 
 static int check_source(const char *source, char **ret_why) {
@@ -185,5 +194,5 @@ int carried_files_check_name(const UnitFile *file, const char *name, char **ret_
                 if (r < 0)
                         return r;
         }
-        return 0;
+        return unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE ? 0 : carried_settings_check(file, name, ret_why);
 }

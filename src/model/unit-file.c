@@ -14,6 +14,7 @@
 
 #include "array.h"
 #include "carried-files.h"
+#include "carried-settings.h"
 #include "failing-parser.h"
 #include "ini-reader.h"
 #include "specifier.h"
@@ -651,6 +652,8 @@ static int parse(const char *path, const void *content, size_t len, UnitFile **r
         if (r < 0)
                 return r;
         r = finish(&p);
+        if (r == 0)
+                r = carried_settings_keep(f, content, len);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(f);
@@ -682,6 +685,7 @@ UnitFile *unit_file_free(UnitFile *f) {
         free(f->default_instance);
         file_sources_drop(f->file_sources, &f->n_file_sources);
         free(f->file_sources);
+        free(f->file_settings);
         free(f->description);
         unit_options_unref(f->common);
         free(f);

@@ -312,6 +312,34 @@ static void what_systemd_itself_reads_may_have_specifiers(void **state) {
         }
 }
 
+static void assert_name_checked(const UnitFile *file, const char *name, const char *said) {
+        _cleanup_free_ char *why = NULL;
+
+        assert_int_equal(carried_files_check_name(file, name, &why), said ? -EINVAL : 0);
+        if (said)
+                assert_string_equal(why, said);
+}
+
+// What of a template is written out is one instance's: all others may have it.
+static void what_systemd_itself_reads_may_be_one_instances(void **state) {
+        _cleanup_free_ char *text = COMPOSE("[Unit]\nConditionPathExists=/etc/web/8/on\n[Service]\nEnvironmentFile=-/etc/web//7/env\nLoadCredential=x:/etc/%p/9/key\n"
+                                            "[X-Argosy]\nFile=conf:/etc/web/%i\n", "conf/env"),
+                            *plain = COMPOSE("[Service]\nEnvironmentFile=/etc/web/7/env\n[X-Argosy]\nFile=conf:/etc/conf\n", "conf/env");
+        UnitFile *file = NULL;
+
+        assert_checked_as("web@.service", text, NULL);
+        assert_int_equal(unit_file_parse("web@.service", text, strlen(text), &file, NULL), 0);
+        assert_name_checked(file, "web@.service", NULL);
+        assert_name_checked(file, "web@6.service", NULL);
+        assert_name_checked(file, "web@7.service", "systemd reads EnvironmentFile=/etc/web/7/env before the unit's files are in their place: say /run/argosy/units/%n/conf/env");
+        assert_name_checked(file, "web@8.service", "systemd reads ConditionPathExists=/etc/web/8/on before the unit's files are in their place: say /run/argosy/units/%n/conf/on");
+        assert_name_checked(file, "web@9.service", "systemd reads LoadCredential=/etc/web/9/key before the unit's files are in their place: say /run/argosy/units/%n/conf/key");
+        unit_file_free(file);
+        assert_int_equal(unit_file_parse("web@.service", plain, strlen(plain), &file, NULL), 0);
+        assert_null(file->file_settings); // all of it was judged for all instances
+        unit_file_free(file);
+}
+
 #define RELOADS(more) "[Service]\nExecStart=/bin/web\nExecReload=/bin/kill $MAINPID\n[X-Argosy]\nFile=conf:/etc/web\nFileChange=reload\n" more
 
 static void what_runs_goes_on_when_nothing_but_its_files_has_changed(void **state) {
@@ -651,6 +679,7 @@ int main(void) {
                 TEST(what_lies_in_etc_is_there_or_systemd_does_not_start_the_unit),
                 TEST(what_systemd_itself_reads_is_named_where_it_sees_it),
                 TEST(what_systemd_itself_reads_may_have_specifiers),
+                TEST(what_systemd_itself_reads_may_be_one_instances),
                 TEST(what_runs_goes_on_when_nothing_but_its_files_has_changed),
                 TEST(a_reload_needs_to_be_one_and_a_folder),
                 TEST(what_is_bound_stays_and_so_do_the_folders_above_it),

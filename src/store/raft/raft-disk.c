@@ -15,7 +15,7 @@
 //                              segments (guard 16)
 //
 // Beside these, the watchdog: entries that wait for the disk for STORE_STUCK_MS end the process, whoever is
-// to blame, unless the disk is full, when a restart would change nothing. A leader whose disk is full hands
+// to blame, unless the disk is full, or a quota on it, when a restart would change nothing. A leader whose disk is full hands
 // over to a voter that has written more. Every voter watches its own disk, so no message is needed for it.
 //
 // Tests: store/disk, store/install-marker, store/cluster.
@@ -28,7 +28,9 @@
 
 #include "install-marker.h"
 #include "log.h"
+#include "process-end.h"
 #include "raft-store.h"
+#include "reserve.h"
 #include "str.h"
 
 enum {
@@ -423,6 +425,30 @@ static void on_full_disk(RaftStore *s) {
                 log_notice("handing leadership to a voter with room on its disk (raft id %u)", other);
 }
 
+static void run_look(uv_work_t *work) {
+        RaftStore *s = CONTAINER_OF(work, RaftStore, quota.work);
+
+        s->quota.found_full = !reserve_disk_takes(s->dir, SEGMENT_ROOM_BYTES);
+}
+
+static void on_looked(uv_work_t *work, int status) {
+        RaftStore *s = CONTAINER_OF(work, RaftStore, quota.work);
+
+        s->quota.under_way = false;
+        s->quota.full = s->quota.found_full;
+        if (s->closing)
+                drain_mark(&s->drain); // the close waited for this
+}
+
+// On a disk that hangs it has no end, and then the disk is not full.
+static void look_at_quota(RaftStore *s) {
+        if (s->quota.under_way)
+                return;
+        s->quota.under_way = true;
+        if (uv_queue_work(s->loop, &s->quota.work, run_look, on_looked) < 0)
+                process_abort("the pool takes no work"); // only for a NULL callback
+}
+
 void raft_disk_refresh(RaftStore *s, uint64_t now_ms) {
         uint64_t last = raft_last_index(&s->raft);
         // An install has entries of its own to wait for; count it as one more.
@@ -432,13 +458,14 @@ void raft_disk_refresh(RaftStore *s, uint64_t now_ms) {
 
         if (s->disk_progress.waited_ms < STORE_FULL_MS) {
                 if (s->disk_progress.waited_ms == 0)
-                        s->full_disk_logged = false;
+                        s->full_disk_logged = s->quota.full = false;
                 return;
         }
         if (now_ms < s->refreshed_disk_ms + STORE_FULL_MS)
                 return;
         s->refreshed_disk_ms = now_ms;
-        if (raft_disk_is_full(s->dir))
+        look_at_quota(s);
+        if (raft_disk_is_full(s->dir) || s->quota.full)
                 on_full_disk(s);
         else if (stuck)
                 raft_store_fatal(s, "the disk has written nothing for %d s although the log waits for it",

@@ -287,7 +287,7 @@ static void on_drain(void *userdata) {
                 raft_store_end_requests(s);
         else
                 raft_store_flush_barriers(s);
-        if (!s->closing || s->raft_closing || raft_snapshot_give_up(s) || !raft_gate_ends(s))
+        if (!s->closing || s->raft_closing || raft_snapshot_give_up(s) || !raft_gate_ends(s) || s->quota.under_way)
                 return;
         s->raft_closing = true;
         raft_close(&s->raft, on_raft_closed);
@@ -420,7 +420,7 @@ static int explain(RaftStore *s, int raft_error, const char *message, char **ret
         reserve_keep(s->dir);
         if (error == 0)
                 error = is_damage(raft_error, message) ? -EBADMSG : raft_store_errno(raft_error);
-        if (error == -EIO && raft_disk_is_full(s->dir))
+        if (error == -EIO && (raft_disk_is_full(s->dir) || !reserve_disk_takes(s->dir, RESERVE_BYTES)))
                 error = -ENOSPC; // libraft does not tell the two apart everywhere
         if (s->open_why)
                 message = s->open_why;

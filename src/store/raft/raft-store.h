@@ -159,6 +159,10 @@ typedef struct RaftStore {
         bool vote_is_none; // on the disk: the last that was written is a term
         bool full_disk_logged;
         uint64_t refreshed_disk_ms;
+        struct { // a look of the pool at how much a quota leaves, while the log waits
+                uv_work_t work;
+                bool under_way, found_full, full; // found_full: the worker's, until it has ended
+        } quota;
 
         // Network
         raft_io_recv_cb receive; // libraft's
@@ -240,7 +244,7 @@ void raft_disk_receive(struct raft_io *io, struct raft_message *message);
 // We lead, and this member is taking a long message of ours: libraft hears its last answer of this term again, which says that it is there, and
 // nothing about what it has.
 void raft_disk_say_again(RaftStore *s, uint32_t raft_id);
-bool raft_disk_is_full(const char *dir);
+bool raft_disk_is_full(const char *dir); // by the figures of the file system
 // After the log was loaded; `vote` is what is voted for in the current term.
 void raft_disk_make_room_for_terms(RaftStore *s, raft_id vote);
 // After that. An error of libraft's.

@@ -11,6 +11,7 @@
 
 #include "reserve.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <sys/statvfs.h>
@@ -21,11 +22,28 @@
 
 #define RESERVE_FILE "reserve" // libraft leaves names alone that it does not know
 
+static bool is_full(int error) {
+        return error == ENOSPC || error == EDQUOT;
+}
+
+// What a quota leaves is in nobody's figures, and who asks for it hears.
+bool reserve_disk_takes(const char *dir, uint64_t bytes) {
+        int fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), error;
+
+        if (fd < 0)
+                return !is_full(errno); // a file system without such files says nothing
+        error = fallocate(fd, 0, 0, (off_t) bytes) < 0 ? errno : 0;
+        close(fd);
+        return !is_full(error);
+}
+
 // libraft makes a file to write its block to: what is kept is an inode, too.
 static bool has_room(const char *dir) {
         struct statvfs v;
 
-        return statvfs(dir, &v) < 0 || ((uint64_t) v.f_bavail * v.f_frsize >= RESERVE_BYTES && (v.f_files == 0 || v.f_favail > 0));
+        if (statvfs(dir, &v) == 0 && ((uint64_t) v.f_bavail * v.f_frsize < RESERVE_BYTES || (v.f_files > 0 && v.f_favail == 0)))
+                return false;
+        return reserve_disk_takes(dir, RESERVE_BYTES);
 }
 
 void reserve_give(const char *dir) {

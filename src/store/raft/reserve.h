@@ -3,9 +3,15 @@
 
 // Room on the disk that is kept for the moment at which a log is opened.
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum { RESERVE_BYTES = 64 * 1024 };
 
 // If the disk has less than that left, what is kept there is given back. `dir`: of the log.
 void reserve_give(const char *dir);
+// Whether so many more bytes may be written there, whatever the figures of the file system say: a quota may be full. Makes a file without a name, so a
+// disk that hangs holds the caller. True also if it cannot be known.
+bool reserve_disk_takes(const char *dir, uint64_t bytes);
 // It is kept, from now on, unless the disk has no room for it.
 void reserve_keep(const char *dir);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -16,6 +17,15 @@ int __wrap_statvfs64(const char *path, struct statvfs *ret);
 int __wrap_statvfs64(const char *path, struct statvfs *ret) {
         *ret = (struct statvfs){.f_frsize = 1024, .f_bavail = free_bytes / 1024, .f_files = 1000, .f_favail = free_inodes};
         return 0;
+}
+
+static int quota_error; // 0: there is none
+
+int __real_fallocate64(int fd, int mode, off_t at, off_t len);
+int __wrap_fallocate64(int fd, int mode, off_t at, off_t len);
+int __wrap_fallocate64(int fd, int mode, off_t at, off_t len) {
+        errno = quota_error;
+        return quota_error ? -1 : __real_fallocate64(fd, mode, at, len);
 }
 
 static int setup(void **state) {
@@ -52,6 +62,21 @@ static void what_is_kept_is_given_back_on_a_full_disk_alone(void **state) {
         assert_true(kept_bytes() >= RESERVE_BYTES);
 }
 
+// No figure of the file system says so.
+static void what_is_kept_is_given_back_where_a_quota_is_full(void **state) {
+        free_bytes = 1024 * 1024;
+        quota_error = EIO; // that says nothing of room
+        reserve_keep(dir);
+        assert_true(reserve_disk_takes(dir, RESERVE_BYTES));
+        reserve_give(dir);
+        assert_true(kept_bytes() >= RESERVE_BYTES);
+        quota_error = EDQUOT;
+        assert_false(reserve_disk_takes(dir, RESERVE_BYTES));
+        reserve_give(dir);
+        assert_int_equal(kept_bytes(), 0);
+        quota_error = 0;
+}
+
 static void an_inode_is_given_back_where_there_is_none(void **state) {
         free_bytes = 1024 * 1024;
         reserve_keep(dir);
@@ -76,6 +101,7 @@ static void what_a_crash_has_left_of_it_is_made_whole(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_on_a_full_disk_alone, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_where_a_quota_is_full, setup, teardown),
                 cmocka_unit_test_setup_teardown(an_inode_is_given_back_where_there_is_none, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_a_crash_has_left_of_it_is_made_whole, setup, teardown),
         };

@@ -138,10 +138,17 @@ Argosy__Response *response_no_label(const Argosy__Label *label) {
                               label->key, label->value, LABEL_MAX);
 }
 
+// What is no name of a unit may be as long as a request: an answer is not.
+static int set_name(Argosy__Response__UnitResult *u, const char *name) {
+        size_t len = str_cut(name, UNIT_NAME_MAX);
+
+        return name[len] ? field_printf(&u->name, "%.*s...", (int) len, name) : field_set(&u->name, name);
+}
+
 Argosy__Response__UnitResult *unit_result_new(const char *name) {
         Argosy__Response__UnitResult *u = message_new(&argosy__response__unit_result__descriptor);
 
-        if (u && field_set(&u->name, name) < 0) {
+        if (u && set_name(u, name) < 0) {
                 message_free(u);
                 return NULL;
         }

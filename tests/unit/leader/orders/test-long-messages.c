@@ -214,6 +214,22 @@ static void a_long_answer_is_shortened_where_it_says_the_least(void **state) {
         message_free(r);
 }
 
+static void what_is_no_name_makes_no_long_answer(void **state) {
+        enum { LONG = 1000000 };
+        _cleanup_free_ char *name = calloc(1, LONG + 1);
+        Argosy__Response__UnitResult *u;
+
+        memset(name, 'n', UNIT_NAME_MAX);
+        u = unit_result_new(name);
+        assert_string_equal(u->name, name);
+        message_free(u);
+        memset(name, 'n', LONG);
+        u = unit_result_new(name);
+        assert_int_equal(strlen(u->name), UNIT_NAME_MAX + 3);
+        assert_string_equal(u->name + UNIT_NAME_MAX, "...");
+        message_free(u);
+}
+
 #define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -225,6 +241,7 @@ int main(void) {
                 RIG_TEST(an_answer_that_no_queue_would_hold_ends_with_a_reason),
                 RIG_TEST(a_change_whose_answer_is_too_long_was_made_and_says_so),
                 cmocka_unit_test(a_long_answer_is_shortened_where_it_says_the_least),
+                cmocka_unit_test(what_is_no_name_makes_no_long_answer),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -354,6 +354,7 @@ bool followers_turn(Leader *l) {
                 follow_wall(l);
         authorization_tell_some(l);
         expired = sessions_expire_some(l);
+        older_secrets_step(l);
         if (!followers_pull(l) || !expired)
                 return decide_nothing(l);
         // The same. What is listed is compared with labels, too.
@@ -404,6 +405,7 @@ void followers_build_begin(Leader *l) {
         authorization_begin(l);
         open_jobs_build_begin(l);
         scheduler_open(l);
+        older_secrets_begin(l);
         l->hosts_walked = 0;
         l->hosts_known = false;
 }

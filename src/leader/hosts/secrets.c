@@ -45,7 +45,7 @@ typedef struct Row {
         Leader *leader;
         Argosy__Response__SecretRow *row;
         size_t max;
-        uint64_t newest; // only units that are to run and have an older version; 0: all units
+        bool stale; // only units that are to run
         size_t n_passed; // units that are not to run, and were passed over
         int error;
 } Row;
@@ -82,10 +82,8 @@ static bool add_use(const char *unit, uint64_t version, void *userdata) {
         Argosy__Response__SecretUse *use;
         bool launched;
 
-        if (r->newest > 0 && (version == 0 || version == r->newest))
-                return true;
         launched = is_launched(r->leader, unit);
-        if (r->newest > 0 && !launched)
+        if (r->stale && !launched)
                 return ++r->n_passed < PASSED_MAX;
         if (r->row->n_uses == r->max)
                 return false;
@@ -113,7 +111,7 @@ static int by_unit(const void *a, const void *b) {
 
 static int fill_row(Leader *l, const char *name, const Argosy__SecretVersion *v, size_t max, bool stale,
                     Argosy__Response__SecretRow *row) {
-        Row r = {.leader = l, .row = row, .max = max, .newest = stale ? v->version : 0};
+        Row r = {.leader = l, .row = row, .max = max, .stale = stale};
 
         row->version = v->version;
         row->at_us = v->at_us;
@@ -123,7 +121,10 @@ static int fill_row(Leader *l, const char *name, const Argosy__SecretVersion *v,
                      (uint32_t) secret_users_count_of(&l->secret_users, name, 0);
         if (field_set(&row->name, name) < 0 || field_set(&row->by, v->by) < 0)
                 return -ENOMEM;
-        secret_users_each(&l->secret_users, name, add_use, &r);
+        if (stale)
+                secret_users_each_before(&l->secret_users, name, v->version, add_use, &r);
+        else
+                secret_users_each(&l->secret_users, name, add_use, &r);
         if (row->n_uses > 0)
                 qsort(row->uses, row->n_uses, sizeof(*row->uses), by_unit);
         return r.error;

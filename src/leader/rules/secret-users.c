@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A link between a unit and a secret has the version; a secret counts how many links have which, in a short list, since most have one
-// version and the log keeps few of any. What nobody is linked with is not there.
+// The units that have one version of a secret are a group; a link between a unit and a group says that it has it. A secret has a short list of
+// groups, since most units have one version and the log keeps few of any. What nobody is linked with is not there.
 //
-// Cost: a unit without secrets costs a look-up of its name when its record changes, and nothing while no unit has any.
+//      link      is in one list of its group: `links`, or `recalled`, while its unit is to be looked at since there is a newer version
+//      group     is in SecretUsers.due as long as some of its links are recalled
+//
+// Cost: a unit without secrets costs a look-up of its name when its record changes, and nothing while no unit has any. To recall thousands costs
+// as much as to recall one.
 //
 // Failures: without memory the unit at hand has no links.
 
@@ -17,18 +21,22 @@
 #include "list.h"
 #include "str.h"
 
-typedef struct VersionCount {
-        uint64_t version;
-        size_t n;
-} VersionCount;
-
 typedef struct Secret {
-        ListNode links; // SecretLink.of_secret
+        ListNode groups; // SecretGroup.of_secret
         size_t n_links;
-        VersionCount *counts;
-        size_t n_counts;
         char name[];
 } Secret;
+
+typedef struct SecretGroup SecretGroup;
+struct SecretGroup {
+        ListNode of_secret;
+        SecretGroup *next_due;
+        bool is_due; // it is in SecretUsers.due
+        ListNode links, recalled; // SecretLink.of_group
+        Secret *secret;
+        uint64_t version;
+        size_t n;
+};
 
 typedef struct SecretUnit {
         ListNode links; // SecretLink.of_unit
@@ -36,16 +44,18 @@ typedef struct SecretUnit {
 } SecretUnit;
 
 typedef struct SecretLink {
-        ListNode of_secret, of_unit;
-        Secret *secret;
+        ListNode of_group, of_unit;
+        SecretGroup *group;
         SecretUnit *unit;
-        uint64_t version;
 } SecretLink;
 
-static VersionCount *find_count(const Secret *s, uint64_t version) {
-        for (size_t i = 0; i < s->n_counts; i++)
-                if (s->counts[i].version == version)
-                        return &s->counts[i];
+static SecretGroup *find_group(const Secret *s, uint64_t version) {
+        list_foreach (i, &s->groups) {
+                SecretGroup *g = CONTAINER_OF(i, SecretGroup, of_secret);
+
+                if (g->version == version)
+                        return g;
+        }
         return NULL;
 }
 
@@ -59,7 +69,7 @@ static Secret *get_secret(SecretUsers *m, const char *name) {
         if (!s)
                 return NULL;
         memcpy(s->name, name, size);
-        list_init(&s->links);
+        list_init(&s->groups);
         if (map_add_str(&m->secrets, s->name, s) == 0)
                 return s;
         free(s);
@@ -83,29 +93,39 @@ static SecretUnit *get_unit(SecretUsers *m, const char *name) {
         return NULL;
 }
 
-static void secret_free(Secret *s) {
-        free(s->counts);
+static void drop_secret_if_unused(SecretUsers *m, Secret *s) {
+        if (!s || !list_is_empty(&s->groups))
+                return;
+        map_take_str(&m->secrets, s->name);
         free(s);
 }
 
-static void drop_secret_if_unused(SecretUsers *m, Secret *s) {
-        if (!s || s->n_links > 0)
+static void leave_due(SecretUsers *m, const SecretGroup *g) {
+        for (SecretGroup **at = &m->due; *at; at = &(*at)->next_due)
+                if (*at == g) {
+                        *at = g->next_due;
+                        return;
+                }
+}
+
+static void drop_group_if_unused(SecretUsers *m, SecretGroup *g) {
+        if (g->n > 0)
                 return;
-        map_take_str(&m->secrets, s->name);
-        secret_free(s);
+        if (g->is_due)
+                leave_due(m, g);
+        list_unlink(&g->of_secret);
+        drop_secret_if_unused(m, g->secret);
+        free(g);
 }
 
 static void drop_link(SecretUsers *m, SecretLink *link, bool *freed) {
-        VersionCount *count = find_count(link->secret, link->version);
+        SecretGroup *g = link->group;
 
-        if (--count->n == 0) {
-                *count = link->secret->counts[--link->secret->n_counts];
-                *freed = true;
-        }
-        list_unlink(&link->of_secret);
+        *freed |= --g->n == 0;
+        g->secret->n_links--;
+        list_unlink(&link->of_group);
         list_unlink(&link->of_unit);
-        link->secret->n_links--;
-        drop_secret_if_unused(m, link->secret);
+        drop_group_if_unused(m, g);
         free(link);
 }
 
@@ -120,43 +140,51 @@ static void drop_unit(SecretUsers *m, const char *name, bool *freed) {
         free(u);
 }
 
-static int count_one(Secret *s, uint64_t version) {
-        VersionCount *count = find_count(s, version);
+static SecretGroup *get_group(Secret *s, uint64_t version) {
+        SecretGroup *g = find_group(s, version);
 
-        if (!count) {
-                if (ARRAY_RESERVE(s->counts, s->n_counts + 1) < 0)
-                        return -ENOMEM;
-                count = &s->counts[s->n_counts++];
-                *count = (VersionCount){.version = version};
-        }
-        count->n++;
-        return 0;
+        if (g)
+                return g;
+        g = calloc(1, sizeof(*g));
+        if (!g)
+                return NULL;
+        g->secret = s;
+        g->version = version;
+        list_init(&g->links);
+        list_init(&g->recalled);
+        list_append(&s->groups, &g->of_secret);
+        return g;
 }
 
 static bool is_linked(const SecretUnit *u, const Secret *s) {
         list_foreach (n, &u->links)
-                if (CONTAINER_OF(n, SecretLink, of_unit)->secret == s)
+                if (CONTAINER_OF(n, SecretLink, of_unit)->group->secret == s)
                         return true;
         return false;
 }
 
 static int add_link(SecretUsers *m, SecretUnit *u, const SecretUse *use) {
         Secret *s = get_secret(m, use->name);
+        SecretGroup *g;
         SecretLink *link;
 
         if (!s)
                 return -ENOMEM;
         if (is_linked(u, s))
                 return 0;
-        link = calloc(1, sizeof(*link));
-        if (!link || count_one(s, use->version) < 0) {
-                free(link);
-                drop_secret_if_unused(m, s);
+        g = get_group(s, use->version);
+        link = g ? calloc(1, sizeof(*link)) : NULL;
+        if (!link) {
+                if (g)
+                        drop_group_if_unused(m, g);
+                else
+                        drop_secret_if_unused(m, s);
                 return -ENOMEM;
         }
-        *link = (SecretLink){.secret = s, .unit = u, .version = use->version};
-        list_append(&s->links, &link->of_secret);
+        *link = (SecretLink){.group = g, .unit = u};
+        list_append(&g->links, &link->of_group);
         list_append(&u->links, &link->of_unit);
+        g->n++;
         s->n_links++;
         return 0;
 }
@@ -187,27 +215,82 @@ size_t secret_users_count(const SecretUsers *m, const char *secret) {
 
 size_t secret_users_count_of(const SecretUsers *m, const char *secret, uint64_t version) {
         const Secret *s = map_find_str(&m->secrets, secret);
-        const VersionCount *count = s ? find_count(s, version) : NULL;
+        const SecretGroup *g = s ? find_group(s, version) : NULL;
 
-        return count ? count->n : 0;
+        return g ? g->n : 0;
 }
 
-void secret_users_each(const SecretUsers *m, const char *secret,
-                       bool (*each)(const char *unit, uint64_t version, void *userdata), void *userdata) {
+static bool each_in(const ListNode *links, SecretUserFn each, void *userdata) {
+        list_foreach (i, links) {
+                const SecretLink *link = CONTAINER_OF(i, SecretLink, of_group);
+
+                if (!each(link->unit->name, link->group->version, userdata))
+                        return false;
+        }
+        return true;
+}
+
+void secret_users_each_before(const SecretUsers *m, const char *secret, uint64_t version, SecretUserFn each, void *userdata) {
         const Secret *s = map_find_str(&m->secrets, secret);
 
         if (!s)
                 return;
-        list_foreach (n, &s->links) {
-                const SecretLink *link = CONTAINER_OF(n, SecretLink, of_secret);
+        list_foreach (i, &s->groups) {
+                const SecretGroup *g = CONTAINER_OF(i, SecretGroup, of_secret);
 
-                if (!each(link->unit->name, link->version, userdata))
+                if (g->version > 0 && g->version < version && (!each_in(&g->links, each, userdata) || !each_in(&g->recalled, each, userdata)))
                         return;
         }
 }
 
-void secret_users_each_of_unit(const SecretUsers *m, const char *unit,
-                               bool (*each)(const char *secret, uint64_t version, void *userdata), void *userdata) {
+void secret_users_each(const SecretUsers *m, const char *secret, SecretUserFn each, void *userdata) {
+        const Secret *s = map_find_str(&m->secrets, secret);
+
+        if (!s)
+                return;
+        list_foreach (i, &s->groups) {
+                const SecretGroup *g = CONTAINER_OF(i, SecretGroup, of_secret);
+
+                if (!each_in(&g->links, each, userdata) || !each_in(&g->recalled, each, userdata))
+                        return;
+        }
+}
+
+void secret_users_recall_before(SecretUsers *m, const char *secret, uint64_t version) {
+        Secret *s = map_find_str(&m->secrets, secret);
+
+        if (!s)
+                return;
+        list_foreach (i, &s->groups) {
+                SecretGroup *g = CONTAINER_OF(i, SecretGroup, of_secret);
+
+                if (g->version == 0 || g->version >= version)
+                        continue;
+                if (!g->is_due) {
+                        g->is_due = true;
+                        g->next_due = m->due;
+                        m->due = g;
+                }
+                list_splice(&g->recalled, &g->links);
+        }
+}
+
+const char *secret_users_next_recalled(SecretUsers *m) {
+        SecretLink *link;
+
+        while (m->due && list_is_empty(&m->due->recalled)) {
+                m->due->is_due = false;
+                m->due = m->due->next_due;
+        }
+        if (!m->due)
+                return NULL;
+        link = CONTAINER_OF(m->due->recalled.next, SecretLink, of_group);
+        list_unlink(&link->of_group);
+        list_append(&m->due->links, &link->of_group);
+        return link->unit->name;
+}
+
+void secret_users_each_of_unit(const SecretUsers *m, const char *unit, SecretUserFn each, void *userdata) {
         const SecretUnit *u = map_find_str(&m->units, unit);
 
         if (!u)
@@ -215,11 +298,12 @@ void secret_users_each_of_unit(const SecretUsers *m, const char *unit,
         list_foreach (n, &u->links) {
                 const SecretLink *link = CONTAINER_OF(n, SecretLink, of_unit);
 
-                if (!each(link->secret->name, link->version, userdata))
+                if (!each(link->group->secret->name, link->group->version, userdata))
                         return;
         }
 }
 
+// Links go with their unit, groups with their secret; nothing looks at either any more.
 static void unit_free(void *unit) {
         SecretUnit *u = unit;
 
@@ -232,12 +316,20 @@ static void unit_free(void *unit) {
         free(u);
 }
 
-static void free_secret(void *secret) {
-        secret_free(secret);
+static void secret_free(void *secret) {
+        Secret *s = secret;
+
+        while (!list_is_empty(&s->groups)) {
+                SecretGroup *g = CONTAINER_OF(s->groups.next, SecretGroup, of_secret);
+
+                list_unlink(&g->of_secret);
+                free(g);
+        }
+        free(s);
 }
 
 void secret_users_done(SecretUsers *m) {
         map_done_with(&m->units, unit_free);
-        map_done_with(&m->secrets, free_secret);
+        map_done_with(&m->secrets, secret_free);
         *m = (SecretUsers){};
 }

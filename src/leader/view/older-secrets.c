@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // See older-secrets.h. Which versions units have follows from their records (SecretUsers), and whether these are old from the secrets'. What is
-// told of a unit changes with its record, and with a new version: that one marks the rows of all units that have the secret.
+// told of a unit changes with its record, and with a new version: that one marks the rows of all units that have an older one, some in each turn.
 //
 // Cost: nothing while no unit has any; else a look-up of the unit's name for each row.
 
@@ -10,7 +10,10 @@
 #include "registry.h"
 #include "secret-users.h"
 #include "tables.h"
+#include "turn.h"
 #include "unit-marks.h"
+
+enum { LOOKS = 2048 }; // at units and their rows in one turn, at about 0.5 us each; all of a unit's are one step
 
 typedef struct Search {
         const Leader *leader;
@@ -35,15 +38,17 @@ const char *unit_older_secret(const Leader *l, const char *unit) {
         return s.found;
 }
 
-static bool mark(const char *unit, uint64_t version, void *userdata) {
-        Leader *l = userdata;
-        Unit *u = unit_find(l, unit);
+// How many rows that were.
+static size_t mark(Leader *l, Unit *u) {
+        size_t n = 0;
 
-        if (!u)
-                return true;
-        list_foreach (i, &u->on_nodes)
+        for (ListNode *i = u->on_nodes.next; i != &u->on_nodes; i = i->next, n++)
                 unit_touch_on_node(l, CONTAINER_OF(i, UnitOnNode, by_unit));
-        return true;
+        return n;
+}
+
+void older_secrets_begin(Leader *l) {
+        l->secrets_followed = cluster_state_secrets_revision(l->state);
 }
 
 void older_secrets_follow(Leader *l) {
@@ -55,6 +60,19 @@ void older_secrets_follow(Leader *l) {
                 return;
         for (size_t i = 0; i < n; i++)
                 if (secret_record_newest(secrets[i])->revision > l->secrets_followed)
-                        secret_users_each(&l->secret_users, secrets[i]->name, mark, l);
+                        secret_users_recall_before(&l->secret_users, secrets[i]->name, secret_record_newest(secrets[i])->version);
         l->secrets_followed = revision;
+}
+
+void older_secrets_step(Leader *l) {
+        const char *name = NULL;
+
+        for (size_t n = 0; n < LOOKS && (name = secret_users_next_recalled(&l->secret_users)); n++) {
+                Unit *u = unit_find(l, name);
+
+                if (u)
+                        n += mark(l, u);
+        }
+        if (name)
+                leader_mark(l);
 }

@@ -7,5 +7,9 @@
 
 // The name of such a secret of the unit, as long as the record of that lives; NULL: it has none.
 const char *unit_older_secret(const Leader *l, const char *unit);
-// Rows of units whose secret has got another version since are marked.
+// An entry has come: units whose secret has got another version since are noted.
 void older_secrets_follow(Leader *l);
+// A turn: rows of some of them are marked.
+void older_secrets_step(Leader *l);
+// A new leader: all rows are as they are now.
+void older_secrets_begin(Leader *l);

@@ -60,11 +60,70 @@ static void who_asks_for_some_gets_no_more(void **state) {
         assert_int_equal(n, 2);
 }
 
+static void assert_recalled(const char *a, const char *b) {
+        const char *first = secret_users_next_recalled(&m), *second = first ? secret_users_next_recalled(&m) : NULL;
+
+        assert_string_equal(first ?: "", a);
+        assert_string_equal(second ?: "", b);
+        assert_null(secret_users_next_recalled(&m));
+}
+
+static void who_has_an_older_version_is_recalled_once(void **state) {
+        set("a.service", "db", 1);
+        set("b.service", "db", 2);
+        set("c.service", "db", 3);
+        set("d.service", "db", 0); // none so far
+        set("e.service", "tls", 1);
+        secret_users_recall_before(&m, "db", 3);
+        secret_users_recall_before(&m, "none", 3);
+        assert_recalled("b.service", "a.service");
+        assert_recalled("", "");
+        secret_users_recall_before(&m, "db", 2);
+        secret_users_recall_before(&m, "db", 2);
+        assert_recalled("a.service", "");
+}
+
+static void who_was_recalled_has_it_all_the_same(void **state) {
+        size_t n = 0;
+
+        set("a.service", "db", 1);
+        set("b.service", "db", 1);
+        set("c.service", "db", 2);
+        secret_users_recall_before(&m, "db", 2);
+        assert_non_null(secret_users_next_recalled(&m));
+        assert_int_equal(secret_users_count(&m, "db"), 3);
+        assert_int_equal(secret_users_count_of(&m, "db", 1), 2);
+        secret_users_each_before(&m, "db", 2, count, &n);
+        assert_int_equal(n, 2);
+}
+
+static void who_changes_is_recalled_no_more(void **state) {
+        set("a.service", "db", 1);
+        set("b.service", "db", 2);
+        secret_users_recall_before(&m, "db", 3);
+        set("b.service", "db", 3); // the last that had the second version
+        set("a.service", NULL, 0);
+        assert_recalled("", "");
+        set("a.service", "db", 1);
+        set("c.service", "db", 1);
+        secret_users_recall_before(&m, "db", 3);
+        set("a.service", "db", 3); // the group is there, and was to be looked at
+        set("c.service", "db", 3);
+        set("a.service", "db", 1);
+        set("c.service", "db", 1);
+        assert_recalled("", "");
+        secret_users_recall_before(&m, "db", 3);
+        assert_recalled("a.service", "c.service");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_teardown(versions_are_counted_as_units_change, teardown),
                 cmocka_unit_test_teardown(a_secret_by_two_names_counts_once, teardown),
                 cmocka_unit_test_teardown(who_asks_for_some_gets_no_more, teardown),
+                cmocka_unit_test_teardown(who_has_an_older_version_is_recalled_once, teardown),
+                cmocka_unit_test_teardown(who_was_recalled_has_it_all_the_same, teardown),
+                cmocka_unit_test_teardown(who_changes_is_recalled_no_more, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

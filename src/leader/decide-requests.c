@@ -4,7 +4,7 @@
 // BATCH_MOST_UNITS says, whether that puts anything into the entry or not.
 //
 // A request that cannot be planned is refused, and has put nothing into the batch; one that has to wait for the next entry holds up those
-// behind it.
+// behind it, and one that waits for something else does not.
 #include "decide-requests.h"
 
 #include <errno.h>
@@ -206,17 +206,11 @@ static bool has_time(Decision *d, size_t n_units) {
         return false;
 }
 
-// Of what takes several turns, and keeps what it has found out or is going to say, few of an author are in the middle at a time.
-static bool may_begin(const Leader *l, const Ticket *t, const Handler *h) {
-        switch (h->log.entry) {
-        case ENTRY_UNITS:
-                return change_may_begin(l, t);
-        case ENTRY_FULL: // a number may stand for thousands of units
-                return ticket_may_begin(t);
-        case ENTRY_SMALL:
-                break;
-        }
-        return true;
+// Of what takes several turns, and keeps what it has found out, few of an author are in the middle at a time: a number may stand for thousands of units.
+static bool may_begin(Leader *l, const Ticket *t, const Handler *h) {
+        if (h->log.entry == ENTRY_FULL && !ticket_may_begin(t))
+                return false;
+        return !h->may_begin || h->may_begin(l, t);
 }
 
 void decide_requests(Decision *d, ListNode *taken) {
@@ -230,7 +224,7 @@ void decide_requests(Decision *d, ListNode *taken) {
                 size_t n_units = units_of(t, h);
 
                 if (!may_begin(l, t, h))
-                        continue; // goes on when one of its author has ended
+                        continue; // goes on when one of its author has ended, or what it waits for is over
                 if (!batch_builder_takes_request(&d->batch, n_units) || !has_time(d, n_units))
                         break;
                 if (t->removing && !members_removal_ready(l, t))

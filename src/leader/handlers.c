@@ -155,7 +155,7 @@ static const Handler handlers[] = {
                 .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_TOKEN_REVOKE] = {.plan = access_tokens_plan_revoke,
                 .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}},
-        [ARGOSY__REQUEST__WHAT_SECRET_SET] = {.plan = secrets_plan_set,
+        [ARGOSY__REQUEST__WHAT_SECRET_SET] = {.plan = secrets_plan_set, .may_begin = secrets_may_set,
                 .log = {ENTRY_SMALL, BOUND_SECRETS, AGAIN_ANSWERED}, .refuse = secrets_refuse_set},
         [ARGOSY__REQUEST__WHAT_SECRET_DELETE] = {.plan = secrets_plan_delete,
                 .log = {ENTRY_SMALL, BOUND_SECRETS, AGAIN_ANSWERED}},

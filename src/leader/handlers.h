@@ -29,6 +29,8 @@ typedef struct Handler {
         // PLAN_IN_BATCH; PLAN_SETTLED; -EBUSY: next batch; or a negative errno (core/tickets.h).
         int (*plan)(Leader *l, Ticket *t, BatchBuilder *b);
         int (*decide)(Decision *d, Ticket *t); // the same for who places units as well
+        // May be NULL. False: it waits for something that takes longer than an entry, and others go before it; a mark comes when that is over.
+        bool (*may_begin)(Leader *l, const Ticket *t);
         HandlerLog log; // of these two
         // May be NULL. Answers what cannot be taken on at all; NULL: it can.
         Argosy__Response *(*refuse)(const Argosy__Request *request);

@@ -210,8 +210,7 @@ static bool most_voters_have(const Leader *l, uint32_t number) {
         return n_have > n_voters / 2;
 }
 
-// The first secret of a cluster waits for its key. -EBUSY: that is made, or most voters have not got it yet; -ENOKEY: they have, and this
-// host has not.
+// -EBUSY: the first key is made, or most voters have not got it yet; -ENOKEY: they have, and this host has not.
 static int need_key(Leader *l, uint32_t *ret_number, const SecretBytes **ret) {
         *ret_number = secrets_key_in_use(l);
         if (*ret_number == 0) {
@@ -236,6 +235,13 @@ static int put(Leader *l, Ticket *t, BatchBuilder *b, const char *name, Argosy__
         message_free(t->response);
         t->response = TAKE_PTR(answer);
         return PLAN_IN_BATCH;
+}
+
+bool secrets_may_set(Leader *l, const Ticket *t) {
+        const SecretBytes *key;
+        uint32_t number;
+
+        return need_key(l, &number, &key) != -EBUSY;
 }
 
 int secrets_plan_set(Leader *l, Ticket *t, BatchBuilder *b) {

@@ -6,6 +6,8 @@
 #include "batch-builder.h"
 #include "leader-core.h"
 
+// As Handler.may_begin: the first secret of a cluster waits until most voters have its key.
+bool secrets_may_set(Leader *l, const Ticket *t);
 int secrets_plan_set(Leader *l, Ticket *t, BatchBuilder *b); // as Handler.plan
 int secrets_plan_delete(Leader *l, Ticket *t, BatchBuilder *b);
 Argosy__Response *secrets_refuse_set(const Argosy__Request *request); // as Handler.refuse

@@ -94,7 +94,7 @@ static const Argosy__Response *ask(Argosy__Request *request) {
         return rig_last(a);
 }
 
-static const Argosy__Response *set_bytes(const char *name, const void *value, size_t len) {
+static RigAnswer *begin_set(const char *name, const void *value, size_t len) {
         Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
@@ -102,7 +102,15 @@ static const Argosy__Response *set_bytes(const char *name, const void *value, si
         m.value = (ProtobufCBinaryData){len, (uint8_t *) value};
         request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
         request.secret_set = &m;
-        return ask(&request);
+        return rig_ask(&g, &request);
+}
+
+static const Argosy__Response *set_bytes(const char *name, const void *value, size_t len) {
+        RigAnswer *a = begin_set(name, value, len);
+
+        rig_settle(&g);
+        assert_true(a->final);
+        return rig_last(a);
 }
 
 static void set(const char *name, const char *value) {
@@ -319,6 +327,38 @@ static void without_its_key_nothing_is_sealed_or_sent(void **state) {
         assert_int_equal(at_unit("a.service")->version, 1); // named all the same: it waits there
 }
 
+// As many of the voters say that the key is on their disks.
+static void keep_key_on(size_t n_voters) {
+        _cleanup_(batch_done) Batch b = {};
+        Argosy__ClusterRecord next = *cluster_state_cluster(g.state);
+        Argosy__VoterSecretRecord key = *next.voter_secrets[0], *only = &key;
+        uint32_t kept_by[3];
+
+        for (size_t i = 0; i < n_voters; i++)
+                kept_by[i] = g.members[i].raft_id;
+        key.kept_by = kept_by;
+        key.n_kept_by = n_voters;
+        next.voter_secrets = &only;
+        next.n_voter_secrets = 1;
+        batch_op(&b, ARGOSY__LOG_OP__OP_CLUSTER)->cluster = &next;
+        rig_propose(&g, &b);
+        rig_settle(&g);
+}
+
+static void while_the_first_waits_for_its_key_others_are_served(void **state) {
+        RigAnswer *first;
+
+        keep_key_on(1);
+        first = begin_set("db", "one", 3);
+        rig_settle(&g);
+        assert_false(first->final);
+        do_well(START, "c.service", PLAIN); // by the same author
+        assert_false(first->final);
+        keep_key_on(2);
+        assert_true(first->final);
+        assert_int_equal(rig_last(first)->status, 0);
+}
+
 // Each is the next version, and neither is lost.
 static void two_authors_at_once_get_a_version_each(void **state) {
         Argosy__Request__SecretSet m[2] = {ARGOSY__REQUEST__SECRET_SET__INIT, ARGOSY__REQUEST__SECRET_SET__INIT};
@@ -375,6 +415,22 @@ static void those_that_run_with_an_older_version_are_found(void **state) {
 
 static const char *note_of(const char *unit) {
         return rig_why(&g, unit)->status_reply->row->note;
+}
+
+static void thousands_that_have_an_older_version_are_noted_in_turns(void **state) {
+        enum { MANY = 3000 };
+        unsigned n_turns = 0;
+        RigAnswer *a;
+
+        set("db", "one");
+        (void) rig_change_many(&g, START, "m", MANY, APP);
+        a = begin_set("db", "two", 3);
+        while (!a->final)
+                rig_turns(&g, 1);
+        for (; g.leader->secret_users.due; n_turns++)
+                rig_turns(&g, 1);
+        assert_in_range(n_turns, 2, 4);
+        assert_string_equal(note_of("m@2999.service"), "older-secret");
 }
 
 // As whoever watches is told.
@@ -643,6 +699,8 @@ int main(void) {
                 RIG_TEST(what_is_not_there_starts_nothing),
                 RIG_TEST(bad_ones_are_refused_without_a_word_of_them),
                 RIG_TEST(two_authors_at_once_get_a_version_each),
+                RIG_TEST(while_the_first_waits_for_its_key_others_are_served),
+                RIG_TEST(thousands_that_have_an_older_version_are_noted_in_turns),
                 RIG_TEST(those_that_run_with_an_older_version_are_found),
                 RIG_TEST(what_has_an_older_version_is_noted_and_told),
                 RIG_TEST(an_update_wants_all_that_its_file_names),

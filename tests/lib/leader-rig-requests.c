@@ -7,6 +7,7 @@
 #include "leader-private.h"
 #include "message.h"
 #include "registry.h"
+#include "response.h"
 #include "test.h"
 
 static RigAnswer *answers[65536]; // of the running test
@@ -18,12 +19,32 @@ static void give_back(RigAnswer *a) {
         a->lent = NULL;
 }
 
+// As a client puts it together: the rows of this part stand behind those of the parts before. False: it is none, or the first one.
+static bool joins(RigAnswer *a, const Argosy__Response *r) {
+        Argosy__Response *whole = a->n == 1 && !a->rig->parts_apart ? a->responses[0] : NULL;
+        Argosy__Response *part;
+
+        if (!whole || r->status != 0 || r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE || whole->what_case != r->what_case || r->change->first == 0)
+                return false;
+        assert_int_equal(r->change->first, whole->change->n_units);
+        part = message_copy(r);
+        assert_int_equal(unit_results_move(part->change, whole->change), 0);
+        message_free(part);
+        whole->final = r->final;
+        return true;
+}
+
+static void keep(RigAnswer *a, const Argosy__Response *response) {
+        a->responses = realloc(a->responses, (a->n + 1) * sizeof(*a->responses));
+        a->responses[a->n++] = message_copy(response);
+}
+
 static void on_response(const Argosy__Response *response, void *userdata) {
         RigAnswer *a = userdata;
 
         assert_false(a->final);
-        a->responses = realloc(a->responses, (a->n + 1) * sizeof(*a->responses));
-        a->responses[a->n++] = message_copy(response);
+        if (!joins(a, response))
+                keep(a, response);
         a->final = response->final;
         if (a->rig->on_answer)
                 a->rig->on_answer(a->rig, a, response);

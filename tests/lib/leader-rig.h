@@ -105,6 +105,7 @@ struct Rig {
         ProtobufCBinaryData *sent; // files that come with unit files which are handed in
         size_t n_sent;
         const Argosy__Author *author; // who asks; NULL: the leader's host
+        bool parts_apart; // what is said of a part of a Change stays a response of its own; else they are joined, as clients do
         // What the leader did to the log's membership.
         StoreMember members[STORE_MEMBERS_MAX];
         size_t n_members;
@@ -211,7 +212,7 @@ uint64_t rig_last_job(const Rig *g);
 bool rig_job_is_own(const Rig *g, uint64_t number);
 
 RigAnswer *rig_ask(Rig *g, const Argosy__Request *request);
-const Argosy__Response__Change *rig_change_answered(const RigAnswer *a); // whole, in one response, and not refused
+const Argosy__Response__Change *rig_change_answered(const RigAnswer *a); // whole, and not refused
 void rig_cancel(Rig *g, RigAnswer *a);
 // A Change about one unit; `content` NULL: no file. Settles, and returns the result; kept until the rig is
 // stopped.

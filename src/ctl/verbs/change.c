@@ -470,7 +470,6 @@ static int change_some(Change *c, const UnitArgs *a, char **names, size_t n_name
         change.files = files;
         change.replace = c->ctl->opt.given[OPT_REPLACE];
         change.dry_run = c->verb->plans;
-        change.parts = true;
         c->status = 0;
         c->answered = false;
         c->n_received = 0;

@@ -29,6 +29,7 @@ typedef struct MixedChange {
         const MixedVerb *verb;
         Json json;
         bool answered;
+        size_t n_received; // rows of the answer; it may come in parts, and from the first of them again
         uint64_t job; // that it is; 0: none
         char cursor[EVENT_CURSOR_SIZE]; // behind which its events come; empty: none
         size_t n_failed;
@@ -148,11 +149,16 @@ static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
         if (r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
                 return 0;
-        c->answered = true;
+        c->answered = r->final;
         c->job = r->job;
-        (void) str_copy(c->cursor, sizeof(c->cursor), r->cursor);
-        for (size_t i = 0; i < r->change->n_units && e == 0; i++)
+        if (!*c->cursor) // the first of several answers is before the others
+                (void) str_copy(c->cursor, sizeof(c->cursor), r->cursor);
+        for (size_t i = 0; i < r->change->n_units && e == 0; i++) {
+                if (r->change->first + i < c->n_received)
+                        continue;
+                c->n_received = r->change->first + i + 1;
                 e = take_result(c, r->change->units[i], r->job);
+        }
         return e;
 }
 
@@ -247,7 +253,7 @@ static int wait_all(MixedChange *c) {
 // ---- the request
 
 static int ask(MixedChange *c, Argosy__Request *request, MixedCheck check, void *userdata) {
-        int code = ctl_ask(c->ctl, request, 0, on_change, c);
+        int code = ctl_ask(c->ctl, request, CALL_PARTS, on_change, c);
 
         if (code == EXIT_OK && c->answered)
                 code = wait_all(c);

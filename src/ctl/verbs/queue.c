@@ -388,6 +388,7 @@ int verb_job_release(Ctl *ctl, char **words, size_t n) {
 }
 
 typedef struct Cancelled {
+        size_t n_received; // rows of the answer; it may come in parts, and from the first of them again
         size_t n_failed;
 } Cancelled;
 
@@ -400,6 +401,9 @@ static int on_cancelled(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         for (size_t i = 0; i < r->change->n_units; i++) {
                 const Argosy__Response__UnitResult *u = r->change->units[i];
 
+                if (r->change->first + i < c->n_received)
+                        continue;
+                c->n_received = r->change->first + i + 1;
                 if (u->status != 0) {
                         c->n_failed++;
                         ctl_fail(ctl, "%s: %s", u->name, status_text(u->status, u->message));
@@ -421,6 +425,6 @@ int verb_job_cancel(Ctl *ctl, char **words, size_t n) {
         request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
         request.job_cancel = &m;
         if (code == EXIT_OK)
-                code = ctl_ask(ctl, &request, 0, on_cancelled, &c);
+                code = ctl_ask(ctl, &request, CALL_PARTS, on_cancelled, &c);
         return code == EXIT_OK && c.n_failed > 0 ? EXIT_FAILED : code;
 }

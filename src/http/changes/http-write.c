@@ -246,7 +246,6 @@ static int read_member(Write *w, const WriteVerb *verb, const cJSON *value) {
 
 static int make_change(Write *w, const WriteVerb *verb) {
         w->change.verb = verb->verb;
-        w->change.parts = true;
         w->request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         w->request.change = &w->change;
         if (w->n_names == 0) // what is brought is what is meant
@@ -261,7 +260,6 @@ static int make_change(Write *w, const WriteVerb *verb) {
 
 // Which units, and what is asked of them, is known when that job was looked at (http-api-retry.c).
 static int make_retry(Write *w, const WriteVerb *verb) {
-        w->change.parts = true;
         w->request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         w->request.change = &w->change;
         return w->job.retries > 0 ? 0 : str_refuse(w->ret_why, "'%s' names no job", verb->name);

@@ -6,7 +6,7 @@
 //
 //      1. AIM_PART_UNITS after AIM_PART_UNITS is planned and committed. Those of a part are judged by whoever asks for it in the
 //         turn in which they are planned, so what is as it is to be stays, also what an earlier leader has done
-//      2. when the log has the last part (log-parts.c), the answer names all units
+//      2. the client is answered about each part as the log has it (log-parts.c)
 //
 // A unit that cannot be had has its own error in the answer. What does not fit behind the requests of others goes into the
 // next entry.

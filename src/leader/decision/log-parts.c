@@ -12,9 +12,11 @@
 //                                  has one of which units are left that somebody has changed since
 //      committed                   is done: its units count (Ticket.n_kept), and what is said of them goes behind what was said before
 //
-// The client is answered once, when the last part is done; or, if it takes that, about each part as it is there.
+// The client is answered about each part as it is there (Response.Change.first): no message is of thousands of results, which would take a long
+// turn to make, to pack and to free.
 //
-// Failures: without memory for an answer about what the log has the process ends; before that the request fails.
+// Failures: without memory for what becomes of a part the request fails before the log has that part. The next leader, who is asked again,
+// begins with the first part.
 
 #include "log-parts.h"
 
@@ -23,7 +25,6 @@
 
 #include "decide-complete.h"
 #include "message.h"
-#include "oom.h"
 #include "response.h"
 #include "turn.h"
 #include "walks.h"
@@ -35,9 +36,6 @@ int log_parts_begin(Ticket *t) {
                 return 0;
         p = calloc(1, sizeof(*p));
         if (!p)
-                return -ENOMEM;
-        p->answer = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
-        if (!p->answer)
                 return -ENOMEM;
         t->log_parts = TAKE_PTR(p);
         t->log_parts->resumed = ticket_has_open_job(t);
@@ -52,7 +50,6 @@ void log_parts_free(Ticket *t) {
         if (!p)
                 return;
         message_free(p->part);
-        message_free(p->answer);
         walk_forget(t->leader, &p->walk);
         free(p);
 }
@@ -86,47 +83,30 @@ static bool leaves_units(const LogParts *p) {
         return false;
 }
 
-static int done_apart(Ticket *t) {
+// What is said of the last part ends the ticket: it stays for who does that.
+static void part_done(Leader *l, Ticket *t) {
         LogParts *p = t->log_parts;
-
-        p->part->change->first = (uint32_t) p->at;
-        if (p->last) {
-                message_free(p->answer);
-                p->answer = TAKE_PTR(p->part);
-        } else
-                ticket_send(t, TAKE_PTR(p->part));
-        return 0;
-}
-
-static int done_together(LogParts *p) {
-        int r = unit_results_move(p->part->change, p->answer->change);
-
-        message_free(TAKE_PTR(p->part));
-        return r;
-}
-
-static int part_done(Leader *l, Ticket *t) {
-        LogParts *p = t->log_parts;
-        int r;
+        Argosy__Response__Change *change = p->part->change;
 
         decide_complete(l, t, p->part);
-        r = p->apart ? done_apart(t) : done_together(p);
+        change->first = (uint32_t) p->n_told;
+        p->n_told += change->n_units;
         p->at = p->end;
-        return r;
+        if (!p->last)
+                ticket_send(t, TAKE_PTR(p->part));
 }
 
 static void on_part_committed(Leader *l, Ticket *t) {
         t->committed = NULL;
         t->made = true;
         t->n_kept += t->log_parts->n_stored;
-        (void) oom_check(part_done(l, t));
+        part_done(l, t);
         if (t->log_parts->last)
-                t->response = TAKE_PTR(t->log_parts->answer);
+                t->response = TAKE_PTR(t->log_parts->part);
 }
 
 int log_parts_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
         LogParts *p = t->log_parts;
-        int r;
 
         walk_sliced(d->leader, &p->walk, p->last ? 1 : 0);
         if (d->batch.n_ops != mark.n_ops || ((p->last || leaves_units(p)) && ticket_has_open_job(t))) {
@@ -135,11 +115,9 @@ int log_parts_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
                 t->committed = on_part_committed;
                 return PLAN_IN_BATCH;
         }
-        r = part_done(d->leader, t);
-        if (r < 0)
-                return r;
+        part_done(d->leader, t);
         if (p->last)
-                ticket_settle(t, TAKE_PTR(p->answer));
+                ticket_settle(t, TAKE_PTR(p->part));
         else
                 leader_mark(d->leader);
         return PLAN_SETTLED;

@@ -9,10 +9,9 @@ struct LogParts {
         size_t at, end;           // of what the request is about, as whoever plans it counts: the part under way
         bool last;                // nothing is to be done behind it
         bool resumed;             // the log had a part of it when this leader began it
-        bool apart;               // the client takes what becomes of each part as it is there
         size_t n_stored;          // units of the part, once they are in the batch
         Argosy__Response *part;   // what becomes of these; NULL: that is not planned
-        Argosy__Response *answer; // to all before
+        size_t n_told;            // rows of the answer that were in the parts before
         LeaderWalk walk;                // a leader before this one has begun it
 };
 

@@ -294,7 +294,6 @@ static int hash_change(const Argosy__Request *request, uint64_t *ret, size_t *re
         }
         change.files = pointers;
         change.id = (ProtobufCBinaryData){};
-        change.parts = false;
         only.change = &change;
         return hash_request(&only, ret, ret_len);
 }

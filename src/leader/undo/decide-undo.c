@@ -12,7 +12,7 @@
 //      3. UNDO_PART_UNITS after UNDO_PART_UNITS is judged, planned and committed in one turn, as one job. What is as before
 //         already stays, also what an earlier leader has put back. What somebody has changed since the undo was asked for
 //         (changed-since.h) is left, named, and fails the job
-//      4. when the log has the last part (log-parts.c), the answer names all units
+//      4. the client is answered about each part as the log has it (log-parts.c)
 //
 // Or, a few units at a time, by a rollout (undo-rollout.c), which is begun by one entry (decide-rolling.c): then all are judged
 // in the turn of that entry, at about 0.3 us each, unless no other entry has come since they were looked at.

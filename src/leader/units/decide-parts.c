@@ -9,9 +9,7 @@
 //      2. PART_UNITS after PART_UNITS is planned and committed (of a submit SUBMIT_PART_UNITS, change_part_units()). What
 //         others ask for meanwhile goes in between. A unit that was changed after the revision to which the request is bound
 //         refuses it as long as nothing is in the log; behind that it is left, named, and fails the job.
-//      3. when the log has the last part (log-parts.c), the client is answered once, about all units; or, if it takes that
-//         (Request.Change.parts), about each part as it is there, and no message is of thousands of results. An answer about all takes many times
-//         what its request does, so few of an author are begun at a time (author-turns.h).
+//      3. the client is answered about each part as the log has it (log-parts.c)
 //
 // The log remembers the request by its id, and while not all of it is there, how far it has come (LogOp.JobPut.done). So a
 // client that repeats the request, since a leader has died in the middle, has applied what was missing and nothing twice,
@@ -65,12 +63,6 @@ static size_t content_units(const Leader *l, const Argosy__Request__Change *chan
 
 static bool is_whole(const Leader *l, const Argosy__Request__Change *change) {
         return change->n_names + change->n_files * content_units(l, change) <= change_part_units(change);
-}
-
-bool change_may_begin(const Leader *l, const Ticket *t) {
-        const Argosy__Request__Change *change = t->request->change;
-
-        return t->log_parts || change->parts || is_whole(l, change) || ticket_may_begin(t);
 }
 
 // Names whose parts are in the log. A part that had nothing to store counts when one behind it is there.
@@ -220,9 +212,6 @@ static int parts_new(Ticket *t) {
 
         if (r < 0)
                 return r;
-        t->log_parts->apart = t->request->change->parts;
-        if (!t->log_parts->apart)
-                ticket_begins(t);
         t->parts = calloc(1, sizeof(*t->parts));
         return t->parts ? changed_since_begin(t->leader, t) : -ENOMEM;
 }

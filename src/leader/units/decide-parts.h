@@ -15,6 +15,4 @@ size_t change_part_units(const Argosy__Request__Change *change);
 uint32_t decide_parts_end(const Ticket *t);
 // Whether the log has that part, by what is known of the whole request.
 bool decide_part_is_done(const Leader *l, const Ticket *t);
-// Whether the ticket's Change may have its next turn. False: it takes several, this would be the first, and others of its author are to end before.
-bool change_may_begin(const Leader *l, const Ticket *t);
 void change_parts_free(Ticket *t); // where it is with one

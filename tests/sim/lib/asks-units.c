@@ -39,7 +39,7 @@ static void begin_change(Draw *d, Argosy__Request__Change *m, const WorldUnit *f
         m->files = asks_alloc(n_max * sizeof(*m->files));
         m->replace = draw_one_in(d, 2);
         m->dry_run = asks.swarm.loads[LOAD_looks] && draw_one_in(d, 8);
-        m->parts = draw_one_in(d, 4);
+        (void) draw_one_in(d, 4); // nothing follows from it; what is drawn behind it stays what it was
 }
 
 bool ask_change(Draw *d, void *message) {

@@ -136,35 +136,6 @@ static void who_asks_for_little_overtakes_a_backlog(void **state) {
 
 static size_t most_begun;
 
-static void count_begun(Rig *r) {
-        size_t n = 0;
-
-        list_foreach (i, &r->leader->tickets)
-                n += CONTAINER_OF(i, Ticket, all)->log_parts != NULL;
-        most_begun = MAX_OF(most_begun, n);
-}
-
-// What is said of their units is kept until they are over.
-static void few_of_an_author_are_in_the_middle(void **state) {
-        enum { MANY = 2 * AUTHOR_BEGUN_MAX };
-        RigAnswer *backlog[MANY];
-
-        most_begun = 0;
-        g.on_turn = count_begun;
-        for (size_t i = 0; i < MANY; i++)
-                backlog[i] = submit(&heavy, UNITS, i % 2 ? OTHER : SERVICE);
-        assert_all_done(backlog, MANY);
-        assert_int_equal(most_begun, AUTHOR_BEGUN_MAX);
-        for (size_t i = 0; i < MANY; i++)
-                backlog[i] = submit(&heavy, UNITS, i % 2 ? OTHER : SERVICE);
-        rig_turns(&g, 2);
-        for (size_t i = 0; i < MANY; i++)
-                rig_cancel(&g, backlog[i]);
-        rig_settle(&g);
-        backlog[0] = submit(&heavy, UNITS, SERVICE);
-        assert_all_done(backlog, 1);
-}
-
 static RigAnswer *call_off(const Argosy__Author *author, uint64_t job) {
         RigAnswer *a;
 
@@ -182,7 +153,7 @@ static void count_undone(Rig *r) {
         most_begun = MAX_OF(most_begun, n);
 }
 
-// What is said of their units is kept until they are over, and a list of these: of requests that are no more than a number.
+// A list of their units is kept until they are over: of requests that are no more than a number.
 static void few_of_an_author_are_undone_at_a_time(void **state) {
         enum { MANY = 2 * AUTHOR_BEGUN_MAX };
         uint64_t jobs[2];
@@ -208,6 +179,10 @@ static void what_calls_off_does_not_wait_for_those(void **state) {
         RigAnswer *first = submit(&heavy, UNITS, SERVICE), *later, *off;
         AuthorTurn *turn;
 
+        assert_all_done(&first, 1);
+        g.author = &heavy;
+        first = rig_begin_undo(&g, (RigUndo){.job = 1, .force = true});
+        g.author = NULL;
         while (!CONTAINER_OF(g.leader->tickets.next, Ticket, all)->begun)
                 rig_turns(&g, 1);
         turn = CONTAINER_OF(g.leader->tickets.next, Ticket, all)->turn;
@@ -396,7 +371,6 @@ int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
         const struct CMUnitTest tests[] = {
                 CASE(who_asks_for_little_overtakes_a_backlog),
-                CASE(few_of_an_author_are_in_the_middle),
                 CASE(few_of_an_author_are_undone_at_a_time),
                 CASE(what_calls_off_does_not_wait_for_those),
                 CASE(nothing_waits_for_what_calls_off),

@@ -85,31 +85,22 @@ static void commit(void) {
         tickets_flush(t.leader);
 }
 
-static void its_parts_are_answered_as_one(void **state) {
+static void each_part_is_answered_as_the_log_has_it(void **state) {
         assert_int_equal(plan(3, false, 2), PLAN_IN_BATCH);
         assert_true(ticket->again);
+        assert_string_equal(heard, "");
         commit();
         assert_true(ticket->made);
         assert_int_equal(ticket->n_kept, 2);
-        assert_string_equal(heard, "");
-        assert_int_equal(plan(5, false, 2), PLAN_IN_BATCH);
+        assert_string_equal(heard, "[0: u0 u1 u2]");
+        assert_int_equal(plan(4, false, 0), PLAN_SETTLED);
+        assert_int_equal(plan(6, false, 2), PLAN_IN_BATCH);
         commit();
         assert_int_equal(ticket->n_kept, 4);
-        assert_int_equal(plan(6, true, 1), PLAN_IN_BATCH);
+        assert_int_equal(plan(7, true, 1), PLAN_IN_BATCH);
         assert_false(ticket->again);
         commit();
-        assert_string_equal(heard, "[0: u0 u1 u2 u3 u4 u5].");
-}
-
-static void who_takes_parts_hears_of_each_as_it_is_there(void **state) {
-        ticket->log_parts->apart = true;
-        assert_int_equal(plan(2, false, 2), PLAN_IN_BATCH);
-        commit();
-        assert_string_equal(heard, "[0: u0 u1]");
-        assert_int_equal(plan(3, false, 0), PLAN_SETTLED);
-        assert_int_equal(plan(5, true, 1), PLAN_IN_BATCH);
-        commit();
-        assert_string_equal(heard, "[0: u0 u1][2: u2][3: u3 u4].");
+        assert_string_equal(heard, "[0: u0 u1 u2][3: u3][4: u4 u5][6: u6].");
 }
 
 static void what_has_nothing_to_store_needs_no_entry(void **state) {
@@ -118,7 +109,7 @@ static void what_has_nothing_to_store_needs_no_entry(void **state) {
         assert_int_equal(plan(3, true, 0), PLAN_SETTLED);
         assert_false(ticket->made);
         tickets_flush(t.leader);
-        assert_string_equal(heard, "[0: u0 u1 u2].");
+        assert_string_equal(heard, "[0: u0 u1][2: u2].");
 }
 
 // The log has a part of it and waits for more: an entry says that there is none.
@@ -133,7 +124,7 @@ static void the_end_of_what_was_begun_is_an_entry_of_its_own(void **state) {
         assert_int_equal(plan(1, false, 0), PLAN_SETTLED);
         assert_int_equal(plan(2, true, 0), PLAN_IN_BATCH);
         commit();
-        assert_string_equal(heard, "[0: u0 u1].");
+        assert_string_equal(heard, "[0: u0][1: u1].");
 }
 
 static void what_was_not_taken_is_planned_anew(void **state) {
@@ -149,7 +140,7 @@ static void what_was_not_taken_is_planned_anew(void **state) {
         assert_int_equal(ticket->n_kept, 3);
         assert_int_equal(plan(5, true, 2), PLAN_IN_BATCH);
         commit();
-        assert_string_equal(heard, "[0: u0 u1 u2 u3 u4].");
+        assert_string_equal(heard, "[0: u0 u1][2: u2][3: u3 u4].");
 }
 
 static void what_does_not_fit_behind_others_is_for_the_next_entry(void **state) {
@@ -176,8 +167,7 @@ static void what_was_begun_goes_with_its_ticket(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
         const struct CMUnitTest tests[] = {
-                TEST(its_parts_are_answered_as_one),
-                TEST(who_takes_parts_hears_of_each_as_it_is_there),
+                TEST(each_part_is_answered_as_the_log_has_it),
                 TEST(what_has_nothing_to_store_needs_no_entry),
                 TEST(the_end_of_what_was_begun_is_an_entry_of_its_own),
                 TEST(what_was_not_taken_is_planned_anew),

@@ -40,7 +40,6 @@ static RigAnswer *begin_change(ChangeOf w) {
         m.n_files = file != NULL;
         m.replace = w.replace;
         m.dry_run = w.dry_run;
-        m.parts = true;
         return ask(ARGOSY__REQUEST__WHAT_CHANGE, &m);
 }
 
@@ -214,7 +213,6 @@ static void start_files(void) {
         m.n_names = REQUEST_TIED_MAX;
         m.files = pointers;
         m.n_files = REQUEST_TIED_MAX;
-        m.parts = true;
         a = ask(ARGOSY__REQUEST__WHAT_CHANGE, &m);
         large_cluster_turns(UINT_MAX);
         (void) taken(a);
@@ -393,7 +391,6 @@ static void submit_own_demands(const char *format) {
         m.n_names = OWN_DEMANDS;
         m.files = of;
         m.n_files = OWN_DEMANDS;
-        m.parts = true;
         a = ask(ARGOSY__REQUEST__WHAT_CHANGE, &m);
         large_cluster_turns(UINT_MAX);
         (void) taken(a);

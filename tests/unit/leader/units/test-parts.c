@@ -26,12 +26,10 @@ static Rig g;
 static char names[UNITS][32], *pointers[UNITS];
 static uint64_t revision, judged;
 static size_t most_changed, most_judged;
-static bool in_parts; // the client takes its answer so
 
 static int setup(void **state) {
         rig_start(&g, 3);
         most_changed = most_judged = 0;
-        in_parts = false;
         for (size_t i = 0; i < UNITS; i++) {
                 snprintf(names[i], sizeof(names[i]), "load@%zu.service", i + 1);
                 pointers[i] = names[i];
@@ -72,7 +70,6 @@ static RigAnswer *ask_with(Argosy__Verb verb, char **which, size_t n, const char
         change.verb = verb;
         change.names = which;
         change.n_names = n;
-        change.parts = in_parts;
         if (content) {
                 file.name = file.path = (char *) file_name;
                 file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
@@ -140,12 +137,12 @@ static void many_instances_are_several_entries_and_one_answer(void **state) {
                 assert_int_equal(rig_count_running(&g, names[i]), 1);
 }
 
-static void who_takes_parts_hears_each_of_them_as_it_is_there(void **state) {
+static void what_is_said_of_a_part_comes_as_it_is_there(void **state) {
         RigAnswer *a;
         size_t n = 0;
 
         submit(SERVICE);
-        in_parts = true;
+        g.parts_apart = true;
         a = change(START, UNITS, 1);
         assert_true(a->final);
         assert_int_equal(a->n, (UNITS + PART_MAX - 1) / PART_MAX);
@@ -174,7 +171,7 @@ static void a_leader_that_ends_between_two_answers_leaves_the_rest_to_the_next(v
         size_t n = 0;
 
         submit(SERVICE);
-        in_parts = true;
+        g.parts_apart = true;
         a = ask(START, UNITS, 1);
         while (a->n == 0)
                 (void) rig_turn(&g);
@@ -325,7 +322,7 @@ static void many_who_ask_again_are_answered_turn_by_turn(void **state) {
         size_t n = 0, most = 0;
 
         submit(SERVICE);
-        in_parts = true;
+        g.parts_apart = true;
         assert_true(change(START, UNITS, 1)->final);
         for (size_t i = 0; i < ELEMENTSOF(again); i++)
                 again[i] = ask(START, UNITS, 1);
@@ -363,7 +360,7 @@ static void who_asks_again_has_nothing_done_twice(void **state) {
         g.slow = false;
         rig_release(&g);
         rig_settle(&g);
-        assert_true(first->final && first->responses[0]->no_leader);
+        assert_true(first->final && rig_last(first)->no_leader);
         rig_elect(&g);
         rig_settle(&g);
         watch();
@@ -538,8 +535,8 @@ static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
         g.slow = false;
         rig_settle(&g);
         assert_true(a->final);
-        assert_int_equal(a->responses[0]->status, E2BIG);
-        assert_non_null(strstr(a->responses[0]->message, ": 246 units were changed before, the others were not"));
+        assert_int_equal(rig_last(a)->status, E2BIG);
+        assert_non_null(strstr(rig_last(a)->message, ": 246 units were changed before, the others were not"));
 }
 
 // For all of them, as they are `later` revisions from now.
@@ -601,7 +598,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(many_instances_are_several_entries_and_one_answer),
                 TEST(units_that_are_only_submitted_are_fewer_entries),
-                TEST(who_takes_parts_hears_each_of_them_as_it_is_there),
+                TEST(what_is_said_of_a_part_comes_as_it_is_there),
                 TEST(a_leader_that_ends_between_two_answers_leaves_the_rest_to_the_next),
                 TEST(others_are_served_in_between),
                 TEST(what_has_to_do_with_each_other_is_one_entry),

@@ -766,6 +766,31 @@ static void each_unit_is_waited_for_as_what_it_comes_to(void **state) {
         assert_non_null(strstr(o.err, "\n  n2 systemd[1]: a.service: Failed to load environment files"));
 }
 
+// The daemon is restarted in the middle, and the next one begins with the first part again.
+static void undoes_in_parts(FakeDaemon *d) {
+        for (unsigned i = 0; i < 2; i++) {
+                Argosy__Request *q;
+
+                fake_accept(d);
+                q = fake_read(d);
+                assert(q->what_case == ARGOSY__REQUEST__WHAT_UNDO);
+                done(q);
+                reply_change_part(d, RESULTS({"a.service", .status = ESTALE, .message = "it was changed since"}), 0, false);
+                reply_change_part(d, RESULTS({"b.service"}), 1, i == 1);
+                if (i == 0)
+                        fake_hang_up(d);
+        }
+        fake_expect_end(d);
+}
+
+static void what_is_undone_in_parts_is_said_once(void **state) {
+        _cleanup_outcome_ Outcome o = run(undoes_in_parts, "undo 7 -v");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.out, "b.service: put back\n");
+        assert_string_equal(o.err, "argosyctl: undo a.service: it was changed since\n");
+}
+
 static void plans(FakeDaemon *d) {
         Argosy__Response__UnitResult results[3] = {ARGOSY__RESPONSE__UNIT_RESULT__INIT};
         Argosy__Request *q;
@@ -828,6 +853,7 @@ int main(void) {
                 cmocka_unit_test(units_are_listed_as_they_were),
                 cmocka_unit_test(old_files_are_erased_by_their_hashes),
                 cmocka_unit_test(each_unit_is_waited_for_as_what_it_comes_to),
+                cmocka_unit_test(what_is_undone_in_parts_is_said_once),
                 cmocka_unit_test(a_plan_is_printed),
                 cmocka_unit_test(what_is_refused_is_said),
         };

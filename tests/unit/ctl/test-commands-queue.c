@@ -120,6 +120,31 @@ static void what_was_called_off_and_what_goes_on_is_said(void **state) {
         assert_non_null(strstr(a.err, "c.service: the file is gone"));
 }
 
+// The daemon is restarted in the middle, and the next one begins with the first part again.
+static void is_called_off_in_parts(FakeDaemon *d) {
+        for (unsigned i = 0; i < 2; i++) {
+                Argosy__Request *q;
+
+                fake_accept(d);
+                q = fake_read(d);
+                assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_CANCEL);
+                done(q);
+                reply_change_part(d, RESULTS({"a.service", .status = ENODATA, .message = "the file is gone"}), 0, false);
+                reply_change_part(d, RESULTS({"b.service"}), 1, i == 1);
+                if (i == 0)
+                        fake_hang_up(d);
+        }
+        fake_expect_end(d);
+}
+
+static void what_was_called_off_in_parts_is_said_once(void **state) {
+        _cleanup_outcome_ Outcome a = run(is_called_off_in_parts, "job cancel 3");
+
+        assert_int_equal(a.code, 1);
+        assert_string_equal(a.out, "b.service: called off\n");
+        assert_string_equal(a.err, "argosyctl: a.service: the file is gone\n");
+}
+
 static void is_asked_without_waiting(FakeDaemon *d) {
         Argosy__Request *q;
 
@@ -463,6 +488,7 @@ int main(void) {
                 cmocka_unit_test(what_is_to_be_held_is_not_waited_for),
                 cmocka_unit_test(what_waits_for_others_is_waited_for),
                 cmocka_unit_test(what_was_called_off_and_what_goes_on_is_said),
+                cmocka_unit_test(what_was_called_off_in_parts_is_said_once),
                 cmocka_unit_test(nobody_waits_who_has_said_so),
                 cmocka_unit_test(whoever_does_not_wait_is_told_the_number),
                 cmocka_unit_test(a_rebalance_that_is_held_is_a_job_like_others),

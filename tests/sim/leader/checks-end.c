@@ -105,7 +105,7 @@ const char *world_why_not_reached(unsigned i) {
                 return "is on a node that nobody has";
         h = rig_host(&world.rig, places_host_of(u->node));
         if (!h->up)
-                return asks.swarm.mass_loss_percent < 100 || c->picky || places_are_barred(i) || !places_any_open() ? NULL : "is on a node that is lost, and could be elsewhere";
+                return (asks.swarm.mass_loss_percent < 100 && places_n_down() > 1) || c->picky || places_are_barred(i) || !places_any_open() ? NULL : "is on a node that is lost, and could be elsewhere";
         v = virtual_host_find(&h->virtual, asks.units[i].name);
         if (v && v->order.revision == u->revision && v->order.target == ARGOSY__TARGET__TARGET_LAUNCHED && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
                 return NULL; // it has ended there by itself, when nobody heard it
@@ -138,21 +138,11 @@ void reached_on_end(void) {
         entries_then = log_truth.n_entries;
 }
 
-// What is not off a node by then is stopped: that comes by itself.
-static bool has_deadline(const LogUnit *u) {
-        const Argosy__HostRecord *h = u->node ? cluster_state_find_host_by_node(world.rig.state, u->node) : NULL;
-
-        for (size_t i = 0; h && i < h->n_nodes; i++)
-                if (h->nodes[i]->mode_deadline_us > 0)
-                        return true;
-        return false;
-}
-
 void stays_on_end(void) {
         bool awaited[WORLD_UNITS_MAX];
 
         for (unsigned i = 0; i < asks.n_units; i++)
-                awaited[i] = has_deadline(&log_truth.units[i]) || world_why_unknown(i) || heard_has_failed(i);
+                awaited[i] = places_has_deadline(log_truth.units[i].node) || world_why_unknown(i) || heard_has_failed(i);
         rig_pass_ms(&world.rig, 2 * asks.swarm.lease_ms);
         for (unsigned i = 0; i < asks.n_units; i++)
                 if (log_truth.units[i].revision != revisions_then[i] && !awaited[i])

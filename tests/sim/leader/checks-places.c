@@ -20,6 +20,23 @@ bool places_lies(uint32_t node) {
         return host > 0 && host <= asks.swarm.hosts && world_host_lies(host);
 }
 
+bool places_is_in_session(uint32_t node) {
+        uint32_t host = places_host_of(node);
+        const RigHost *h = host > 0 && host <= asks.swarm.hosts ? rig_host(&world.rig, host) : NULL;
+
+        return h && h->up && h->linked && h->attached && h->virtual.welcomed && !h->lies && !h->reason;
+}
+
+// What is not off a node by then is stopped: that comes by itself.
+bool places_has_deadline(uint32_t node) {
+        const Argosy__HostRecord *h = node ? cluster_state_find_host_by_node(world.rig.state, node) : NULL;
+
+        for (size_t i = 0; h && i < h->n_nodes; i++)
+                if (h->nodes[i]->mode_deadline_us > 0)
+                        return true;
+        return false;
+}
+
 static bool is_open(uint32_t host, uint32_t node) {
         const Argosy__HostRecord *h = cluster_state_find_host(world.rig.state, host);
 
@@ -56,6 +73,20 @@ void places_begin(void) {
         read_nodes();
 }
 
+const char *places_zone_of(uint32_t host) {
+        return host <= NODES_KNOWN ? now.zones[host] : NULL;
+}
+
+bool places_is_certain(uint32_t host) {
+        const RigHost *h = rig_host(&world.rig, host);
+        const Argosy__HostRecord *r = cluster_state_find_host(world.rig.state, host);
+        uint32_t node = r && r->n_nodes > 0 ? r->nodes[0]->node : 0;
+
+        if (!node || node > NODES_KNOWN || !h->up || !h->linked || !h->attached || !h->virtual.welcomed || h->lies || h->deaf || h->reason)
+                return false;
+        return before.open & now.open & UINT64_C(1) << (node - 1) && strcmp(before.zones[host], now.zones[host]) == 0 && heard_is_lively(host);
+}
+
 static unsigned conflicts_of(unsigned i) {
         const WorldContent *c = log_truth.units[i].exists ? world_content_find(log_truth.units[i].spec.bytes) : NULL;
 
@@ -86,6 +117,14 @@ bool places_any_open(void) {
                 if (rig_host(&world.rig, n)->up && now.open & UINT64_C(1) << (n - 1))
                         return true;
         return false;
+}
+
+unsigned places_n_down(void) {
+        unsigned n = 0;
+
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++)
+                n += !rig_host(&world.rig, i)->up && world_is_member(i);
+        return n;
 }
 
 // Contents with which units came to where they are. One that has got another content there stays, whatever that says of others.

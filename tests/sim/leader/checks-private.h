@@ -23,7 +23,12 @@ void orders_on_order(uint32_t host, const Argosy__ToHost *m);
 void two_places_on_order(uint32_t host, const Argosy__ToHost *m);
 void stops_on_order(uint32_t host, const Argosy__ToHost *m);
 void moves_on_entry(const Argosy__LogBatch *batch);
+void losses_on_entry(const Argosy__LogBatch *batch);
 
+// It was heard within a quarter of a lease.
+bool heard_is_lively(uint32_t host);
+// It was silent for two leases of this leader.
+bool heard_is_silent(uint32_t host);
 // Whether a host has said that the unit failed there, or that its name is somebody else's.
 bool heard_has_failed(unsigned unit);
 bool heard_was_refused(unsigned unit);
@@ -39,6 +44,26 @@ void places_on_entry(const Argosy__LogBatch *batch);
 bool places_are_barred(unsigned unit);
 // A node is up and open.
 bool places_any_open(void);
+// Hosts that have no power.
+unsigned places_n_down(void);
+
+// The host of the node has told what it has, and can use its managers.
+bool places_is_in_session(uint32_t node);
+// The node is emptied by a time after which budgets do not count.
+bool places_has_deadline(uint32_t node);
+
+// Of the host's label "zone", as the log has it; NULL or "": it has none.
+const char *places_zone_of(uint32_t host);
+// For some time its first node has been heard, open, and the same.
+bool places_is_certain(uint32_t host);
+
+// checks-room.c
+void room_on_entry(const Argosy__LogBatch *batch);
+
+// checks-budgets.c
+void budgets_begin(void);
+void budgets_on_heard(uint32_t host, const Argosy__ToVoter *m);
+void budgets_on_entry(const Argosy__LogBatch *batch);
 
 // checks-end.c
 void answered_on_end(void);
@@ -53,6 +78,37 @@ void one_place_on_calm(void);
 
 // checks-words.c
 void lists_on_calm(void);
+
+// checks-roles.c
+void unit_rights_begin(void);
+void unit_rights_on_entry(const Argosy__LogBatch *batch);
+void unit_rights_on_answer(const WorldAsked *a, const Argosy__Response *r);
+
+// checks-jobs.c
+void jobs_begin(void);
+void jobs_on_heard(uint32_t host, const Argosy__ToVoter *m);
+void jobs_on_entry(const Argosy__LogBatch *batch);
+void jobs_on_answer(const WorldAsked *a, const Argosy__Response *r);
+void jobs_on_finish(void);
+// Whoever waits for the change of that revision is told that the unit has started.
+void jobs_on_waited_for(unsigned unit, uint64_t revision);
+
+// checks-waits.c
+void waits_begin(void);
+void waits_on_heard(uint32_t host, const Argosy__ToVoter *m);
+void waits_on_answer(const WorldAsked *a, const Argosy__Response *r);
+
+// checks-nodes.c
+void nodes_begin(void);
+void nodes_on_entry(const Argosy__LogBatch *batch);
+void nodes_on_answer(const WorldAsked *a, const Argosy__Response *r);
+
+// checks-open.c
+void open_on_finish(void);
+
+// checks-next.c
+void pages_on_finish(void);
+void next_on_finish(void);
 
 // checks-watch.c
 void watch_begin(void);

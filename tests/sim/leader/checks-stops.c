@@ -65,6 +65,17 @@ bool heard_may_be_lost(uint32_t host) {
         return world.rig.now_us - since_us >= world.rig.lease_ms * UINT64_C(1000);
 }
 
+bool heard_is_lively(uint32_t host) {
+        return host <= HOSTS_KNOWN && known.hosts[host].heard_us > world.rig.led_since_us && !known.hosts[host].goodbye && !known.hosts[host].unwelcome &&
+               world.rig.now_us - known.hosts[host].heard_us < world.rig.lease_ms * UINT64_C(250);
+}
+
+bool heard_is_silent(uint32_t host) {
+        uint64_t since_us = host <= HOSTS_KNOWN && known.hosts[host].heard_us > world.rig.led_since_us ? known.hosts[host].heard_us : world.rig.led_since_us;
+
+        return world.rig.now_us - since_us >= 2 * world.rig.lease_ms * UINT64_C(1000);
+}
+
 bool heard_has_failed(unsigned unit) {
         return known.failed[unit] != 0;
 }
@@ -277,6 +288,8 @@ static void one_move(const struct LogTouched *t) {
 
         if (!t->before.exists || t->asked)
                 return;
+        if (memcmp(&t->before.spec, &t->after.spec, sizeof(Hash)) != 0)
+                check_fail("move-has-a-cause", "%s has another content, and no job says so", name);
         if (!t->after.exists || t->after.target < t->before.target || t->after.global != t->before.global)
                 check_fail("move-has-a-cause", "%s is less wanted than before, and nobody asked", name);
         if (t->before.node == 0 || t->after.node == t->before.node || places_lies(t->before.node))
@@ -291,4 +304,47 @@ static void one_move(const struct LogTouched *t) {
 void moves_on_entry(const Argosy__LogBatch *batch) {
         for (size_t i = 0; i < log_truth.n_touched; i++)
                 one_move(&log_truth.touched[i]);
+}
+
+// ------------------------------------------------------------------------------------------------ many losses
+
+enum { LOSS_WINDOW_US = 60 * 1000 * 1000 }; // hosts that are lost within so long are lost at once
+
+static bool holds_units(uint32_t host) {
+        for (unsigned i = 0; i < asks.n_units; i++)
+                if (log_truth.units_before[i].exists && log_truth.units_before[i].node > 0 && places_host_of(log_truth.units_before[i].node) == host)
+                        return true;
+        return false;
+}
+
+// Lost for certain, and expected to be there: it has not said goodbye, and its owner has not said that it may be away.
+static bool is_missing(uint32_t host) {
+        const Argosy__HostRecord *h = cluster_state_find_host(world.rig.state, host);
+        uint64_t since_us;
+
+        if (!h || host > HOSTS_KNOWN || known.hosts[host].goodbye || known.hosts[host].unwelcome || !holds_units(host))
+                return false;
+        for (size_t i = 0; i < h->n_nodes; i++)
+                if (h->nodes[i]->mode != ARGOSY__NODE_MODE__MODE_OPEN)
+                        return false;
+        since_us = world.rig.now_us - (known.hosts[host].heard_us > world.rig.led_since_us ? known.hosts[host].heard_us : world.rig.led_since_us);
+        return since_us > world.rig.lease_ms * UINT64_C(1000) && since_us < LOSS_WINDOW_US;
+}
+
+// Of all hosts: of those that have units, which count, no smaller part is missing.
+void losses_on_entry(const Argosy__LogBatch *batch) {
+        unsigned n_missing = 0, n_hosts = 0;
+        bool leaves = false;
+
+        for (size_t i = 0; i < log_truth.n_moves; i++)
+                leaves |= log_truth.moves[i].cause == ARGOSY__OWN_CAUSE__OWN_LOST && *log_truth.moves[i].from && !world_host_lies(log_truth.moves[i].host);
+        if (!leaves || asks.swarm.mass_loss_percent >= 100)
+                return;
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
+                n_hosts += world_is_member(i);
+                n_missing += is_missing(i);
+        }
+        check_says("losses-are-few");
+        if (n_missing > 1 && n_missing * 100 > n_hosts * asks.swarm.mass_loss_percent)
+                check_fail("losses-are-few", "a unit leaves a lost host, and %u of %u hosts are missing, of which %u %% may be", n_missing, n_hosts, asks.swarm.mass_loss_percent);
 }

@@ -108,6 +108,71 @@ static void on_host_removed(uint32_t host) {
                         log_truth.grants[i - 1] = log_truth.grants[--log_truth.n_grants];
 }
 
+// ------------------------------------------------------------------------------------------------ tokens
+
+static unsigned token_number(const Hash *hash) {
+        for (unsigned i = 1; i <= asks.n_tokens && i <= LOG_TOKENS_MAX; i++) {
+                Hash proof = asks_token_proof(i), of = hash_of(proof.bytes, HASH_SIZE);
+
+                if (memcmp(&of, hash, HASH_SIZE) == 0)
+                        return i;
+        }
+        return 0;
+}
+
+static void on_token(const Argosy__AccessTokenRecord *r) {
+        Hash hash = {};
+        unsigned number;
+
+        if (r->hash.len == HASH_SIZE)
+                memcpy(hash.bytes, r->hash.data, HASH_SIZE);
+        number = token_number(&hash);
+        log_truth.tokens[number].right = number > 0 ? r->right : ARGOSY__RIGHT__RIGHT_NONE;
+        snprintf(log_truth.tokens[number].role, sizeof(log_truth.tokens[number].role), "%s", r->role);
+}
+
+// Its id is the beginning of its hash, in hex.
+static void on_token_end(const char *id) {
+        for (unsigned i = 1; i <= asks.n_tokens && i <= LOG_TOKENS_MAX; i++) {
+                Hash proof = asks_token_proof(i), of = hash_of(proof.bytes, HASH_SIZE);
+                char hex[HASH_HEX_SIZE];
+
+                hash_hex(&of, HASH_SIZE, hex);
+                if (strncmp(hex, id, strlen(id)) == 0)
+                        log_truth.tokens[i].right = ARGOSY__RIGHT__RIGHT_NONE;
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ rollouts
+
+static void on_rollout(const Argosy__RolloutRecord *r) {
+        LogRollout *at;
+        size_t i = 0;
+
+        while (i < log_truth.n_rollouts && strcmp(log_truth.rollouts[i].name, r->name) != 0)
+                i++;
+        if (i == LOG_ROLLOUTS_MAX)
+                return;
+        at = &log_truth.rollouts[i];
+        // Its revision is filled in by the applier when it begins, and is there from then on.
+        *at = (LogRollout){.kind = r->kind, .phase = r->phase, .percent = r->percent, .max_unavailable = r->max_unavailable,
+                           .health_us = r->health_us, .began = r->revision > 0 ? at->began : log_truth.n_entries};
+        log_truth.n_rollouts += i == log_truth.n_rollouts;
+        snprintf(at->name, sizeof(at->name), "%s", r->name);
+        if (r->spec.len == HASH_SIZE)
+                memcpy(at->spec.bytes, r->spec.data, HASH_SIZE);
+        if (r->spec_before.len == HASH_SIZE)
+                memcpy(at->spec_before.bytes, r->spec_before.data, HASH_SIZE);
+}
+
+const LogRollout *log_rollout_of(const LogRollout *rollouts, unsigned unit) {
+        for (size_t i = 0; i < log_truth.n_rollouts; i++)
+                if (*rollouts[i].name && (rollouts[i].phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING || rollouts[i].phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING) &&
+                    (strcmp(rollouts[i].name, asks.units[unit].file) == 0 || strcmp(rollouts[i].name, asks.units[unit].name) == 0))
+                        return &rollouts[i];
+        return NULL;
+}
+
 // ------------------------------------------------------------------------------------------------ units
 
 static void note_touched(int unit, LogUnit before, LogUnit after) {
@@ -174,6 +239,10 @@ static void begin_job(const Argosy__LogOp__JobPut *put) {
         j->host = put->job->host;
         j->uid = put->job->uid;
         j->parted = put->more || put->stored;
+        j->state = put->job->state;
+        for (size_t i = 0; put->stored && i < put->stored->n_after && i < LOG_WAITS_MAX; i++)
+                j->waits_for[j->n_waits_for++] = put->stored->after[i];
+        j->by_hand = put->stored && (put->stored->by_hand || put->stored->n_after > LOG_WAITS_MAX);
         snprintf(j->user, sizeof(j->user), "%s", put->job->user);
         snprintf(j->verb, sizeof(j->verb), "%s", put->job->verb);
         if (put->id.len == LOG_ID_SIZE) {
@@ -186,6 +255,14 @@ static void begin_job(const Argosy__LogOp__JobPut *put) {
         log_truth.jobs[number] = j;
 }
 
+// One that is held has nothing that goes on.
+static void call_off(uint64_t number) {
+        LogJob *j = number <= log_truth.n_jobs ? log_truth.jobs[number] : NULL;
+
+        if (j && j->state == ARGOSY__JOB_STATE__JOB_HELD)
+                j->state = ARGOSY__JOB_STATE__JOB_CANCELLED;
+}
+
 // What was touched from `first` on is the job's.
 static void on_job(const Argosy__LogOp__JobPut *put, size_t first) {
         uint64_t number = put->number;
@@ -194,8 +271,15 @@ static void on_job(const Argosy__LogOp__JobPut *put, size_t first) {
         if (number == 0) {
                 begin_job(put);
                 number = log_truth.n_jobs;
-        } else if (number <= log_truth.n_jobs && log_truth.jobs[number])
-                log_truth.jobs[number]->parted = true;
+        } else if (number <= log_truth.n_jobs && log_truth.jobs[number]) {
+                j = log_truth.jobs[number];
+                j->parted = true;
+                j->resumed |= j->state != ARGOSY__JOB_STATE__JOB_RUNNING && j->state != ARGOSY__JOB_STATE__JOB_HELD;
+                if (put->job->state != ARGOSY__JOB_STATE__JOB_UNKNOWN)
+                        j->state = put->job->state;
+        }
+        for (size_t i = 0; i < put->n_cancels; i++)
+                call_off(put->cancels[i]);
         j = number <= log_truth.n_jobs ? log_truth.jobs[number] : NULL;
         if (put->job->own != ARGOSY__OWN_CAUSE__OWN_NONE)
                 on_moves(put->job);
@@ -204,11 +288,48 @@ static void on_job(const Argosy__LogOp__JobPut *put, size_t first) {
 
                 t->asked = j->own == ARGOSY__OWN_CAUSE__OWN_NONE;
                 t->job = number;
+                t->goes_on = put->number != 0;
                 if (!(j->touched & (1u << t->unit)))
                         j->before[t->unit] = t->before;
                 j->touched |= 1u << t->unit;
                 j->after[t->unit] = t->after;
         }
+}
+
+static void on_ends(const Argosy__LogOp__JobEnds *m) {
+        for (size_t i = 0; i < m->n_ends; i++) {
+                LogJob *j = m->ends[i]->number <= log_truth.n_jobs ? log_truth.jobs[m->ends[i]->number] : NULL;
+
+                if (!j || (j->state != ARGOSY__JOB_STATE__JOB_RUNNING && j->state != ARGOSY__JOB_STATE__JOB_HELD))
+                        continue; // it was said before
+                j->state = m->ends[i]->state;
+                if (log_truth.n_ended < LOG_TOUCHED_MAX)
+                        log_truth.ended[log_truth.n_ended++] = m->ends[i]->number;
+        }
+}
+
+// Nobody holds it any more but rules.
+static void on_release(uint64_t number) {
+        LogJob *j = number <= log_truth.n_jobs ? log_truth.jobs[number] : NULL;
+
+        if (j) {
+                j->by_hand = false;
+                j->n_waits_for = 0;
+        }
+}
+
+static void on_queue(const Argosy__QueueRecord *r) {
+        log_truth.queue_is_closed = r->closed;
+        log_truth.queue_has_rules = false;
+        for (size_t i = 0; i < r->n_rules; i++)
+                log_truth.queue_has_rules |= r->rules[i]->action != ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT;
+}
+
+bool log_was_touched_since(uint64_t job, unsigned unit) {
+        for (uint64_t i = job + 1; i <= log_truth.n_jobs; i++)
+                if (log_truth.jobs[i] && log_truth.jobs[i]->touched & 1u << unit)
+                        return true;
+        return false;
 }
 
 // ------------------------------------------------------------------------------------------------ an entry
@@ -234,7 +355,9 @@ void log_on_entry(const Argosy__LogBatch *batch) {
         size_t first, seen = 0;
 
         log_truth.n_entries++;
-        log_truth.n_touched = log_truth.n_moves = 0;
+        log_truth.n_touched = log_truth.n_moves = log_truth.n_ended = 0;
+        memcpy(log_truth.units_before, log_truth.units, sizeof(log_truth.units));
+        memcpy(log_truth.rollouts_before, log_truth.rollouts, log_truth.n_rollouts * sizeof(*log_truth.rollouts));
         memcpy(log_truth.grants_before, log_truth.grants, log_truth.n_grants * sizeof(*log_truth.grants));
         log_truth.n_grants_before = log_truth.n_grants;
         for (size_t i = 0; i < batch->n_ops; i++) {
@@ -255,6 +378,24 @@ void log_on_entry(const Argosy__LogBatch *batch) {
                         break;
                 case ARGOSY__LOG_OP__OP_HOST_REMOVE:
                         on_host_removed(op->host_remove->host);
+                        break;
+                case ARGOSY__LOG_OP__OP_ACCESS_TOKEN:
+                        on_token(op->access_token);
+                        break;
+                case ARGOSY__LOG_OP__OP_ACCESS_TOKEN_END:
+                        on_token_end(op->access_token_end->id);
+                        break;
+                case ARGOSY__LOG_OP__OP_ROLLOUT:
+                        on_rollout(op->rollout);
+                        break;
+                case ARGOSY__LOG_OP__OP_STORED_RELEASE:
+                        on_release(op->stored_release->job);
+                        break;
+                case ARGOSY__LOG_OP__OP_QUEUE:
+                        on_queue(op->queue);
+                        break;
+                case ARGOSY__LOG_OP__OP_JOB_ENDS:
+                        on_ends(op->job_ends);
                         break;
                 case ARGOSY__LOG_OP__OP_JOB:
                         first = log_truth.n_touched;

@@ -13,7 +13,7 @@
 #include "checks.h"
 #include "hash.h"
 
-enum { LOG_ID_SIZE = 16, LOG_JOBS_MAX = 16384, LOG_GRANTS_MAX = 512, LOG_TOUCHED_MAX = 64 };
+enum { LOG_ID_SIZE = 16, LOG_JOBS_MAX = 16384, LOG_GRANTS_MAX = 512, LOG_TOUCHED_MAX = 64, LOG_ROLLOUTS_MAX = 16, LOG_TOKENS_MAX = 64, LOG_WAITS_MAX = 8 };
 
 // A unit as the log wants it.
 typedef struct LogUnit {
@@ -32,6 +32,12 @@ typedef struct LogJob {
         uint64_t entry; // in which it began, by LogTruth.n_entries
         char user[24], verb[24];
         uint32_t host, uid;
+        Argosy__JobState state;
+        bool resumed; // it goes on behind its end
+        // Of one that is held: for a person, and for these jobs.
+        bool by_hand;
+        uint64_t waits_for[LOG_WAITS_MAX];
+        size_t n_waits_for;
         // Of the units that it changed: as they were before, and as it left them. Bits of asks.units.
         uint32_t touched;
         LogUnit before[WORLD_UNITS_MAX], after[WORLD_UNITS_MAX];
@@ -42,6 +48,22 @@ typedef struct LogGrant {
         char user[24], group[24], role[24];
         uint32_t host;
 } LogGrant;
+
+typedef struct LogRollout {
+        char name[48];
+        Argosy__RolloutKind kind;
+        Argosy__RolloutPhase phase;
+        bool percent;
+        unsigned max_unavailable;
+        Hash spec, spec_before;
+        uint64_t health_us, began; // began: its entry, by LogTruth.n_entries
+} LogRollout;
+
+// An access token of the author AUTHOR_TOKEN.
+typedef struct LogToken {
+        Argosy__Right right; // RIGHT_NONE: there is none, or not any more
+        char role[24];
+} LogToken;
 
 typedef struct LogTruth {
         uint64_t n_entries, revision, time_us;
@@ -56,7 +78,7 @@ typedef struct LogTruth {
         struct LogTouched {
                 unsigned unit;
                 LogUnit before, after;
-                bool asked;
+                bool asked, goes_on; // goes_on: the job has begun before this entry
                 uint64_t job;
         } touched[LOG_TOUCHED_MAX];
         // Moves that jobs of the cluster's own in this entry tell of.
@@ -67,9 +89,17 @@ typedef struct LogTruth {
                 Argosy__OwnCause cause;
                 uint32_t host;
         } moves[LOG_TOUCHED_MAX];
-        // And rights as they were before it.
+        // Jobs whose end it tells.
+        uint64_t ended[LOG_TOUCHED_MAX];
+        size_t n_ended;
+        // Rights, units and rollouts as they were before it.
         LogGrant grants_before[LOG_GRANTS_MAX];
         size_t n_grants_before;
+        LogUnit units_before[WORLD_UNITS_MAX];
+        LogRollout rollouts[LOG_ROLLOUTS_MAX], rollouts_before[LOG_ROLLOUTS_MAX];
+        size_t n_rollouts; // that have a name
+        bool queue_is_closed, queue_has_rules; // rules: that may hold something
+        LogToken tokens[LOG_TOKENS_MAX + 1]; // by number (WorldAsked.token)
 } LogTruth;
 
 extern LogTruth log_truth;
@@ -82,6 +112,10 @@ uint64_t log_job_of(const uint8_t *id);
 bool log_has_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right, const char *role);
 // One of some role at least.
 bool log_has_some_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right);
+// Whether a job with a greater number, or the same one with another entry, has changed the unit.
+bool log_was_touched_since(uint64_t job, unsigned unit);
+// The rollout of the unit that is under way in this table; NULL: none is.
+const LogRollout *log_rollout_of(const LogRollout *rollouts, unsigned unit);
 
 // ---- checks that need nothing else: functions of a table of checks (checks.h)
 

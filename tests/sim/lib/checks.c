@@ -68,6 +68,10 @@ void checks_on_end(void) {
         EACH_CHECK(on_end);
 }
 
+void checks_on_finish(void) {
+        EACH_CHECK(on_finish);
+}
+
 void checks_end(void) {
         EACH_CHECK(end);
 }

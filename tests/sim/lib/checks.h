@@ -26,6 +26,7 @@ typedef struct Check {
         void (*on_settled)(void); // nothing more happens unless time passes
         void (*on_calm)(void);    // and nothing is broken, for longer than anything may take
         void (*on_end)(void);
+        void (*on_finish)(void);  // everything works and is at rest, and nothing else is looked at any more
         void (*end)(void); // frees what it has
 } Check;
 
@@ -65,4 +66,5 @@ void checks_on_look(void);
 void checks_on_settled(void);
 void checks_on_calm(void);
 void checks_on_end(void);
+void checks_on_finish(void);
 void checks_end(void);

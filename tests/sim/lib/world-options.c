@@ -288,9 +288,11 @@ static bool put_preemptible(Draw *d, Options *o) {
 
 static bool put_max_unavailable(Draw *d, Options *o) {
         o->c->max_unavailable = 1 + draw_below(d, 3);
-        if (draw_one_in(d, 3))
-                return o->c->max_unavailable = 0, put(o, "MaxUnavailable=%u%%", 1 + draw_below(d, 100));
-        return put(o, "MaxUnavailable=%u", o->c->max_unavailable);
+        o->c->max_unavailable_percent = draw_one_in(d, 3);
+        if (!o->c->max_unavailable_percent)
+                return put(o, "MaxUnavailable=%u", o->c->max_unavailable);
+        o->c->max_unavailable = 1 + draw_below(d, 100);
+        return put(o, "MaxUnavailable=%u%%", o->c->max_unavailable);
 }
 
 // ------------------------------------------------------------------------------------------------ when things go wrong

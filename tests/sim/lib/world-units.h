@@ -9,7 +9,7 @@
 #include "choices.h"
 #include "hash.h"
 
-enum { WORLD_UNITS_MAX = 32, WORLD_CONTENTS_MAX = 1024, WORLD_HOSTS_MAX = 16 };
+enum { WORLD_UNITS_MAX = 32, WORLD_CONTENTS_MAX = 1024, WORLD_HOSTS_MAX = 16, WORLD_NAME_SIZE = 16 };
 enum { WORLD_FILES_MAX = 2, WORLD_BODIES = 4, WORLD_CPU_MILLI = 4000, WORLD_MEMORY_MIB = 8192 }; // of each host
 
 typedef struct WorldUnit {
@@ -31,6 +31,7 @@ typedef struct WorldContent {
         const char *other_label, *pool, *managers, *spread, *role, *node_lost, *secret, *file_change;
         unsigned conflicts, replaces, same_node, after, before, requires, binds_to, wants, part_of; // bit of each unit
         unsigned spread_skew, cpu_milli, memory_mib, gpus, max_unavailable, delay_sec, restart_elsewhere;
+        bool max_unavailable_percent;
         int priority, preemptible;        // preemptible: 1 is yes, -1 is no
         unsigned files[WORLD_FILES_MAX], n_files; // numbers of bodies (world_body()) of what it carries
         const WorldUnit *of; // whose file it is, if it is of no use to others; NULL: of any

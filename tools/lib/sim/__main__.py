@@ -35,7 +35,9 @@ def parse():
     parser.add_argument("--gdb", action="store_true", help="in gdb, with line numbers (build-sim-gdb)")
     parser.add_argument("--write", metavar="PATH", help="--shrink: where to (build-sim/red/)")
     parser.add_argument("--from", dest="start", type=int, metavar="SEED", help="--hours: the first seed (from the time of day, and printed)")
-    parser.add_argument("--draw", type=int, default=1, metavar="SEED", help="--planted: by what they are drawn (1)")
+    parser.add_argument("--canaries", type=int, metavar="N", default=0, help="--hours: then see that the next seeds find N planted faults, too")
+    parser.add_argument("--draw", type=int, default=1, metavar="SEED", help="--planted, --canaries: by what they are drawn (1)")
+    parser.add_argument("--jobs", type=int, metavar="N", default=program.processors(), help="--planted: processes at a time (as many as there are processors)")
     parser.add_argument("--build", metavar="DIR", type=Path, default=program.BUILD, help="where the program is built (build-sim)")
     args = parser.parse_args()
     if args.until is not None and args.seed is None and args.file is None:
@@ -76,10 +78,10 @@ def main():
     if args.shrink is not None:
         return shrink(args)
     if args.hours is not None:
-        return play_hours(args.hours, args.build, args.start, args.target)
+        return play_hours(args.hours, args.build, args.start, args.target, args.canaries, args.draw)
     if args.planted is not None:
         from .planted import play_planted  # pylint: disable=import-outside-toplevel
-        return play_planted(args.planted, args.draw)
+        return play_planted(args.planted, args.draw, args.jobs)
     if args.write_digests:
         return program.run(program.build(args.build), "--seeds", f"1..{STORIES}", "--digests", program.DIGESTS)
     return program.run(program.build(args.build, target=args.target), "--seeds", args.seeds)

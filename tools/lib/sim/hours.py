@@ -102,7 +102,7 @@ def report(night, start, seconds):
     return 1 if night.red or silent else 0
 
 
-def play_hours(hours, directory, start=None, target=program.TARGET):
+def play_hours(hours, directory, start=None, target=program.TARGET, canaries=0, draw=1):  # pylint: disable=too-many-arguments
     start = start or int(time.time()) * 1000 % 10**12 + 1
     keep = Path(directory) / "red"
     binary, began = program.build(directory, target=target), time.monotonic()
@@ -113,4 +113,9 @@ def play_hours(hours, directory, start=None, target=program.TARGET):
         thread.start()
     for thread in threads:
         thread.join()
-    return report(night, start, time.monotonic() - began)
+    status = report(night, start, time.monotonic() - began)
+    if canaries == 0:
+        return status
+    from .planted import play_canaries  # pylint: disable=import-outside-toplevel
+    print("\nplanted faults, and how many of the next seeds were played until one was found", flush=True)
+    return 1 if play_canaries(canaries, draw, night.next, program.processors()) else status

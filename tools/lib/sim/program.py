@@ -2,6 +2,7 @@
 """leader-sim, or hosts-sim: built in a build directory of its own, as it is shipped but for line numbers."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ SOURCE = Path(__file__).resolve().parents[3]
 BUILD = SOURCE / "build-sim"
 DIGESTS = SOURCE / "tests/sim/leader/stories.digests"
 TARGET, HOSTS = "tests/sim/leader-sim", "tests/sim/hosts-sim"
+RED = re.compile(r"^red: seed (\d+), (?:step \d+, )?([^;]*);", re.MULTILINE)
 OPTIONS = ["-Doptimization=2", "-Ddebug=false", "-Djemalloc=disabled", "-Dman=disabled"]
 
 

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Check of budgets: a rollout, a drain, a rebalance and whatever else the cluster takes units down for by itself leave no more units of a
+// group down at a time than the request and MaxUnavailable= allow.
+//
+// A unit is down by the leader's own hand from the entry that takes it down until a host has told the leader that the unit is up with what
+// that entry brought; a rollout with a health gate waits until the unit has been up for so long. What is down for another reason uses up a
+// budget, too, but hosts may say that late, so it is not counted here. An order of somebody asks for no budget, and ends what is counted.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "checks-private.h"
+#include "test.h"
+
+static struct {
+        // By the last word that the leader has heard of the node of the unit.
+        bool is_told_up[WORLD_UNITS_MAX];
+        bool by_rollout[WORLD_UNITS_MAX]; // it had its turn in one
+        // Of the entry that has taken the unit down; 0: none has.
+        uint64_t revision[WORLD_UNITS_MAX], up_since_us[WORLD_UNITS_MAX], health_us[WORLD_UNITS_MAX];
+} budgets;
+
+void budgets_begin(void) {
+        memset(&budgets, 0, sizeof(budgets));
+}
+
+// ------------------------------------------------------------------------------------------------ what the leader hears
+
+static bool is_up(Argosy__ActiveState active) {
+        return active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || active == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING;
+}
+
+static void on_report(const Argosy__UnitReport *r) {
+        int i = world_unit_index(r->name);
+        const LogRollout *o;
+
+        if (i < 0 || !log_truth.units[i].exists || r->node != log_truth.units[i].node)
+                return;
+        budgets.is_told_up[i] = is_up(r->active) && r->revision >= log_truth.units[i].restart_rev;
+        if (budgets.revision[i] == 0 || r->revision < budgets.revision[i])
+                return;
+        if (is_up(r->active) && budgets.up_since_us[i] == 0)
+                budgets.up_since_us[i] = world.rig.now_us;
+        // On the way back a unit that fails with the former content, too, holds up nobody; and one that has ended for good is not down.
+        o = log_rollout_of(log_truth.rollouts, (unsigned) i);
+        if (r->outcome || (r->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED && o && o->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING))
+                budgets.revision[i] = 0;
+}
+
+void budgets_on_heard(uint32_t host, const Argosy__ToVoter *m) {
+        if (m->msg_case == ARGOSY__TO_VOTER__MSG_REPORTS)
+                for (size_t i = 0; i < m->reports->n_reports; i++)
+                        on_report(m->reports->reports[i]);
+        if (m->msg_case == ARGOSY__TO_VOTER__MSG_ATTACH)
+                for (size_t i = 0; i < m->attach->n_held; i++)
+                        on_report(m->attach->held[i]);
+        if (m->msg_case == ARGOSY__TO_VOTER__MSG_ATTACH_PART)
+                for (size_t i = 0; i < m->attach_part->n_held; i++)
+                        on_report(m->attach_part->held[i]);
+}
+
+// ------------------------------------------------------------------------------------------------ groups
+
+static bool is_of_group(unsigned i, unsigned k) {
+        return strcmp(asks.units[i].file, asks.units[k].file) == 0 && strcmp(asks.units[i].name, asks.units[i].file) != 0;
+}
+
+static bool is_wanted(const LogUnit *u) {
+        return u->exists && !u->global && u->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+}
+
+static unsigned count_wanted(unsigned of) {
+        unsigned n = 0;
+
+        for (unsigned k = 0; k < asks.n_units; k++)
+                n += is_of_group(of, k) && (is_wanted(&log_truth.units_before[k]) || is_wanted(&log_truth.units[k]));
+        return n;
+}
+
+static bool is_well(unsigned i) {
+        if (!is_wanted(&log_truth.units[i]) || budgets.revision[i] == 0)
+                return true;
+        return budgets.up_since_us[i] > 0 && world.rig.now_us - budgets.up_since_us[i] >= budgets.health_us[i];
+}
+
+static unsigned share_of(unsigned value, bool percent, unsigned n) {
+        unsigned share = percent ? value * n / 100 : value;
+
+        return share > 0 ? share : 1;
+}
+
+// What the content says; UINT32_MAX: nothing.
+static unsigned option_of(const Hash *spec, unsigned n) {
+        const WorldContent *c = world_content_find(spec->bytes);
+
+        if (!c || c->max_unavailable == 0)
+                return UINT32_MAX;
+        return share_of(c->max_unavailable, c->max_unavailable_percent, n);
+}
+
+static unsigned least(unsigned a, unsigned b) {
+        return a < b ? a : b;
+}
+
+// ------------------------------------------------------------------------------------------------ what an entry takes down
+
+static bool changes(const struct LogTouched *t) {
+        return memcmp(&t->before.spec, &t->after.spec, sizeof(Hash)) != 0 || t->before.restart_rev != log_truth.units[t->unit].restart_rev ||
+               t->before.node != t->after.node;
+}
+
+// A turn of a rollout that was under way before this entry. Its first entry may do what was asked for at once.
+static const LogRollout *rollout_turn(const struct LogTouched *t) {
+        const LogRollout *o = log_rollout_of(log_truth.rollouts_before, t->unit);
+
+        return o && t->asked && t->goes_on && is_wanted(&t->before) && is_wanted(&t->after) && t->before.node > 0 ? o : NULL;
+}
+
+static const LogJob *job_of(const struct LogTouched *t) {
+        return t->job > 0 && t->job <= log_truth.n_jobs ? log_truth.jobs[t->job] : NULL;
+}
+
+// It runs, and the leader has heard so.
+static bool is_running(const struct LogTouched *t) {
+        const VirtualUnit *v;
+
+        if (!places_is_in_session(t->before.node) || !budgets.is_told_up[t->unit])
+                return false;
+        v = virtual_host_find(&rig_host(&world.rig, places_host_of(t->before.node))->virtual, asks.units[t->unit].name);
+        return v && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && v->order.node == t->before.node;
+}
+
+// The cluster moves a unit that runs well, and nothing forces it to.
+static bool is_free_move(const struct LogTouched *t) {
+        const LogJob *j = job_of(t);
+
+        if (!is_wanted(&t->before) || !is_wanted(&t->after) || t->before.node == 0 || t->before.node == t->after.node)
+                return false;
+        if (t->asked && !(j && strcmp(j->verb, "rebalance") == 0))
+                return false;
+        return is_running(t) && !heard_may_be_lost(places_host_of(t->before.node)) && !heard_was_refused(t->unit) && !places_has_deadline(t->before.node);
+}
+
+static unsigned max_of_rollout(const LogRollout *o, unsigned unit) {
+        unsigned n = count_wanted(unit), option = least(option_of(&o->spec, n), option_of(&o->spec_before, n));
+
+        if (o->max_unavailable > 0)
+                return least(option, share_of(o->max_unavailable, o->percent, n));
+        return option == UINT32_MAX ? 1 : option;
+}
+
+static unsigned count_down(unsigned of) {
+        unsigned n = 0;
+
+        for (unsigned k = 0; k < asks.n_units; k++)
+                n += is_of_group(of, k) && !is_well(k);
+        return n;
+}
+
+// As far as hosts are in session: those that nobody sees have their turn beyond the budget. One that is down anyway has its turn beside those
+// that are down for another reason than a turn.
+static unsigned count_on_way(unsigned of, bool takes_down) {
+        unsigned n = 0;
+
+        for (unsigned k = 0; k < asks.n_units; k++)
+                n += is_of_group(of, k) && !is_well(k) && places_is_in_session(log_truth.units[k].node) && (takes_down || budgets.by_rollout[k]);
+        return n;
+}
+
+// Another one that is down by the leader's hand, for people.
+static const char *another(unsigned of) {
+        for (unsigned k = 0; k < asks.n_units; k++)
+                if (k != of && is_of_group(of, k) && !is_well(k))
+                        return asks.units[k].name;
+        return "";
+}
+
+static void take(unsigned i, bool by_rollout, uint64_t health_us) {
+        budgets.by_rollout[i] = by_rollout;
+        budgets.revision[i] = log_truth.units[i].revision;
+        budgets.up_since_us[i] = 0;
+        budgets.health_us[i] = health_us;
+        budgets.is_told_up[i] = false;
+}
+
+static void one_turn(const struct LogTouched *t, const LogRollout *o, bool takes_down) {
+        unsigned n = count_on_way(t->unit, takes_down), max = max_of_rollout(o, t->unit);
+
+        if (count_wanted(t->unit) > 1)
+                check_says("budgets-are-kept");
+        if (n > max && places_is_in_session(t->before.node))
+                check_fail("budgets-are-kept", "%s has its turn, and %u of its group (%s) are on their way, of %u that may be", asks.units[t->unit].name, n, another(t->unit),
+                           max);
+}
+
+static void one_move(const struct LogTouched *t) {
+        unsigned n = count_down(t->unit), max = option_of(&t->before.spec, count_wanted(t->unit));
+
+        if (n > max)
+                check_fail("budgets-are-kept", "%s is moved, and %u of its group (%s) are down by that, of %u that may be", asks.units[t->unit].name, n, another(t->unit), max);
+}
+
+// The rollout of the group is another one, or goes the other way, from this entry on: it counts anew.
+static void forget_ended(void) {
+        for (unsigned i = 0; i < asks.n_units; i++) {
+                const LogRollout *was = log_rollout_of(log_truth.rollouts_before, i), *is = log_rollout_of(log_truth.rollouts, i);
+
+                if (was && (!is || is->phase != was->phase || is->began != was->began))
+                        budgets.revision[i] = 0;
+        }
+}
+
+void budgets_on_entry(const Argosy__LogBatch *batch) {
+        bool is_taken[LOG_TOUCHED_MAX] = {}, was_up[LOG_TOUCHED_MAX] = {};
+
+        forget_ended();
+        for (size_t i = 0; i < log_truth.n_touched; i++) {
+                const struct LogTouched *t = &log_truth.touched[i];
+                const LogRollout *o = rollout_turn(t);
+
+                budgets.revision[t->unit] = 0; // unless it is taken down by this entry
+                was_up[i] = is_running(t);
+                is_taken[i] = changes(t) && (o || is_free_move(t));
+                if (is_taken[i])
+                        take(t->unit, o, o && o->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING ? o->health_us : 0);
+        }
+        for (size_t i = 0; i < log_truth.n_touched; i++) {
+                const struct LogTouched *t = &log_truth.touched[i];
+                const LogRollout *o = rollout_turn(t);
+
+                if (!is_taken[i] || !is_of_group(t->unit, t->unit))
+                        continue;
+                if (o)
+                        one_turn(t, o, was_up[i]);
+                else
+                        one_move(t);
+        }
+}

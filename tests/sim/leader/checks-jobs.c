@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Checks of jobs: how one has ended, against what hosts have said of its units since; and what a list says of jobs, against the log.
+//
+// Of each unit it is kept what its node has said of it since somebody changed it last. What is said of an older change says nothing.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "checks-private.h"
+#include "macro.h"
+#include "message.h"
+#include "test.h"
+
+typedef enum Told { TOLD_UP = 1, TOLD_DOWN = 2, TOLD_FAILED = 4, TOLD_OTHER = 8 } Told;
+
+static struct {
+        uint64_t revision; // of that change
+        unsigned told;     // by reports of it or a later one
+        bool lied;         // one of them was a liar's
+        bool gone;         // some node has it no more
+        bool settled;      // the log says how its run has ended
+        bool turn;         // that change was a turn of a rollout
+} said[WORLD_UNITS_MAX];
+
+void jobs_begin(void) {
+        memset(said, 0, sizeof(said));
+}
+
+static unsigned told_by(const Argosy__UnitReport *r) {
+        if (r->refused || *r->error || r->looping || r->stays)
+                return TOLD_OTHER;
+        switch (r->active) {
+        case ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE:
+        case ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING:
+                return TOLD_UP;
+        case ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE:
+                return TOLD_DOWN;
+        case ARGOSY__ACTIVE_STATE__ACTIVE_FAILED:
+                return TOLD_FAILED;
+        default:
+                return 0; // it is on its way
+        }
+}
+
+static void on_report(uint32_t host, const Argosy__UnitReport *r) {
+        int i = world_unit_index(r->name);
+
+        if (i < 0)
+                return;
+        said[i].lied |= world_host_lies(host);
+        said[i].gone |= r->gone;
+        if (r->refused || r->revision >= said[i].revision)
+                said[i].told |= told_by(r) | (r->outcome ? TOLD_OTHER : 0);
+}
+
+void jobs_on_heard(uint32_t host, const Argosy__ToVoter *m) {
+        if (m->msg_case == ARGOSY__TO_VOTER__MSG_REPORTS)
+                for (size_t i = 0; i < m->reports->n_reports; i++)
+                        on_report(host, m->reports->reports[i]);
+        if (m->msg_case == ARGOSY__TO_VOTER__MSG_ATTACH)
+                for (size_t i = 0; i < m->attach->n_held; i++)
+                        on_report(host, m->attach->held[i]);
+        if (m->msg_case == ARGOSY__TO_VOTER__MSG_ATTACH_PART)
+                for (size_t i = 0; i < m->attach_part->n_held; i++)
+                        on_report(host, m->attach_part->held[i]);
+}
+
+// ------------------------------------------------------------------------------------------------ ends
+
+// What the job has made of the unit is what counts, and the unit is one of which its node's words say how it is.
+static bool can_be_judged(const LogJob *j, uint64_t number, unsigned i) {
+        const LogUnit *u = &log_truth.units[i];
+        const WorldContent *c = u->exists ? world_content_find(u->spec.bytes) : NULL;
+
+        if (!(j->touched & 1u << i) || !j->after[i].exists || j->after[i].global || log_was_touched_since(number, i) || said[i].lied || said[i].settled)
+                return false;
+        return c && !u->global && !c->oneshot && !c->careless && u->node > 0 && u->target == j->after[i].target && strcmp(j->verb, "submit") != 0;
+}
+
+// A rollout is done with a unit that nobody sees, or that has no node, when that has had its turn.
+static bool is_left_behind(unsigned i) {
+        return said[i].turn && (log_truth.units[i].revision != said[i].revision || !places_is_in_session(log_truth.units[i].node));
+}
+
+static void judge_done(const LogJob *j, uint64_t number, unsigned i) {
+        const LogUnit *u = &log_truth.units[i];
+        const char *name = asks.units[i].name;
+
+        if (is_left_behind(i))
+                return;
+        if (u->target == ARGOSY__TARGET__TARGET_LAUNCHED) {
+                check_says("jobs-end-as-told");
+                if (!(said[i].told & (TOLD_UP | TOLD_DOWN | TOLD_OTHER)))
+                        check_fail("jobs-end-as-told", "job %" PRIu64 " (%s) is done, and nobody has said that %s is up", number, j->verb, name);
+        } else if (strcmp(j->verb, "stop") == 0) {
+                check_says("jobs-end-as-told");
+                if (!(said[i].told & (TOLD_DOWN | TOLD_FAILED | TOLD_OTHER)) && !said[i].gone)
+                        check_fail("jobs-end-as-told", "job %" PRIu64 " (%s) is done, and nobody has said that %s is down", number, j->verb, name);
+        }
+}
+
+void jobs_on_waited_for(unsigned i, uint64_t revision) {
+        const LogUnit *u = &log_truth.units[i];
+        const WorldContent *c = u->exists ? world_content_find(u->spec.bytes) : NULL;
+
+        if (!c || c->oneshot || c->careless || u->global || said[i].lied || said[i].settled || said[i].revision == 0 || said[i].revision > revision)
+                return;
+        check_says("waits-are-true");
+        if (u->target == ARGOSY__TARGET__TARGET_LAUNCHED && !(said[i].told & (TOLD_UP | TOLD_DOWN | TOLD_OTHER)))
+                check_fail("waits-are-true", "who waits is told that %s has started, and nobody has said that it is up", asks.units[i].name);
+}
+
+// Its words are that it is up, and nothing else.
+static void judge_failed(const LogJob *j, uint64_t number, unsigned i) {
+        const LogUnit *u = &log_truth.units[i];
+        uint32_t host = places_host_of(u->node);
+        const VirtualUnit *v = host > 0 && host <= asks.swarm.hosts ? virtual_host_find(&rig_host(&world.rig, host)->virtual, asks.units[i].name) : NULL;
+
+        if (u->target != ARGOSY__TARGET__TARGET_LAUNCHED || !v || v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || heard_may_be_lost(host))
+                return;
+        if (said[i].told == TOLD_UP && u->revision == j->after[i].revision && !heard_has_failed(i) && !heard_was_refused(i))
+                check_fail("jobs-end-as-told", "job %" PRIu64 " (%s) has failed for %s, which is up, and was never said to be otherwise", number, j->verb,
+                           asks.units[i].name);
+}
+
+static void one_end(const Argosy__JobRecord *end) {
+        const LogJob *j = end->number <= log_truth.n_jobs ? log_truth.jobs[end->number] : NULL;
+
+        if (!j)
+                return;
+        for (unsigned i = 0; end->state == ARGOSY__JOB_STATE__JOB_DONE && end->n_ends == 0 && i < asks.n_units; i++)
+                if (can_be_judged(j, end->number, i))
+                        judge_done(j, end->number, i);
+        for (size_t k = 0; k < end->n_ends; k++) {
+                int i = world_unit_index(end->ends[k]->unit);
+
+                if (end->ends[k]->end == ARGOSY__UNIT_END__END_FAILED && i >= 0 && can_be_judged(j, end->number, (unsigned) i))
+                        judge_failed(j, end->number, (unsigned) i);
+        }
+        if (end->state == ARGOSY__JOB_STATE__JOB_FAILED && end->n_ends == 0 && end->failed + end->unplaced == 0 && !*end->end_message)
+                check_fail("jobs-end-as-told", "job %" PRIu64 " (%s) has failed, and nothing says why", end->number, j->verb);
+}
+
+static bool was_told_now(uint64_t number) {
+        for (size_t i = 0; i < log_truth.n_ended; i++)
+                if (log_truth.ended[i] == number)
+                        return true;
+        return false;
+}
+
+void jobs_on_entry(const Argosy__LogBatch *batch) {
+        for (size_t i = 0; i < batch->n_ops; i++) {
+                const Argosy__LogOp *op = batch->ops[i];
+                int unit = op->op_case == ARGOSY__LOG_OP__OP_OUTCOME ? world_unit_index(op->outcome->name) : -1;
+
+                if (unit >= 0)
+                        said[unit].settled = true;
+                for (size_t k = 0; op->op_case == ARGOSY__LOG_OP__OP_JOB_ENDS && k < op->job_ends->n_ends; k++)
+                        if (was_told_now(op->job_ends->ends[k]->number))
+                                one_end(op->job_ends->ends[k]);
+        }
+        for (size_t i = 0; i < log_truth.n_touched; i++) {
+                unsigned unit = log_truth.touched[i].unit;
+
+                if (log_truth.touched[i].asked || !log_truth.touched[i].after.exists)
+                        memset(&said[unit], 0, sizeof(said[unit]));
+                if (log_truth.touched[i].asked) {
+                        said[unit].revision = log_truth.units[unit].revision;
+                        said[unit].turn = log_truth.touched[i].goes_on;
+                }
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ records
+
+static unsigned units_of(const Argosy__JobRecord *r) {
+        unsigned bits = 0;
+
+        for (size_t g = 0; g < r->n_units; g++)
+                for (size_t i = 0; i < r->units[g]->n_names; i++) {
+                        int unit = world_unit_index(r->units[g]->names[i]);
+
+                        bits |= unit >= 0 ? 1u << unit : 0;
+                }
+        return bits;
+}
+
+// A record names what its job has changed, and nothing else.
+void jobs_on_finish(void) {
+        for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++) {
+                Argosy__JobRecord *r = NULL;
+
+                if (!log_truth.jobs[i] || log_truth.jobs[i]->own != ARGOSY__OWN_CAUSE__OWN_NONE || cluster_state_job_before(world.rig.state, i + 1) != i)
+                        continue;
+                assert_int_equal(cluster_state_read_job(world.rig.state, i, &r), 0);
+                if (!r->cut && !r->dropped) {
+                        check_says("jobs-name-their-units");
+                        if (units_of(r) != log_truth.jobs[i]->touched)
+                                check_fail("jobs-name-their-units", "the record of job %" PRIu64 " (%s) names units %x, and the job has changed %x", i, log_truth.jobs[i]->verb,
+                                           units_of(r), log_truth.jobs[i]->touched);
+                }
+                message_free(r);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ lists
+
+static bool is_ended(Argosy__JobState state) {
+        return state != ARGOSY__JOB_STATE__JOB_UNKNOWN && state != ARGOSY__JOB_STATE__JOB_RUNNING && state != ARGOSY__JOB_STATE__JOB_HELD;
+}
+
+static void one_row(const Argosy__Response__JobRow *row) {
+        static const char *const words[] = {"", "running", "done", "failed", "overtaken", "cancelled", "held"};
+        const LogJob *j;
+
+        if (row->job == 0 || row->job > log_truth.n_jobs)
+                check_fail("jobs-are-listed", "job %" PRIu64 " is listed, and the log has had %" PRIu64, row->job, log_truth.n_jobs);
+        j = log_truth.jobs[row->job];
+        if (!j || !*row->verb || j->resumed)
+                return;
+        check_says("jobs-are-listed");
+        if (strcmp(row->verb, j->verb) != 0)
+                check_fail("jobs-are-listed", "job %" PRIu64 " is listed as %s, and is %s", row->job, row->verb, j->verb);
+        if (j->own == ARGOSY__OWN_CAUSE__OWN_NONE && *j->user && strncmp(row->author, j->user, strlen(j->user)) != 0)
+                check_fail("jobs-are-listed", "job %" PRIu64 " is listed as %s's, and is %s's", row->job, row->author, j->user);
+        if (!row->own != (j->own == ARGOSY__OWN_CAUSE__OWN_NONE))
+                check_fail("jobs-are-listed", "job %" PRIu64 " is listed as %s (%s, %s)", row->job, row->own ? "the cluster's own" : "somebody's", row->verb, j->verb);
+        if (is_ended(j->state) ? strcmp(row->state, words[j->state]) != 0 : (strcmp(row->state, "held") == 0) != (j->state == ARGOSY__JOB_STATE__JOB_HELD))
+                check_fail("jobs-are-listed", "job %" PRIu64 " is listed as '%s', and the log says '%s'", row->job, row->state, words[j->state]);
+}
+
+static bool asks_for_all(const Argosy__Request__ListJobs *m) {
+        return m->number == 0 && m->n_patterns == 0 && !*m->author && m->n_states == 0 && m->since_us == 0 && m->late_after == 0 && m->begun_before == 0 &&
+               m->n_nodes == 0;
+}
+
+// The newest first, none left out as far as they are kept.
+static void all_rows(const WorldAsked *a, const Argosy__Response__Jobs *jobs) {
+        const Argosy__Request__ListJobs *m = a->request->list_jobs;
+        uint64_t last = log_truth.n_jobs;
+
+        if (m->before > 0 && m->before <= last)
+                last = m->before - 1;
+        if (a->author != AUTHOR_ROOT || !asks_for_all(m) || jobs->n_rows == 0)
+                return;
+        for (size_t i = 0; i < jobs->n_rows; i++)
+                if (jobs->rows[i]->job != last - i)
+                        check_fail("jobs-are-listed", "job %" PRIu64 " is row %zu of a list that begins with %" PRIu64, jobs->rows[i]->job, i + 1, last);
+        if (m->limit > 0 && jobs->n_rows > m->limit)
+                check_fail("jobs-are-listed", "a list of %u jobs has %zu", m->limit, jobs->n_rows);
+}
+
+void jobs_on_answer(const WorldAsked *a, const Argosy__Response *r) {
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_JOBS || r->status != 0)
+                return;
+        for (size_t i = 0; i < r->jobs->n_rows; i++)
+                one_row(r->jobs->rows[i]);
+        all_rows(a, r->jobs);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Check of jobs that are open at the end, when everything works and is at rest: one that is running has a unit that is not yet as it is to be,
+// and one that is held waits for somebody, for another job, or for a rule.
+#include <inttypes.h>
+#include <string.h>
+
+#include "checks-private.h"
+#include "macro.h"
+#include "test.h"
+
+// ------------------------------------------------------------------------------------------------ running
+
+// What these verbs ask for is what their units become. Others empty nodes, or move units.
+static bool is_about_units(const LogJob *j) {
+        static const char *const verbs[] = {"start", "stop", "load", "unload", "restart", "destroy"};
+
+        for (size_t i = 0; !j->parted && i < ELEMENTSOF(verbs); i++)
+                if (strcmp(j->verb, verbs[i]) == 0)
+                        return true;
+        return strcmp(j->verb, "update") == 0 || strcmp(j->verb, "restart --rolling") == 0;
+}
+
+static bool is_held_by_nobody(const char *name) {
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
+                const VirtualUnit *v = virtual_host_find(&rig_host(&world.rig, i)->virtual, name);
+
+                if (v && v->ordered)
+                        return false;
+        }
+        return true;
+}
+
+// As the log wants it, and its node has said so.
+static bool is_reached(unsigned i) {
+        const LogUnit *u = &log_truth.units[i];
+        uint32_t host = u->exists ? places_host_of(u->node) : 0;
+        const VirtualUnit *v = host > 0 && host <= asks.swarm.hosts ? virtual_host_find(&rig_host(&world.rig, host)->virtual, asks.units[i].name) : NULL;
+
+        if (!u->exists)
+                return is_held_by_nobody(asks.units[i].name);
+        if (u->global || u->node == 0 || !v || v->order.node != u->node || v->order.revision != u->revision || v->refused)
+                return false;
+        return v->active == (u->target == ARGOSY__TARGET__TARGET_LAUNCHED ? ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE : ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
+}
+
+static bool has_ended(const LogJob *j, uint64_t number) {
+        if (j->touched == 0)
+                return false;
+        for (unsigned i = 0; i < asks.n_units; i++)
+                if (j->touched & 1u << i && !log_was_touched_since(number, i) && (!is_reached(i) || log_rollout_of(log_truth.rollouts, i)))
+                        return false;
+        return true;
+}
+
+// ------------------------------------------------------------------------------------------------ held
+
+static bool is_waited_for(uint64_t number) {
+        const LogJob *j = number <= log_truth.n_jobs ? log_truth.jobs[number] : NULL;
+
+        return !j || j->state != ARGOSY__JOB_STATE__JOB_DONE;
+}
+
+static bool is_held_by_something(const LogJob *j) {
+        if (j->by_hand || log_truth.queue_is_closed || log_truth.queue_has_rules)
+                return true;
+        for (size_t i = 0; i < j->n_waits_for; i++)
+                if (is_waited_for(j->waits_for[i]))
+                        return true;
+        return false;
+}
+
+void open_on_finish(void) {
+        for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++) {
+                const LogJob *j = log_truth.jobs[i];
+
+                if (!j || j->own != ARGOSY__OWN_CAUSE__OWN_NONE)
+                        continue;
+                check_says("jobs-come-to-an-end");
+                if (j->state == ARGOSY__JOB_STATE__JOB_RUNNING && is_about_units(j) && has_ended(j, i))
+                        check_fail("jobs-come-to-an-end", "job %" PRIu64 " (%s) is running, and all of its units are as they are to be", i, j->verb);
+                if (j->state == ARGOSY__JOB_STATE__JOB_HELD && !is_held_by_something(j))
+                        check_fail("jobs-come-to-an-end", "job %" PRIu64 " (%s) is held, and nothing holds it", i, j->verb);
+        }
+}

@@ -98,10 +98,15 @@ int raft_store_errno(int raft_error) {
 
 // ---- what libraft calls
 
+// Guard 24. A follower applies what most others have before it has written it, and may take a snapshot of that. libraft then looks for what was written
+// among the entries that it has kept, and counts nothing as written if the first of them is not there: its log waits for the disk for good, its
+// commit index falls back, and the next snapshot is that of an index which its state is ahead of.
 void raft_store_set_compaction(RaftStore *s) {
+        raft_index last = raft_last_index(&s->raft);
+
         raft_set_snapshot_threshold(&s->raft,
                                     compaction_is_due(&s->compaction) ? 1 : STORE_SNAPSHOT_ENTRIES);
-        raft_set_snapshot_trailing(&s->raft, trailing_log_entries(&s->trailing));
+        raft_set_snapshot_trailing(&s->raft, trailing_log_entries(&s->trailing, last > s->raft.last_stored ? last - s->raft.last_stored : 0));
 }
 
 // Fatal at run time, an error of store_open() before.

@@ -44,6 +44,7 @@
 //   21 no room for a moment is no full disk                  raft-submit.c                 store/room
 //   22 a part of a long message is a sign of life            raft-authority.c, raft-disk.c store/long-message
 //   23 what is on its way is not sent again                  raft-window.c                 store/repeat, slow-link
+//   24 a snapshot keeps what is not written yet              judgement.c, raft-store.c     store/judgement, sim/hosts-raft
 
 #include <raft.h>
 #include <raft/uv.h>

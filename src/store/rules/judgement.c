@@ -3,6 +3,9 @@
 // See judgement.h. Test: store/judgement.
 
 #include "judgement.h"
+
+#include <limits.h>
+
 #include "macro.h"
 
 StoreRole plan_role(const RoleView *view) {
@@ -78,6 +81,6 @@ void trailing_log_add(TrailingLog *t, uint32_t bytes) {
                 drop_oldest(t);
 }
 
-unsigned trailing_log_entries(const TrailingLog *t) {
-        return MAX_OF(t->n, 1U);
+unsigned trailing_log_entries(const TrailingLog *t, uint64_t unwritten) {
+        return (unsigned) MIN_OF(MAX_OF((uint64_t) t->n, unwritten + 1), (uint64_t) UINT_MAX);
 }

@@ -15,8 +15,8 @@ const Check checks[] = {
         {"nobody-ends", "argosyd does not end by itself, unless its disk is in trouble.", "all was mended", NULL,
                 .begin = disk_begin, .on_entry = disk_on_entry, .end = disk_end},
         {"comes-up", "argosyd comes up; with a disk in trouble it may say instead why not.", "argosyd did not come up", "file-not-synced"},
-        {"fence-is-kept", "What a host was to obey last before it went down it still knows when it is up again.", "a host read its fence again", NULL},
-        {"units-are-whole", "A unit file has the whole content of one that the log has, at any moment.", "a host had a unit file", NULL, .on_look = disk_on_look},
+        {"fence-is-kept", "What a host was to obey last before it went down it still knows when it is up again.", "a host read its fence again", "fence-lost-with-the-power"},
+        {"units-are-whole", "A unit file has the whole content of one that the log has, at any moment.", "a host had a unit file", "unit-file-cut-short", .on_look = disk_on_look},
         {"counters-only-grow", "Revisions and the log's time never go back.", "an entry raised the revision", "log-time-goes-back", .on_entry = counters_on_entry},
 
         {"acknowledged-is-kept", "An acknowledged request is in the log before it is acknowledged.", "a change was acknowledged", "jobs-of-an-entry-share-a-number",

@@ -191,6 +191,7 @@ static uint64_t begin(HostsFault fault, uint32_t from, uint32_t to, Draw *d) {
                 return draw_log(d, 100 * USEC_PER_MSEC, 60 * USEC_PER_SEC);
         case HOSTS_FAULT_disk_error:
                 sim_disk_trouble(from, draw_error(d));
+                faults.well_us[from] = sim_now_us(); // if it is once, that may be over before this ends
                 return draw_log(d, 10 * USEC_PER_MSEC, 60 * USEC_PER_SEC);
         case HOSTS_FAULT_disk_full:
                 sim_disk_trouble(from, draw_full(d));

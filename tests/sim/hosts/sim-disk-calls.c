@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -97,15 +98,16 @@ static bool is_there(int dirfd, const char *path) {
 }
 
 static int open_file(int dirfd, const char *path, int flags, mode_t mode) {
+        bool makes, unnamed, changes;
         Place p;
-        bool makes, changes;
         int fd, r;
 
         if (!sim_disk_find(dirfd, path, &p))
                 return __real_openat64(dirfd, path, flags, mode);
+        unnamed = (flags & O_TMPFILE) == O_TMPFILE;
         makes = (flags & O_CREAT) && !is_there(dirfd, path);
-        changes = makes || (flags & O_TRUNC);
-        r = changes ? sim_disk_begin_change(p.number, p.kept, CHANGE_MAKE, makes) : 0;
+        changes = makes || unnamed || (flags & O_TRUNC);
+        r = changes ? sim_disk_begin_change(p.number, p.kept, CHANGE_MAKE, makes || unnamed) : 0;
         if (r < 0)
                 return fail(r);
         fd = __real_openat64(dirfd, path, flags, mode);
@@ -118,6 +120,8 @@ static int open_file(int dirfd, const char *path, int flags, mode_t mode) {
                 sim_disk_note_made(&p, false);
                 stamp_parent(dirfd, path);
         }
+        if (unnamed)
+                p.node = sim_disk_note_unnamed(&p);
         sim_disk_opened(fd, &p);
         if (flags & O_TRUNC)
                 sim_disk_note_truncated(p.node, 0);
@@ -290,7 +294,7 @@ int __wrap_mkdir(const char *path, mode_t mode) {
         return __wrap_mkdirat(AT_FDCWD, path, mode);
 }
 
-// Not on the disk: nothing there has links.
+// Not on the disk: nothing there has symbolic links.
 WRAPPED(int, symlinkat, (const char *text, int dirfd, const char *path)) {
         Place p;
         int r;
@@ -303,16 +307,27 @@ WRAPPED(int, symlinkat, (const char *text, int dirfd, const char *path)) {
         return r < 0 ? fail(r) : end_name(__real_symlinkat(text, dirfd, path), dirfd, path, &p);
 }
 
+// On the disk only what had no name before (O_TMPFILE) is linked.
 WRAPPED(int, linkat, (int from_dir, const char *from, int dirfd, const char *path, int flags)) {
+        OpenFile *f = NULL;
         Place p;
-        int r;
+        int fd, r;
 
         if (!sim_disk_find(dirfd, path, &p))
                 return __real_linkat(from_dir, from, dirfd, path, flags);
-        if (p.kept)
+        if (sscanf(from, "/proc/self/fd/%i", &fd) == 1)
+                f = sim_disk_file(fd);
+        if (p.kept && !f)
                 abort();
-        r = sim_disk_begin_change(p.number, false, CHANGE_MAKE, true);
-        return r < 0 ? fail(r) : end_name(__real_linkat(from_dir, from, dirfd, path, flags), dirfd, path, &p);
+        r = sim_disk_begin_change(p.number, p.kept, CHANGE_MAKE, true);
+        if (r < 0)
+                return fail(r);
+        r = __real_linkat(from_dir, from, dirfd, path, flags);
+        if (r == 0 && p.kept) {
+                p.node = f->node;
+                sim_disk_note_named(&p);
+        }
+        return end_name(r, dirfd, path, &p);
 }
 
 WRAPPED(int, unlinkat, (int dirfd, const char *path, int flags)) {

@@ -42,6 +42,8 @@ size_t sim_disk_part(uint32_t number, uint64_t offset, size_t len);
 
 // What has been done to what is kept; nothing if it is not.
 void sim_disk_note_made(Place *p, bool is_dir);
+Node *sim_disk_note_unnamed(const Place *p); // a file (O_TMPFILE) in the directory that the place is; NULL: it is not kept
+void sim_disk_note_named(const Place *p);    // the node of the place has got that name
 void sim_disk_note_removed(const Place *p);
 void sim_disk_note_renamed(const Place *from, const Place *to);
 void sim_disk_note_written(Node *n, uint64_t offset, const void *data, size_t len);

@@ -44,6 +44,7 @@ struct Node {
         Node *next; // of all that this host has ever had
         bool is_dir;
         Buf synced;
+        uint64_t size; // of `synced`, with zeros behind it
         Written *writes;
         size_t n_writes, room;
         Names names, synced_names; // of a directory
@@ -70,6 +71,7 @@ static struct {
         char dir[128];
         Disk disks[SIM_HOSTS_MAX];
         OpenFile *files;
+        bool forgives;
         int last_file; // none is open behind it
         SimDiskFigures figures;
 } all;
@@ -304,6 +306,10 @@ void sim_disk_trouble(uint32_t number, SimDiskTrouble trouble) {
         all.disks[number].trouble = trouble;
 }
 
+void sim_disk_forgive(void) {
+        all.forgives = true;
+}
+
 bool sim_disk_is_well(uint32_t number) {
         const SimDiskTrouble *t = &all.disks[number].trouble;
 
@@ -379,12 +385,22 @@ void sim_disk_end_change(uint32_t number) {
 
 void sim_disk_note_made(Place *p, bool is_dir) {
         Disk *d = &all.disks[p->number];
-        char name[NAME_MAX + 1];
 
         if (!p->kept || p->node)
                 return;
-        (void) take_part(p->name, name);
         p->node = node_new(d, is_dir);
+        sim_disk_note_named(p);
+}
+
+Node *sim_disk_note_unnamed(const Place *p) {
+        return p->kept ? node_new(&all.disks[p->number], false) : NULL;
+}
+
+void sim_disk_note_named(const Place *p) {
+        Disk *d = &all.disks[p->number];
+        char name[NAME_MAX + 1];
+
+        (void) take_part(p->name, name);
         names_put(&p->dir->names, name, p->node);
         add_change(d, (NameChange){.what = MADE, .node = p->node, .dir = p->dir, .name = checked(strdup(name))});
 }
@@ -425,21 +441,23 @@ static void content_reach(Buf *b, size_t size) {
         }
 }
 
-static void content_put(Buf *b, uint64_t offset, const uint8_t *data, size_t len) {
-        content_reach(b, (size_t) offset + len);
-        memcpy(b->data + offset, data, len);
+static void content_put(Node *n, uint64_t offset, const uint8_t *data, size_t len) {
+        content_reach(&n->synced, (size_t) offset + len);
+        memcpy(n->synced.data + offset, data, len);
+        n->size = MAX_OF(n->size, offset + len);
 }
 
-static void content_cut(Buf *b, uint64_t size) {
-        content_reach(b, (size_t) size);
-        b->len = (size_t) size;
+// What is reserved takes no room here.
+static void content_cut(Node *n, uint64_t size) {
+        n->synced.len = MIN_OF(n->synced.len, (size_t) size);
+        n->size = size;
 }
 
 static void apply_write(Node *n, const Written *w) {
         if (w->data)
-                content_put(&n->synced, w->offset, w->data, w->len);
+                content_put(n, w->offset, w->data, w->len);
         else
-                content_cut(&n->synced, w->offset);
+                content_cut(n, w->offset);
 }
 
 static void add_write(Node *n, Written w) {
@@ -498,7 +516,7 @@ void sim_disk_note_synced(uint32_t number, Node *n) {
 }
 
 void sim_disk_note_sync_failed(uint32_t number, Node *n) {
-        if (n && !n->is_dir)
+        if (n && !n->is_dir && !all.forgives)
                 for (size_t i = 0; i < n->n_writes; i++)
                         n->writes[i].lost |= draw_below(sim_draw(), 2);
 }
@@ -543,7 +561,7 @@ static void cut_write(Node *n, const Written *w, Fate *f) {
                 uint64_t next = MIN_OF((at / SIM_SECTOR + 1) * SIM_SECTOR, end);
 
                 if (is_kept(f))
-                        content_put(&n->synced, at, w->data + (at - w->offset), (size_t) (next - at));
+                        content_put(n, at, w->data + (at - w->offset), (size_t) (next - at));
                 else
                         all.figures.sectors_lost++;
                 at = next;
@@ -588,8 +606,10 @@ static void make_again(Node *dir, const char *path) {
                 if (n->is_dir) {
                         must(mkdir(below, 0700) < 0 ? -errno : 0, below);
                         make_again(n, below);
-                } else
+                } else {
                         must(file_replace(AT_FDCWD, below, n->synced.data, n->synced.len, 0600, 0), below);
+                        must(n->size > n->synced.len && truncate(below, (off_t) n->size) < 0 ? -errno : 0, below);
+                }
         }
 }
 
@@ -630,6 +650,7 @@ static void adopt(Disk *d, Node *dir, const char *path) {
                         adopt(d, n, below);
                 else
                         must(file_read(AT_FDCWD, below, CONTENT_MAX, &n->synced), below);
+                n->size = n->synced.len;
         }
         closedir(stream);
         names_copy(&dir->synced_names, &dir->names);

@@ -50,5 +50,7 @@ void sim_disk_cut(uint32_t number);
 // Before, in the middle of, or behind the n-th change from now on argosyd ends (sim_host_die()). 0: it does not.
 void sim_disk_die_at(uint32_t number, unsigned n);
 void sim_disk_trouble(uint32_t number, SimDiskTrouble trouble);
+// A sync that failed loses nothing of what it was to write: the next one writes it. Until sim_disk_end().
+void sim_disk_forgive(void);
 bool sim_disk_is_well(uint32_t number);
 SimDiskFigures sim_disk_figures(void);

@@ -7,6 +7,7 @@
 // A host ends in the middle of its own turn by a jump out of it (process_end()): nothing of it is put in order, as when a process ends.
 #include "sim-world.h"
 
+#include <poll.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,7 @@ static struct {
         size_t n_events, room;
         uint64_t n_asked;
         void (*ended)(SimHost *h, int status);
+        bool kernel;         // hosts write to themselves
         uint64_t stalled_us; // what goes on now has taken longer by that
         SimFigures figures;
 } world;
@@ -180,6 +182,13 @@ SimHost *sim_host_of_loop(const uv_loop_t *loop) {
         return NULL;
 }
 
+// The kernel has something for it: what it wrote to itself; or it has not yet told the kernel what it waits for.
+static bool kernel_has_news(uv_loop_t *loop) {
+        struct pollfd fd = {.fd = uv_backend_fd(loop), .events = POLLIN};
+
+        return loop->watcher_queue[0] != (void *) &loop->watcher_queue || poll(&fd, 1, 0) > 0;
+}
+
 // When its loop has something to do, if nothing comes from outside.
 static void look_at(SimHost *h) {
         int ms = uv_loop_alive(h->loop) ? uv_backend_timeout(h->loop) : -1;
@@ -190,6 +199,8 @@ static void look_at(SimHost *h) {
                 h->due_us = world.now_us;
         else
                 h->due_us = (uv_now(h->loop) + (uint64_t) ms) * 1000 - h->clocks.monotonic_us;
+        if (world.kernel && kernel_has_news(h->loop))
+                h->due_us = world.now_us;
         h->due_us = MAX_OF(h->due_us, h->busy_us);
 }
 
@@ -242,7 +253,7 @@ static void close_fd(int fd) {
 static void close_polled(uv_handle_t *handle, void *data) {
         uv_os_fd_t fd;
 
-        if (handle->type == UV_POLL && uv_fileno(handle, &fd) == 0)
+        if ((handle->type == UV_POLL || handle->type == UV_NAMED_PIPE) && uv_fileno(handle, &fd) == 0)
                 close_fd(fd);
 }
 
@@ -335,6 +346,10 @@ bool sim_host_do(SimHost *h, void (*run)(void *data), void *data) {
                 abort();
         inside(h, run, data);
         return h->life == life;
+}
+
+void sim_watch_kernel(void) {
+        world.kernel = true;
 }
 
 void sim_stall(uint64_t us) {
@@ -500,12 +515,10 @@ static void on_work(void *data) {
 int uv_queue_work(uv_loop_t *loop, uv_work_t *work, uv_work_cb run, uv_after_work_cb done) {
         SimHost *h = sim_host_of_loop(loop);
 
-        if (!h)
-                abort(); // a loop of nobody's
         work->loop = loop;
         work->work_cb = run;
         work->after_work_cb = done;
-        sim_at(later_us(), h, on_work, work);
+        sim_at(later_us(), h, on_work, work); // that of a loop of nobody's is the world's
         return 0;
 }
 

@@ -66,6 +66,8 @@ _Noreturn void sim_host_die(void);
 bool sim_host_can_die(void); // some host's turn it is, or work of its pool, or what sim_host_do() runs
 // As in a turn of its own, now. False: it has ended meanwhile.
 bool sim_host_do(SimHost *h, void (*run)(void *data), void *data);
+// Hosts have sockets between parts of themselves: after each turn the kernel is asked whether there is news. Until sim_end().
+void sim_watch_kernel(void);
 // What is being done takes so much longer: the turn of a loop, or work of the pool.
 void sim_stall(uint64_t us);
 // Who is told when a host has ended itself, and with which exit status; SIM_ABORTED: process_abort(). NULL: nobody.

@@ -29,6 +29,7 @@ def parse():
     what.add_argument("--write-digests", action="store_true",
                       help=f"write {program.DIGESTS.relative_to(program.SOURCE)} anew: a commit that changes what is asked, logged or answered does so")
     parser.add_argument("--hosts", action="store_true", help="stories of whole hosts, instead of those of a leader")
+    parser.add_argument("--raft", action="store_true", help="the same with argosy's own log, on libraft, instead of one in memory")
     parser.add_argument("--prose", action="store_true", help="tell the story as it happens")
     parser.add_argument("--events", action="store_true", help="one line of fixed columns for each thing that is delivered: microseconds, what, host, number, more")
     parser.add_argument("--until", type=int, metavar="STEP", help="stop in a debugger before this step (see --gdb)")
@@ -42,9 +43,10 @@ def parse():
     args = parser.parse_args()
     if args.until is not None and args.seed is None and args.file is None:
         parser.error("--until is about one story")
+    args.hosts |= args.raft
     if args.hosts and (args.planted is not None or args.write_digests):
         parser.error("stories of whole hosts have no digests, and nothing is planted for them but by tools/mutants")
-    args.target = program.HOSTS if args.hosts else program.TARGET
+    args.target = program.RAFT if args.raft else program.HOSTS if args.hosts else program.TARGET
     return args
 
 
@@ -62,7 +64,7 @@ def play_one(args):
 
 def shrink(args):
     is_seed = args.shrink.isdigit()
-    path = Path(args.write or args.build / "red" / (f"{'hosts-' * args.hosts}seed-{args.shrink}.story" if is_seed else Path(args.shrink).name))
+    path = Path(args.write or args.build / "red" / (f"{'raft-' if args.raft else 'hosts-' * args.hosts}seed-{args.shrink}.story" if is_seed else Path(args.shrink).name))
     path.parent.mkdir(parents=True, exist_ok=True)
     binary = program.build(args.build, target=args.target)
     status = program.run(binary, "--seed" if is_seed else "--file", args.shrink, "--shrink", "--write", path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""leader-sim, or hosts-sim: built in a build directory of its own, as it is shipped but for line numbers."""
+"""leader-sim, hosts-sim or hosts-sim-raft: built in a build directory of its own, as it is shipped but for line numbers."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[3]
 BUILD = SOURCE / "build-sim"
 DIGESTS = SOURCE / "tests/sim/leader/stories.digests"
-TARGET, HOSTS = "tests/sim/leader-sim", "tests/sim/hosts-sim"
+TARGET, HOSTS, RAFT = "tests/sim/leader-sim", "tests/sim/hosts-sim", "tests/sim/hosts-sim-raft"
 RED = re.compile(r"^red: seed (\d+), (?:step \d+, )?([^;]*);", re.MULTILINE)
 OPTIONS = ["-Doptimization=2", "-Ddebug=false", "-Djemalloc=disabled", "-Dman=disabled"]
 

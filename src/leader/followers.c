@@ -280,6 +280,8 @@ static void follow_hosts(Leader *l) {
                 scheduler_relabel(l);
         l->pools_revision = pools;
         host_clocks_on_hosts(l);
+        while (!list_is_empty(&l->nodes_renamed))
+                event_stream_on_node_renamed(l, CONTAINER_OF(l->nodes_renamed.next, Node, renamed));
         while (!list_is_empty(&l->nodes_gone))
                 drop_node(l, CONTAINER_OF(l->nodes_gone.next, Node, gone));
         l->drain_due_us = nodes_next_deadline(l);

@@ -255,6 +255,7 @@ struct Leader {
         ListNode unused;         // Unit.unused: nobody may have a use for it any more
         ListNode nodes_touched;  // Node.touched: whether anybody knows what its units do has changed
         ListNode nodes_new;      // Node.new: the Placement does not know it yet
+        ListNode nodes_renamed;  // Node.renamed: whoever watches knows it by another name
         ListNode nodes_gone;     // Node.gone: the log knows it no more
         ListNode sessions_ended; // Host.session_ended
         ListNode sessions_begun; // Host.session_begun: it was welcomed

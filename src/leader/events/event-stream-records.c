@@ -178,12 +178,17 @@ typedef struct TableInfo {
         int (*draft)(Leader *l, size_t i, EventDraft *d);
 } TableInfo;
 
+// The host whose user it is for may get another name.
+static uint64_t revision_of_grants(const ClusterState *s) {
+        return cluster_state_grants_revision(s) + cluster_state_hosts_revision(s);
+}
+
 // A change of a pool counts as one of hosts.
 static const TableInfo infos[EVENT_TABLES] = {
         {ARGOSY__EVENT_KIND__EVENT_ROLLOUT, cluster_state_rollouts_revision, count_rollouts, draft_rollout},
         {ARGOSY__EVENT_KIND__EVENT_ROLE, cluster_state_roles_revision, count_roles, draft_role},
         {ARGOSY__EVENT_KIND__EVENT_POOL, cluster_state_hosts_revision, count_pools, draft_pool},
-        {ARGOSY__EVENT_KIND__EVENT_GRANT, cluster_state_grants_revision, count_grants, draft_grant},
+        {ARGOSY__EVENT_KIND__EVENT_GRANT, revision_of_grants, count_grants, draft_grant},
         {ARGOSY__EVENT_KIND__EVENT_RULE, cluster_state_queue_revision, count_rules, draft_rule},
         {ARGOSY__EVENT_KIND__EVENT_QUEUE, cluster_state_queue_revision, count_queues, draft_queue},
 };

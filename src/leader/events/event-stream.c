@@ -30,6 +30,7 @@
 #include "registry.h"
 #include "response.h"
 #include "scheduler.h"
+#include "str.h"
 #include "turn.h"
 #include "unit-on-node.h"
 #include "walks.h"
@@ -263,11 +264,11 @@ static void drain_rows(Leader *l, size_t left) {
         forget_followed(l);
 }
 
-// NULL: there is nothing to say of it.
+// NULL: there is nothing to say of it by that name of the node.
 static UnitOnNode *find_row_again(const Leader *l, const GoneObject *g) {
         const Unit *u = unit_find(l, g->name);
         const Node *n = node_find(l, g->node);
-        UnitOnNode *on_node = u && n ? unit_on_node_find(u, n) : NULL;
+        UnitOnNode *on_node = u && n && streq(n->name, g->node_name) ? unit_on_node_find(u, n) : NULL;
 
         return on_node && unit_on_node_is_listed(l, cluster_state_find_unit(l->state, g->name), on_node) ? on_node
                                                                                                        : NULL;
@@ -382,6 +383,23 @@ void event_stream_on_node_gone(Leader *l, Node *n) {
         list_unlink(&n->draining);
         event_stream_on_object_gone(l, &n->drain, n->name);
         event_stream_on_object_gone(l, &n->event, n->name);
+}
+
+// By the name of before all that was told of it and by it is gone, and comes anew.
+void event_stream_on_node_renamed(Leader *l, Node *n) {
+        char *name = n->name;
+
+        list_unlink(&n->renamed);
+        n->name = TAKE_PTR(n->former_name);
+        list_foreach (i, &n->units_on_node)
+                event_mark_unit_on_node_gone(l, CONTAINER_OF(i, UnitOnNode, by_node));
+        event_stream_on_node_gone(l, n);
+        free(n->name);
+        n->name = name;
+        event_mark(l, &n->event);
+        event_mark_units_of(l, n);
+        if (l->events && n->host->number == l->config.self)
+                event_mark(l, &l->events->leader);
 }
 
 // ------------------------------------------------------------------------------------------------ the turn

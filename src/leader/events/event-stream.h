@@ -32,5 +32,7 @@ void event_stream_keep(Leader *l);
 // Its last state is told, and nobody is to point to it any more.
 void event_stream_on_unit_gone(Leader *l, Unit *u);
 void event_stream_on_node_gone(Leader *l, Node *n);
+// It is in Leader.nodes_renamed, and is no more.
+void event_stream_on_node_renamed(Leader *l, Node *n);
 // Gives what was marked its sequences, some in each turn. False: some are left.
 bool event_stream_drain(Leader *l);

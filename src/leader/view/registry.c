@@ -87,6 +87,7 @@ void node_discard(Node *n) {
         free(n->manager);
         free(n->closed);
         free(n->name);
+        free(n->former_name);
         free(n->event.told);
         free(n->drain.told);
         free(n);
@@ -110,6 +111,7 @@ void node_free(Leader *l, Node *n) {
         list_unlink(&n->touched);
         list_unlink(&n->new);
         list_unlink(&n->gone);
+        list_unlink(&n->renamed);
         list_unlink(&n->deadline);
         list_unlink(&n->emptying);
         map_take(&l->nodes, &n->number, sizeof(n->number));
@@ -153,6 +155,18 @@ static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) 
         return n;
 }
 
+// Of one that has another name whoever watches hears in the same turn (events/event-stream.c), by the name that he knows.
+static void note_name(Leader *l, Node *n, char *name) {
+        bool renamed = n->name && !streq(n->name, name);
+
+        if (renamed && !n->former_name) {
+                n->former_name = n->name;
+                list_append(&l->nodes_renamed, &n->renamed);
+        } else
+                free(n->name);
+        n->name = name;
+}
+
 static int node_sync(Leader *l, Host *h, const Argosy__HostRecord *host, const Argosy__NodeRecord *record) {
         _cleanup_free_ char *name = manager_node_name(host->name, record->manager);
         Node *n = node_find(l, record->node);
@@ -163,8 +177,7 @@ static int node_sync(Leader *l, Host *h, const Argosy__HostRecord *host, const A
                 n = node_new(l, h, record->node, record->manager);
         if (!n)
                 return -ENOMEM;
-        free(n->name);
-        n->name = TAKE_PTR(name);
+        note_name(l, n, TAKE_PTR(name));
         return node_sync_mode(l, n, record);
 }
 
@@ -496,6 +509,7 @@ void registry_clear(Leader *l) {
         list_init(&l->nodes_touched);
         list_init(&l->nodes_new);
         list_init(&l->nodes_gone);
+        list_init(&l->nodes_renamed);
         list_init(&l->nodes_emptying);
         list_init(&l->sessions_ended);
         list_init(&l->sessions_begun);

@@ -187,6 +187,8 @@ struct Node {
         ListNode draining;               // in EventStream.draining, while it is as far as the stream knows
         size_t drain_left, drain_stuck;  // as the stream saw them last
         ListNode touched, new, gone; // in Leader.nodes_touched, .nodes_new, .nodes_gone
+        ListNode renamed;            // in Leader.nodes_renamed, and then it has
+        char *former_name;           // the name by which whoever watches knows it
         Tallies *all; // of its leader
         NodeTally tally;
         size_t seen[UNIT_STATES]; // of its units, by what its host said last

@@ -416,6 +416,44 @@ static void what_the_log_does_not_know_was_not_destroyed(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define TEST_MANY(f) cmocka_unit_test_setup_teardown(f, setup_many, teardown)
 
+// ------------------------------------------------------------------------------------------------ another name
+
+static void rename_host(uint32_t host, const char *name) {
+        rig_host(&g, host)->name = name;
+        rig_host(&g, host)->attached = false;
+        rig_settle(&g);
+        assert_string_equal(cluster_state_find_host(g.state, host)->name, name);
+}
+
+static void a_node_with_another_name_leaves_nothing_by_the_former_one(void **state) {
+        Asked a;
+
+        leave_one_open("n2");
+        rig_change(&g, START, "web.service", SERVICE);
+        assert_int_equal(rig_host_of(&g, "web.service"), 2);
+        from_now(&a);
+        tell_all(&a);
+        rename_host(2, "m2");
+        assert_true(asked_pull(&g, &a));
+        assert_true(state_of(&a, "web.service", "n2")->gone);
+        assert_false(state_of(&a, "web.service", "m2")->gone);
+        assert_string_equal(event_field(state_of(&a, "web.service", "m2"), "active"), "active");
+        assert_true(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_NODE, "n2")->gone);
+        assert_false(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_NODE, "m2")->gone);
+        asked_forget(&a);
+}
+
+static void the_leader_with_another_name_is_told_by_that(void **state) {
+        Asked a;
+
+        from_now(&a);
+        tell_all(&a);
+        rename_host(1, "m1");
+        assert_true(asked_pull(&g, &a));
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_LEADER, "m1"));
+        asked_forget(&a);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST_MANY(what_one_node_says_of_a_unit_on_all_nodes_is_one_row),
@@ -424,6 +462,8 @@ int main(void) {
                 TEST_MANY(all_nodes_are_told_of_when_the_unit_goes_from_all),
                 TEST(units_that_somebody_asks_about_as_they_go_are_told_to_be_gone),
                 TEST(what_a_host_has_said_is_unknown_when_its_link_is_lost),
+                TEST(a_node_with_another_name_leaves_nothing_by_the_former_one),
+                TEST(the_leader_with_another_name_is_told_by_that),
                 TEST(a_unit_whose_start_is_on_its_way_is_inactive),
                 TEST(a_unit_that_a_drain_moves_is_inactive_until_its_new_node_names_it),
                 TEST(what_a_host_did_not_have_when_it_attached_is_inactive),

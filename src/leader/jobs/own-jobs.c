@@ -27,6 +27,7 @@
 #include "nodes.h"
 #include "oom.h"
 #include "registry.h"
+#include "retry-controller.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
@@ -60,7 +61,7 @@ struct OwnMoves {
 // ------------------------------------------------------------------------------------------------ moves
 
 static bool is_restart(const Unit *u, unsigned bump) {
-        return (bump & BATCH_BUMP_START) || (u && unit_work_seen(u)->retry);
+        return (bump & BATCH_BUMP_START) || (u && retry_controller_takes(u));
 }
 
 // `before`: the node that the log has named so far, 0: none. `from`: it; NULL: its host is not in the cluster any more.

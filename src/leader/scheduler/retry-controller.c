@@ -340,6 +340,12 @@ int retry_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
         return r;
 }
 
+bool retry_controller_takes(const Unit *u) {
+        const Retry *t = unit_work_seen(u)->retry;
+
+        return t && list_is_linked(&t->flying);
+}
+
 // ------------------------------------------------------------------------------------------------ why
 
 static void in_how_long(uint64_t us, char buf[static 32]) {

@@ -217,6 +217,23 @@ static void what_fails_and_is_tried_elsewhere_says_so(void **state) {
         assert_string_not_equal(row->units[0]->from, row->units[0]->node);
 }
 
+// It has failed on n1, and not there.
+static void what_is_refused_where_it_is_tried_has_not_failed_there(void **state) {
+        static const char bad[] = SERVICE "[X-Argosy]\nRestartElsewhere=1\n";
+        const Argosy__Response__JobRow *row;
+
+        g.bad = hash_of(bad, strlen(bad));
+        (void) rig_change(&g, START, "bad.service", bad);
+        assert_int_equal(rig_host_of(&g, "bad.service"), 1);
+        rig_host(&g, 2)->refuses = rig_host(&g, 3)->refuses = true;
+        rig_pass_ms(&g, 20 * 1000);
+        row = own("try again", 0);
+        assert_string_equal(row->units[0]->from, "n1");
+        row = own("move", 0);
+        assert_non_null(row);
+        assert_non_null(strstr(row->reason, " refuses it: "));
+}
+
 // A unit that fails wherever it is tried is one target, and each unit is told why it went itself.
 static void units_of_one_record_have_reasons_of_their_own(void **state) {
         static const char bad[] = SERVICE "[X-Argosy]\nRestartElsewhere=1\n";
@@ -286,6 +303,7 @@ int main(void) {
                 TEST(what_leaves_a_node_that_is_emptied_says_so),
                 TEST(what_was_in_a_manager_that_is_detached_did_not_wait_for_a_node),
                 TEST(what_fails_and_is_tried_elsewhere_says_so),
+                TEST(what_is_refused_where_it_is_tried_has_not_failed_there),
                 TEST(units_of_one_record_have_reasons_of_their_own),
                 TEST(a_host_that_is_shut_down_was_not_silent),
                 TEST(it_counts_for_no_request),

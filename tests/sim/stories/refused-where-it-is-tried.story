@@ -1,0 +1,23 @@
+# check move-has-a-cause: check move-has-a-cause: t0@1.service leaves n3 as if it had failed there (it failed on n3)
+chance 8744d570e1bf2a7f
+hosts 3
+units 6
+lease_ms 55f
+start_ms 0
+stop_ms 0
+mass_loss_percent 64
+batch_max 0
+time_max_ms ee
+fault.foreign 40
+load.several 40
+load.access 40
+load.looks 15
+load.options 2e
+ask 5fba7bac5a68ed5d
+fault 1
+ask 6a15bcdc6bff89dd
+time 0
+time 0
+time 0
+time 0
+time 0

@@ -132,6 +132,8 @@ static int decide_part(Decision *d, Ticket *t, AimList *list) {
 
         if (r < 0)
                 return r;
+        if (decision_touches(d, names, n))
+                return -EBUSY;
         for (size_t i = p->at; i < p->end; i++) {
                 const AimItem *item = list->item(list, i);
 
@@ -156,13 +158,18 @@ int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimIte
         for (size_t i = 0; i < list->n && n < AIM_PART_UNITS; i++) {
                 const AimItem *item = list->item(list, i);
 
-                if (!which(item))
-                        continue;
-                decide_aims_forget_refusals(d->leader, item->name, &item->aim);
-                names[n++] = (char *) item->name;
+                if (which(item))
+                        names[n++] = (char *) item->name;
         }
         if (n == 0)
                 return 0;
+        if (decision_touches(d, names, n))
+                return -EBUSY;
+        for (size_t i = 0; i < n; i++) {
+                const AimItem *item = map_find_str(&list->by_name, names[i]);
+
+                decide_aims_forget_refusals(d->leader, names[i], &item->aim);
+        }
         scheduler_sync_refusals(d->leader);
         r = plan(d, list, names, n, &response);
         message_free(response);

@@ -7,9 +7,19 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "unit-name.h"
 
 void decision_need_scheduler(Decision *d) {
         d->scheduler = d->scheduler ?: scheduler_new(d->leader, 0);
+}
+
+bool decision_touches(const Decision *d, char *const *names, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (strlen(names[i]) <= UNIT_NAME_MAX && batch_builder_has_unit(&d->batch, names[i]))
+                        return true;
+        return false;
 }
 
 const char *decide_extent(const Ticket *t, DecideExtent text) {

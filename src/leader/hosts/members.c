@@ -555,6 +555,14 @@ static int mark_leaving(const Argosy__HostRecord *record, BatchBuilder *b) {
         return batch_builder_put_host(b, &next);
 }
 
+// What the entry gives the host by now would be on a node that nobody has.
+static bool is_given_units(const Argosy__HostRecord *record, const BatchBuilder *b) {
+        for (size_t i = 0; i < record->n_nodes; i++)
+                if (batch_builder_gives_node(b, record->nodes[i]->node))
+                        return true;
+        return false;
+}
+
 enum { MOVES_MORE = 0, MOVES_ALL = 1 };
 
 // Moves what the host has. MOVES_ALL: all of it is in the batch; MOVES_MORE: there is more than one entry is to have.
@@ -679,6 +687,8 @@ int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
                 t->again = t->removal_begun = true;
                 return PLAN_IN_BATCH;
         }
+        if (is_given_units(record, b))
+                return -EBUSY;
         r = move_all(l, record, b);
         if (r < 0)
                 return r;

@@ -626,6 +626,16 @@ int batch_builder_set_time(BatchBuilder *b, uint64_t at_us, uint64_t counted_us)
         return append(b, &part);
 }
 
+bool batch_builder_gives_node(const BatchBuilder *b, uint32_t node) {
+        for (size_t i = 0; i < b->touched.n; i++) {
+                const Key *key = b->touched.keys[i];
+
+                if (key->bytes[0] == KEY_UNIT && key->put && key->node == node)
+                        return true;
+        }
+        return false;
+}
+
 bool batch_builder_has_unit(const BatchBuilder *b, const char *name) {
         return has_name(b, KEY_UNIT, name);
 }

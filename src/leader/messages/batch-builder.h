@@ -137,6 +137,8 @@ bool batch_builder_has_claim(const BatchBuilder *b, const void *data, size_t len
 int batch_builder_note_order(BatchBuilder *b, const char *name);
 bool batch_builder_has_order(const BatchBuilder *b, const char *name);
 
+// Whether a unit is put that is to be there.
+bool batch_builder_gives_node(const BatchBuilder *b, uint32_t node);
 bool batch_builder_has_unit(const BatchBuilder *b, const char *name);
 // True if the batch puts the unit: its target then, and its node, 0 if it has none or is global.
 bool batch_builder_find_unit(const BatchBuilder *b, const char *name, Argosy__Target *ret_target,

@@ -396,6 +396,8 @@ static int decide_part(Decision *d, Ticket *t) {
 
         if (r < 0)
                 return r;
+        if (decision_touches(d, names, n))
+                return -EBUSY;
         for (size_t i = 0; i < n; i++)
                 decide_aims_forget_refusals(d->leader, names[i], &undo_list_find(&w->list, names[i])->aim);
         scheduler_sync_refusals(d->leader);

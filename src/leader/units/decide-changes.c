@@ -191,7 +191,8 @@ static bool asks_for_nodes(const Argosy__Request__Change *change) {
         return change->verb == ARGOSY__VERB__VERB_START || change->verb == ARGOSY__VERB__VERB_LOAD;
 }
 
-// An explicit order to start is a reason to ask again the nodes that refused the name.
+// An explicit order to start is a reason to ask again the nodes that refused the name. One that waits for the next entry forgets
+// nothing yet: its units would be placed without it, would be in that entry, and be refused anew, without end.
 bool decide_forgets_refusals(const Argosy__Request__Change *change, const Unit *u) {
         return asks_for_nodes(change) && u && !u->node;
 }
@@ -290,6 +291,8 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
         }
         if (!repeated && t->parts && t->job == 0 && decide_bound_check_units(l, t, change) == PLAN_SETTLED)
                 return PLAN_SETTLED;
+        if (!repeated && decision_touches(d, change->names, change->n_names))
+                return -EBUSY;
         if (!repeated)
                 forget_refusals(l, change);
         r = decision_plan_change(d, change, &response);

@@ -168,17 +168,25 @@ static bool waits_for_its_budget(Decision *d, Unit *u, const UnitEntry *e) {
         return true;
 }
 
+// One that goes back to its file of before in this entry (jobs/reverts.c) is looked at again for the next one.
 int decide_moves(Decision *d) {
         Leader *l = d->leader;
         LeaderWalk *walk = &l->walks.of[WALK_MOVES];
         size_t left = walk_slice(walk, CONSIDERED_UNITS);
+        ListNode later = LIST_INIT(later);
         int r = 0;
 
         for (; r >= 0 && left > 0 && !list_is_empty(&l->moving) && batch_builder_takes_more(&d->batch); left--) {
-                Unit *u = CONTAINER_OF(l->moving.next, UnitWork, queue)->unit;
+                UnitWork *w = CONTAINER_OF(l->moving.next, UnitWork, queue);
+                Unit *u = w->unit;
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
                 l->n_considered++;
+                if (batch_builder_has_unit(&d->batch, u->name)) {
+                        list_unlink(&w->queue);
+                        list_append(&later, &w->queue);
+                        continue;
+                }
                 scheduler_dequeue(l, u);
                 if (move_is_due(d, u, e) && !waits_for_its_budget(d, u, e))
                         r = move_unit(d, u, e);
@@ -187,6 +195,7 @@ int decide_moves(Decision *d) {
                         unit_touch(l, u); // a wait that was judged meanwhile took it for one on its way
                 }
         }
+        list_splice(&l->moving, &later);
         walk_sliced(l, walk, left);
         if (!list_is_empty(&l->moving))
                 leader_mark(l);

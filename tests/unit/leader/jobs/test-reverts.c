@@ -5,6 +5,7 @@
 
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "message.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -90,6 +91,53 @@ static void what_ran_goes_back_and_the_job_has_failed(void **state) {
         row = rig_show_job(&g, job);
         assert_int_equal(row->failed, 1);
         assert_non_null(strstr(row->units[0]->end_message, "; it has the file of before again"));
+}
+
+static void assert_one_place_for_each_unit(Rig *r) {
+        Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, r->entry_len, r->entry);
+
+        assert_non_null(batch);
+        for (size_t i = 0; i < batch->n_ops; i++)
+                for (size_t k = 0; k < i; k++)
+                        assert_false(batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_UNIT && batch->ops[k]->op_case == ARGOSY__LOG_OP__OP_UNIT &&
+                                     strcmp(batch->ops[i]->unit->unit->name, batch->ops[k]->unit->unit->name) == 0);
+        message_free(batch);
+}
+
+// And nothing happens yet.
+static void begin_drain(const char *node) {
+        Argosy__Request__NodeChange m = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.node = (char *) node;
+        m.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &m;
+        (void) rig_ask(&g, &request);
+}
+
+// Its node is emptied just then: an entry has one place for each unit, so it goes back first, and then elsewhere.
+static void what_goes_back_is_not_moved_by_the_same_entry(void **state) {
+        uint64_t job;
+
+        (void) rig_change(&g, START, "a.service", SERVICE);
+        assert_int_equal(rig_host_of(&g, "a.service"), 1);
+        g.on_entry = assert_one_place_for_each_unit;
+        rig_host(&g, 1)->delayed = true;
+        job = replace("a.service", BAD);
+        g.slow = true;
+        begin_drain("n1");
+        rig_turns(&g, 2);
+        rig_host(&g, 1)->delayed = false;
+        rig_turns(&g, 4); // it is known to have failed
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        rig_pass_ms(&g, LATER_MS);
+        assert_true(has("a.service", SERVICE));
+        assert_int_not_equal(rig_host_of(&g, "a.service"), 1);
+        assert_up("a.service");
+        assert_int_equal(state_of(job), FAILED);
 }
 
 static void who_waits_hears_of_it_when_it_is_up_again(void **state) {
@@ -247,6 +295,7 @@ static void the_next_order_ends_it(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(what_ran_goes_back_and_the_job_has_failed, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_goes_back_is_not_moved_by_the_same_entry, setup, teardown),
                 cmocka_unit_test_setup_teardown(who_waits_hears_of_it_when_it_is_up_again, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_was_down_stays_with_the_new_file, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_has_failed_already_stays_with_the_new_file, setup, teardown),

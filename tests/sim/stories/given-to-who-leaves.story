@@ -1,0 +1,24 @@
+# check wishes-are-reached: check wishes-are-reached: t1@0.service is on a node that nobody has
+chance 4cfc2649ded1b1e6
+hosts 2
+units 1
+lease_ms 730
+start_ms 0
+stop_ms 0
+mass_loss_percent 15
+batch_max 0
+time_max_ms 64
+load.units 40
+load.several 40
+load.apply 40
+load.rollout 19
+load.nodes 40
+load.access 1
+load.members d
+load.looks 40
+load.again 2
+load.calls_off 1
+ask 3
+ask 123d2b97516189c4
+ask aad197ac6ae13361
+ask b94f5cc7f0496929

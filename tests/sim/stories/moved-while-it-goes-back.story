@@ -1,0 +1,23 @@
+# check records-are-the-log: check records-are-the-log: the record of u2.service is not what the log has put
+chance 8ac2f20c8ad47536
+hosts 2
+units 8
+lease_ms 8ef
+start_ms 3f
+stop_ms 0
+mass_loss_percent 4c
+batch_max 0
+time_max_ms 17d
+load.several 40
+load.nodes 40
+load.access 1
+load.looks 1
+load.again 6
+load.calls_off 10
+load.bound f
+load.options 3
+ask 260aff0f4ad62de
+time 0
+ask 29abaa996b7cfc34
+time 1
+ask 5fc289400151caa1

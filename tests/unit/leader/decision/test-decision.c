@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A request about units that the entry changes already waits for the next one, and has changed nothing until then.
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "message.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define START ARGOSY__VERB__VERB_START
+
+enum { TURNS_MAX = 200 };
+
+static Rig g;
+static unsigned n_given; // how often b was given to n1
+
+static int setup(void **state) {
+        rig_start(&g, 1);
+        return 0;
+}
+
+static int setup_four(void **state) {
+        rig_start(&g, 4);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+// And nothing happens yet.
+static RigAnswer *start_both(void) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char *names[] = {(char *) "a.service", (char *) "b.service"};
+        uint64_t id[2] = {++g.id, 92};
+
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = START;
+        change.names = names;
+        change.n_names = 2;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        return rig_ask(&g, &request);
+}
+
+static bool comes_to_rest(void) {
+        unsigned quiet = 0;
+
+        for (unsigned i = 0; i < TURNS_MAX && quiet < 3; i++)
+                quiet = rig_turn(&g) ? 0 : quiet + 1;
+        return quiet == 3;
+}
+
+static void count_given(Rig *r) {
+        Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, r->entry_len, r->entry);
+
+        assert_non_null(batch);
+        for (size_t i = 0; i < batch->n_ops; i++) {
+                const Argosy__LogOp *op = batch->ops[i];
+
+                n_given += op->op_case == ARGOSY__LOG_OP__OP_UNIT && strcmp(op->unit->unit->name, "b.service") == 0 && op->unit->unit->node == 1;
+        }
+        message_free(batch);
+}
+
+// b waits for a node since n1 has refused it, and n1 is about to refuse a.
+static RigAnswer *start_while_one_is_refused(void) {
+        RigHost *h = rig_host(&g, 1);
+        RigAnswer *a;
+
+        h->refuses = true;
+        (void) rig_change(&g, START, "b.service", SERVICE);
+        assert_int_equal(rig_record(&g, "b.service")->node, 0);
+        h->delayed = true;
+        (void) rig_change(&g, START, "a.service", SERVICE);
+        assert_int_equal(rig_record(&g, "a.service")->node, 1);
+        g.slow = true;
+        (void) rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "c.service", SERVICE, false, (const uint8_t *) "an entry more ...");
+        rig_turns(&g, 2);
+        a = start_both();
+        h->delayed = false;
+        rig_turns(&g, 3);
+        g.slow = false;
+        rig_release(&g);
+        return a;
+}
+
+// The leader takes a from n1 in the entry that the request would be in. Were n1's refusal of b forgotten then, the next entry would have b on
+// n1, whatever becomes of the request: with more units that goes on without end.
+static void who_waits_for_the_next_entry_asks_no_node_again(void **state) {
+        RigAnswer *a = start_while_one_is_refused();
+
+        n_given = 0;
+        g.on_entry = count_given;
+        assert_true(comes_to_rest());
+        assert_true(a->final);
+        assert_int_equal(n_given, 1);
+        assert_int_equal(rig_record(&g, "a.service")->node, 0);
+        assert_int_equal(rig_record(&g, "b.service")->node, 0);
+}
+
+// ------------------------------------------------------------------------------------------------ hosts that leave
+
+// And nothing happens yet.
+static void begin_drain(const char *node) {
+        Argosy__Request__NodeChange m = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.node = (char *) node;
+        m.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &m;
+        (void) rig_ask(&g, &request);
+}
+
+static RigAnswer *begin_removal(const char *host) {
+        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.host = (char *) host;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        request.cluster_remove = &m;
+        return rig_ask(&g, &request);
+}
+
+// The unit leaves n1 for n4 in the entry that the removal of n4 would be in: it would be on a node that nobody has.
+static void a_host_does_not_leave_with_what_the_same_entry_gives_it(void **state) {
+        RigAnswer *a;
+
+        (void) rig_change(&g, START, "a.service", SERVICE);
+        assert_int_equal(rig_record(&g, "a.service")->node, 1);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        g.slow = true;
+        begin_drain("n1");
+        rig_turns(&g, 2);
+        a = begin_removal("n4");
+        rig_turns(&g, 2);
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_null(cluster_state_find_host(g.state, 4));
+        assert_int_equal(rig_record(&g, "a.service")->node, 0); // it waits for a node
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(who_waits_for_the_next_entry_asks_no_node_again, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_host_does_not_leave_with_what_the_same_entry_gives_it, setup_four, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

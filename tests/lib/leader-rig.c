@@ -213,6 +213,8 @@ static int submit(const void *data, size_t len, StoreDone done, void *done_data,
 
         if (g->batch_max && len > g->batch_max)
                 return -E2BIG;
+        if (g->on_submit)
+                g->on_submit(g);
         if (g->slow)
                 return buf_append(&hold(g, done, done_data)->batch, data, len);
         return store_submit(((Rig *) userdata)->store, data, len, done, done_data);

@@ -123,6 +123,7 @@ struct Rig {
         const uint8_t *entry;     // it, as long as that lasts
         size_t entry_len;
         uint64_t entry_index;
+        void (*on_submit)(Rig *g);  // the leader has decided an entry, and gives it to the log; NULL: nobody looks
         bool pool_held;             // the test keeps the pool busy: what the leader has given it is not waited for
         void (*on_closing)(Rig *g); // the leader has begun to close; NULL: nobody looks
         // What the leader tells a host, and what that one says, besides; NULL: nobody listens.

@@ -45,10 +45,6 @@ void answered_on_end(void) {
 
 // ------------------------------------------------------------------------------------------------ queues
 
-static bool is_plan(const Argosy__Request *q) {
-        return q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->dry_run;
-}
-
 // What the leader has taken on and not decided yet, and what it has for a host that would take it.
 static void leader_has_nothing(void) {
         const Leader *l = world.rig.leader;
@@ -57,8 +53,8 @@ static void leader_has_nothing(void) {
                 const Ticket *t = CONTAINER_OF(i, Ticket, all);
                 const Argosy__Request *q = t->request;
 
-                // The former wait for voters, and a plan for what nodes say.
-                if (q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE || q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_ROLE || is_plan(q))
+                // They wait for voters.
+                if (q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE || q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_ROLE)
                         continue;
                 if (list_is_linked(&t->queue))
                         check_fail("queues-are-empty", "%s waits for the leader", request_kind(q->what_case)->name);
@@ -138,11 +134,22 @@ void reached_on_end(void) {
         entries_then = log_truth.n_entries;
 }
 
+// It takes its next step when the unit of the one before has been well for long enough.
+static bool is_rolling(unsigned i) {
+        size_t n;
+        Argosy__RolloutRecord *const *rollouts = cluster_state_rollouts(world.rig.state, &n);
+
+        for (size_t k = 0; k < n; k++)
+                if (rollout_is_under_way(rollouts[k]) && (strcmp(rollouts[k]->name, asks.units[i].name) == 0 || strcmp(rollouts[k]->name, asks.units[i].file) == 0))
+                        return true;
+        return false;
+}
+
 void stays_on_end(void) {
         bool awaited[WORLD_UNITS_MAX];
 
         for (unsigned i = 0; i < asks.n_units; i++)
-                awaited[i] = places_has_deadline(log_truth.units[i].node) || world_why_unknown(i) || heard_has_failed(i);
+                awaited[i] = places_has_deadline(log_truth.units[i].node) || world_why_unknown(i) || heard_has_failed(i) || is_rolling(i);
         rig_pass_ms(&world.rig, 2 * asks.swarm.lease_ms);
         for (unsigned i = 0; i < asks.n_units; i++)
                 if (log_truth.units[i].revision != revisions_then[i] && !awaited[i])

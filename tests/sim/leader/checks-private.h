@@ -16,6 +16,7 @@ void limits_on_entry(const Argosy__LogBatch *batch);
 // checks-stops.c
 void heard_begin(void);
 void heard_on_heard(uint32_t host, const Argosy__ToVoter *m);
+void heard_on_decided(void);
 // Whether whoever leads may call that host lost: it was silent for a lease, or has said goodbye, or is none any more.
 bool heard_may_be_lost(uint32_t host);
 void fence_on_order(uint32_t host, const Argosy__ToHost *m);
@@ -112,7 +113,6 @@ void next_on_finish(void);
 
 // checks-watch.c
 void watch_begin(void);
-void watch_on_entry(const Argosy__LogBatch *batch);
 void watch_on_settled(void);
 void watch_on_calm(void);
 void watch_end(void);

@@ -17,6 +17,7 @@ static struct {
                 bool goodbye, unwelcome; // unwelcome: it has attached, and was not answered yet
                 uint64_t term, index; // of what it was ordered last
         } hosts[HOSTS_KNOWN + 1];
+        uint64_t lost_then; // hosts that might be called lost when the entry that came last was decided: bit N-1
         uint32_t refused[WORLD_UNITS_MAX]; // by which hosts: bit N-1
         uint32_t failed[WORLD_UNITS_MAX];
 } known;
@@ -74,6 +75,18 @@ bool heard_is_silent(uint32_t host) {
         uint64_t since_us = host <= HOSTS_KNOWN && known.hosts[host].heard_us > world.rig.led_since_us ? known.hosts[host].heard_us : world.rig.led_since_us;
 
         return world.rig.now_us - since_us >= 2 * world.rig.lease_ms * UINT64_C(1000);
+}
+
+// An entry may be on its way for long, and hosts come back meanwhile.
+void heard_on_decided(void) {
+        known.lost_then = 0;
+        for (uint32_t host = 1; host <= HOSTS_KNOWN; host++)
+                if (heard_may_be_lost(host))
+                        known.lost_then |= UINT64_C(1) << (host - 1);
+}
+
+static bool was_maybe_lost(uint32_t host) {
+        return host == 0 || host > HOSTS_KNOWN || known.lost_then & UINT64_C(1) << (host - 1);
 }
 
 bool heard_has_failed(unsigned unit) {
@@ -137,6 +150,22 @@ static bool starts(const Argosy__UnitOrder *o) {
         return !o->remove && !o->stay && o->target == ARGOSY__TARGET__TARGET_LAUNCHED;
 }
 
+// An update or a restart of a global unit goes from node to node: those that had their turn have what it brings, which the unit's record has when
+// the last one is through.
+static bool is_turn_of_rollout(const LogUnit *u, const Argosy__UnitOrder *o) {
+        const Argosy__RolloutRecord *r = u->global ? cluster_state_find_rollout(world.rig.state, o->name) : NULL;
+        const Argosy__RolloutNode *turn = NULL;
+        bool is_new;
+
+        for (size_t i = 0; rollout_is_under_way(r) && i < r->n_nodes; i++)
+                if (r->nodes[i]->node == o->node)
+                        turn = r->nodes[i];
+        if (!turn || o->revision != turn->revision || o->spec.len != HASH_SIZE)
+                return false;
+        is_new = r->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE && !turn->back;
+        return is_new ? r->spec.len == HASH_SIZE && memcmp(o->spec.data, r->spec.data, HASH_SIZE) == 0 : memcmp(o->spec.data, u->spec.bytes, HASH_SIZE) == 0;
+}
+
 static void one_order(uint32_t host, const Argosy__UnitOrder *o) {
         int i = world_unit_index(o->name);
         const LogUnit *u = i < 0 ? NULL : &log_truth.units[i];
@@ -147,7 +176,9 @@ static void one_order(uint32_t host, const Argosy__UnitOrder *o) {
         check_says("ordered-as-recorded");
         if (!u->exists || u->target != o->target || (!u->global && u->node != o->node))
                 check_fail("ordered-as-recorded", "n%u is to run %s, which the log does not say", host, o->name);
-        r = rig_record(&world.rig, o->name); // a turn of an update of a global unit has a newer one of its own
+        r = rig_record(&world.rig, o->name);
+        if (is_turn_of_rollout(u, o))
+                return;
         if (o->revision < r->revision || o->revision > cluster_state_revision(world.rig.state) || o->spec.len != HASH_SIZE || memcmp(o->spec.data, u->spec.bytes, HASH_SIZE) != 0)
                 check_fail("ordered-as-recorded", "n%u is to run revision %" PRIu64 " of %s, and the log has %" PRIu64, host, o->revision, o->name, r->revision);
 }
@@ -265,7 +296,7 @@ static void judge_cause(const struct LogTouched *t, const struct LogMove *m) {
 
         switch (m->cause) {
         case ARGOSY__OWN_CAUSE__OWN_LOST:
-                if (!heard_may_be_lost(places_host_of(t->before.node)))
+                if (!was_maybe_lost(places_host_of(t->before.node)))
                         check_fail("host-is-heard", "%s leaves n%u as if that were lost, and it is heard", name, t->before.node);
                 check_says("host-is-heard");
                 break;

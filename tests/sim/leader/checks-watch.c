@@ -24,8 +24,6 @@ static struct {
         CopyRow rows[COPY_MAX];
         size_t n;
         bool complete;
-        bool renamed; // a host has got another name: of its units not everything is told anew
-        char names[WORLD_HOSTS_MAX + 1][64];
         uint64_t n_answers;
 } copy;
 
@@ -37,18 +35,6 @@ void watch_begin(void) {
 
 void watch_end(void) {
         asked_forget(&copy.asked);
-}
-
-void watch_on_entry(const Argosy__LogBatch *batch) {
-        for (size_t i = 0; i < batch->n_ops; i++) {
-                const Argosy__LogOp *op = batch->ops[i];
-                char *name = op->op_case == ARGOSY__LOG_OP__OP_HOST && op->host->host <= WORLD_HOSTS_MAX ? copy.names[op->host->host] : NULL;
-
-                if (!name)
-                        continue;
-                copy.renamed |= *name && strcmp(name, op->host->name) != 0;
-                snprintf(name, sizeof(copy.names[0]), "%s", op->host->name);
-        }
 }
 
 // ------------------------------------------------------------------------------------------------ what he is told
@@ -217,8 +203,6 @@ void watch_on_calm(void) {
                 check_fail("watchers-are-told", "nobody answers who watches");
         if (!copy.complete)
                 check_fail("watchers-are-told", "who watches was told that there is no more, and not the whole state");
-        if (copy.renamed)
-                return;
         for (size_t i = 0; i < copy.n; i++)
                 copy.rows[i].listed = false;
         compare_units();

@@ -29,8 +29,8 @@ const Check checks[] = {
         {"names-are-ones-own", "Nobody is told of units that he may not see.", "somebody who needs a right was told of a unit", NULL,
                 .on_answer = unit_rights_on_answer},
         {"tokens-let-in", "A token gives its right and no other one.", "a token was shown, and answered", "token-gives-every-right"},
-        {"undo-puts-back", "An undo puts back exactly what its job has changed.", "a job was undone that nothing has touched since", NULL,
-                .on_answer = undo_on_answer},
+        {"undo-puts-back", "An undo puts back exactly what its job has changed.", "a job was undone that nothing has touched since", "undo-leaves-what-it-is-to-be",
+                .on_answer = undo_on_answer, .on_calm = undo_on_calm},
         {"dry-runs-change-nothing", "A dry run changes nothing.", "a dry run was answered", "undo-asked-and-done", .on_answer = dry_on_answer},
         {"lists-are-true", "No word to a user is untrue.", "a unit was listed, and did nothing at the moment", "listed-as-down", .on_calm = lists_on_calm},
 
@@ -49,10 +49,10 @@ const Check checks[] = {
                 .on_finish = next_on_finish},
 
         {"watchers-are-told", "Who watches is told of each change.", "somebody watched, and there was a unit", "report-is-no-event",
-                .begin = watch_begin, .on_entry = watch_on_entry, .on_settled = watch_on_settled, .on_calm = watch_on_calm, .end = watch_end},
+                .begin = watch_begin, .on_settled = watch_on_settled, .on_calm = watch_on_calm, .end = watch_end},
 
         {"host-is-heard", "A host is lost when it was silent for a lease, under one leader.", "a unit left a host that is lost", "lease-half-as-long",
-                .begin = heard_begin, .on_heard = heard_on_heard},
+                .begin = heard_begin, .on_heard = heard_on_heard, .on_decided = heard_on_decided},
         {"fence-only-grows", "Nothing is ordered that is older than what was ordered before.", "a host was ordered something", "orders-of-an-older-log",
                 .on_order = fence_on_order},
         {"ordered-as-recorded", "At most one revision of a unit is current.", "a unit was ordered to run", "ordered-to-run-whatever-it-is-to-be", .on_order = orders_on_order},

@@ -37,6 +37,10 @@ bool world_is_member(uint32_t host) {
 
 // ------------------------------------------------------------------------------------------------ what happens
 
+static void on_submit(Rig *g) {
+        checks_on_decided();
+}
+
 static void on_entry(Rig *g) {
         story_digest("entry", g->entry, g->entry_len);
         story_event("entry", 0, g->entry_index, "%zu", g->entry_len);
@@ -128,6 +132,15 @@ static bool somebody_is_unwelcome(void) {
         return false;
 }
 
+// One that has attached too often is not welcomed before time has passed, and asks again then.
+static void let_hosts_attach(void) {
+        enum { ROUNDS_MAX = 8 };
+
+        rig_settle(&world.rig);
+        for (unsigned i = 0; i < ROUNDS_MAX && somebody_is_unwelcome(); i++)
+                rig_pass_ms(&world.rig, VIRTUAL_ATTACH_RETRY_MS);
+}
+
 // What is broken works again, and so much time passes that whatever waits for it has happened.
 static void calm_down(void) {
         unsigned ms = 2 * asks.swarm.lease_ms + asks.swarm.start_ms + asks.swarm.stop_ms;
@@ -135,12 +148,25 @@ static void calm_down(void) {
         story_tell("everything works again");
         faults_heal();
         coverage_note_calm();
-        if (somebody_is_unwelcome())
-                rig_pass_ms(&world.rig, 2 * VIRTUAL_ATTACH_RETRY_MS);
+        let_hosts_attach();
         rig_pass_ms(&world.rig, ms);
         faults_healed();
         checks_on_settled();
         checks_on_calm();
+}
+
+// A plan waits for what nodes say of its names for so long, also for nodes that say nothing.
+static void let_plans_end(void) {
+        enum { PLAN_ANSWERED_MS = 5000 };
+
+        for (size_t i = 0; i < asks.n_asked; i++) {
+                const WorldAsked *a = &asks.asked[i];
+
+                if (a->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && a->request->change->dry_run && !a->called_off && !a->answer->error && !a->answer->final) {
+                        rig_pass_ms(&world.rig, PLAN_ANSWERED_MS);
+                        return;
+                }
+        }
 }
 
 // Some hosts have no power any more, for good; everything else works again. What must come to be in spite of them has so much time.
@@ -154,7 +180,9 @@ static void heal_core(const StoryPlan *plan) {
                         story_tell("n%u has no power any more", i);
                         rig_host_off(&world.rig, i);
                 }
+        let_hosts_attach();
         rig_pass_ms(&world.rig, 4 * asks.swarm.lease_ms + asks.swarm.start_ms + asks.swarm.stop_ms);
+        let_plans_end();
         checks_on_settled();
         checks_on_end();
 }
@@ -334,6 +362,7 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
         begin(plan);
         story_begin(output, &world.rig.now_us);
         checks_begin();
+        world.rig.on_submit = on_submit;
         world.rig.on_entry = on_entry;
         world.rig.on_turn = on_turn;
         world.rig.on_answer = on_answer;

@@ -140,4 +140,5 @@ void rights_on_entry(const Argosy__LogBatch *batch);
 void own_on_answer(const WorldAsked *a, const Argosy__Response *r);
 void rights_on_answer(const WorldAsked *a, const Argosy__Response *r);
 void undo_on_answer(const WorldAsked *a, const Argosy__Response *r);
+void undo_on_calm(void);
 void dry_on_answer(const WorldAsked *a, const Argosy__Response *r);

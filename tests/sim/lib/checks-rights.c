@@ -133,17 +133,22 @@ static bool are_same_wish(const LogUnit *a, const LogUnit *b) {
         return a->exists == b->exists && (!a->exists || (a->target == b->target && memcmp(&a->spec, &b->spec, sizeof(Hash)) == 0));
 }
 
+// The job that it undoes, if that can be compared with what it has come to. NULL: it cannot.
+static const LogJob *find_undone(const WorldAsked *a, const Argosy__Response *r) {
+        const Argosy__Request__Undo *q = a->request->undo;
+
+        if (a->request->what_case != ARGOSY__REQUEST__WHAT_UNDO || !r || r->status != 0 || r->held || q->dry_run || q->force || q->only_untouched || !r->change)
+                return NULL;
+        if (r->job == 0 || r->job > log_truth.n_jobs || q->job == 0 || q->job >= r->job)
+                return NULL;
+        return can_be_compared(log_truth.jobs[q->job]) ? log_truth.jobs[q->job] : NULL;
+}
+
 void undo_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         const Argosy__Request__Undo *q = a->request->undo;
-        const LogJob *undone, *by;
+        const LogJob *undone = find_undone(a, r), *by = undone ? log_truth.jobs[r->job] : NULL;
 
-        if (a->request->what_case != ARGOSY__REQUEST__WHAT_UNDO || r->status != 0 || r->held || q->dry_run || q->force || q->only_untouched || !r->change)
-                return;
-        if (r->job == 0 || r->job > log_truth.n_jobs || q->job == 0 || q->job >= r->job)
-                return;
-        undone = log_truth.jobs[q->job];
-        by = log_truth.jobs[r->job];
-        if (!can_be_compared(undone) || !by || by->parted || by->entry != log_truth.n_entries)
+        if (!by || q->rolling || by->parted || by->entry != log_truth.n_entries)
                 return;
         for (unsigned i = 0; i < asks.n_units; i++) {
                 if (!(undone->touched & 1u << i) || was_touched_between(q->job, r->job, i) || was_refused_there(r->change, asks.units[i].name))
@@ -151,6 +156,43 @@ void undo_on_answer(const WorldAsked *a, const Argosy__Response *r) {
                 check_says("undo-puts-back");
                 if (!are_same_wish(&undone->before[i], by->touched & 1u << i ? &by->after[i] : &log_truth.units[i]))
                         check_fail("undo-puts-back", "%s is not as it was before job %" PRIu64 ", which job %" PRIu64 " undoes", asks.units[i].name, q->job, r->job);
+        }
+}
+
+// A few units at a time: the answer says only that it has begun.
+static bool has_rolled_back(const WorldAsked *a) {
+        const uint8_t *id = log_request_id(a->request);
+        Argosy__RolloutRecord *const *rollouts;
+        size_t n;
+
+        rollouts = cluster_state_rollouts(asks.port->state(), &n);
+        for (size_t i = 0; id && i < n; i++)
+                if (rollouts[i]->request.len == LOG_ID_SIZE && memcmp(rollouts[i]->request.data, id, LOG_ID_SIZE) == 0)
+                        return rollouts[i]->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_DONE;
+        return false;
+}
+
+static void one_rolled_back(const WorldAsked *a, const Argosy__Response *r, const LogJob *undone) {
+        const uint64_t job = a->request->undo->job;
+
+        for (unsigned i = 0; i < asks.n_units; i++) {
+                if (!(undone->touched & 1u << i) || was_touched_between(job, r->job, i) || was_touched_between(r->job, log_truth.n_jobs + 1, i))
+                        continue;
+                check_says("undo-puts-back");
+                if (!are_same_wish(&undone->before[i], &log_truth.units[i]))
+                        check_fail("undo-puts-back", "%s is not as it was before job %" PRIu64 ", which job %" PRIu64 " has undone by and by", asks.units[i].name,
+                                   job, r->job);
+        }
+}
+
+void undo_on_calm(void) {
+        for (size_t i = 0; i < asks.n_asked; i++) {
+                const WorldAsked *a = &asks.asked[i];
+                const Argosy__Response *r = asks_last_response(a);
+                const LogJob *undone = find_undone(a, r);
+
+                if (undone && a->request->undo->rolling && has_rolled_back(a))
+                        one_rolled_back(a, r, undone);
         }
 }
 

@@ -32,6 +32,10 @@ void checks_begin(void) {
         EACH_CHECK(begin);
 }
 
+void checks_on_decided(void) {
+        EACH_CHECK(on_decided);
+}
+
 void checks_on_entry(const uint8_t *entry, size_t len) {
         Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, len, entry);
 

@@ -17,6 +17,7 @@ typedef struct Check {
         const char *premise; // what must have happened for it to say anything
         const char *planted; // fault of tools/mutants that trips it; NULL: none is known
         void (*begin)(void); // of a story
+        void (*on_decided)(void); // the leader has decided an entry; what it hears from now on has no part in that
         void (*on_entry)(const Argosy__LogBatch *batch); // an entry is in the state, and the leader has not heard of it
         // A response to what the story asked; what checks ask is not told.
         void (*on_answer)(const struct WorldAsked *asked, const Argosy__Response *response);
@@ -58,6 +59,7 @@ const Check *check_find(const char *name);
         } while (0)
 
 void checks_begin(void);
+void checks_on_decided(void);
 void checks_on_entry(const uint8_t *entry, size_t len);
 void checks_on_answer(const struct WorldAsked *asked, const Argosy__Response *response);
 void checks_on_order(uint32_t host, const Argosy__ToHost *m);

@@ -9,7 +9,8 @@
 #include "choices.h"
 #include "hash.h"
 
-enum { WORLD_UNITS_MAX = 32, WORLD_CONTENTS_MAX = 1024, WORLD_HOSTS_MAX = 16, WORLD_NAME_SIZE = 16 };
+// Contents: one for each unit in each of the steps that are drawn at most (swarm.c).
+enum { WORLD_UNITS_MAX = 32, WORLD_CONTENTS_MAX = 480 * WORLD_UNITS_MAX, WORLD_HOSTS_MAX = 16, WORLD_NAME_SIZE = 16 };
 enum { WORLD_FILES_MAX = 2, WORLD_BODIES = 4, WORLD_CPU_MILLI = 4000, WORLD_MEMORY_MIB = 8192 }; // of each host
 
 typedef struct WorldUnit {

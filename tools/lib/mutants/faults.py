@@ -4763,6 +4763,10 @@ FAULTS = [
           "model/carried-files: what_systemd_itself_reads_is_named_where_it_sees_it"),
 
     # ---- stories: what a check of theirs must notice (tests/sim/leader/checks.c)
+    Fault("undo-leaves-what-it-is-to-be", "src/leader/rules/undo-policy.c",
+          "ret_wanted->target = before->target;",
+          "ret_wanted->target = after->target;",
+          "sim/leader: undo-puts-back"),
     Fault("asked-again-begun-again", "src/leader/jobs/decide-jobs.c",
           "if (cluster_state_find_key(state, id->data, &key))",
           "if (false)",

@@ -54,6 +54,7 @@
 #include "unit-on-node-work.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
+#include "unit-state.h"
 #include "unit-wanted.h"
 #include "voters.h"
 #include "walks.h"
@@ -487,6 +488,18 @@ static void note_refusal(Leader *l, UnitOnNode *s, const Argosy__UnitReport *rep
                 unit_event(l, u, LIFE_RECONSIDER_ANYWAY);
 }
 
+// A node on which the unit is up by its record's last revision does not refuse it: what it said of an older order came behind the new one.
+// Else whoever waits for this start would wait until the host attaches again.
+static void note_taken(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) {
+        const UnitEntry *e;
+
+        if (!unit_exclusion(s->unit, s->node->number) || !active_state_is_up(report->active))
+                return;
+        e = cluster_state_find_unit(l->state, s->unit->name);
+        if (e && report->revision >= e->record->revision && unit_wanted_on(l, s->unit, e, s->node))
+                unit_forget_exclusions(l, s->unit, s->node->number);
+}
+
 // Where the host says that it has a unit. NULL: not one of its nodes, not a name that we could have ordered,
 // or too many.
 static UnitOnNode *unit_on_node_of_report(Leader *l, Host *h, const Argosy__UnitReport *report) {
@@ -514,6 +527,8 @@ static void take_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *repo
                 unit_release(l, s->unit);
         if (report->refused)
                 note_refusal(l, s, report);
+        else
+                note_taken(l, s, report);
         retry_controller_on_report(l, s->unit, s);
         unit_touch_on_node(l, s);
 }

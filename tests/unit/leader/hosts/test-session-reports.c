@@ -318,6 +318,29 @@ static void a_refused_name_leaves_that_node_for_this_session(void **state) {
         assert_null(unit_exclusion(tables_unit(&t, "web.service"), 2));
 }
 
+static void a_node_that_runs_the_unit_as_it_is_wanted_refuses_it_no_longer(void **state) {
+        Argosy__UnitReport r, refused;
+
+        put("web.service", 2);
+        attach(2);
+        refused = tables_report(&t, "web.service", 2);
+        refused.refused = true;
+        refused.error = (char *) "/etc has it";
+        report(2, refused);
+        r = tables_report(&t, "web.service", 2);
+        r.active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+        r.revision = tables_entry(&t, "web.service")->record->revision - 1; // it runs with what it had before
+        report(2, r);
+        assert_non_null(unit_exclusion(tables_unit(&t, "web.service"), 2));
+        r.revision++;
+        r.active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
+        report(2, r);
+        assert_non_null(unit_exclusion(tables_unit(&t, "web.service"), 2));
+        r.active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+        report(2, r);
+        assert_null(unit_exclusion(tables_unit(&t, "web.service"), 2));
+}
+
 static void an_end_for_good_is_put_down_once_and_only_of_the_newest_start(void **state) {
         Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT;
         Argosy__UnitReport r;
@@ -382,6 +405,7 @@ int main(void) {
                 TEST(a_unit_that_is_gone_and_not_wanted_there_is_forgotten),
                 TEST(gone_by_an_older_order_is_not_gone_by_the_removal),
                 TEST(a_refused_name_leaves_that_node_for_this_session),
+                TEST(a_node_that_runs_the_unit_as_it_is_wanted_refuses_it_no_longer),
                 TEST(an_end_for_good_is_put_down_once_and_only_of_the_newest_start),
                 TEST(a_manager_that_cannot_be_used_makes_its_node_dark),
         };

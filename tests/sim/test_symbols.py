@@ -23,7 +23,7 @@ def plain(symbol):
     """The same function has other names with other libraries and compilers: of 64 bits, checked, of another standard."""
     symbol = symbol.split("@")[0]
     symbol = re.sub(r"^__isoc\d+_", "", symbol)
-    checked = re.match(r"^__(\w+)_chk$", symbol)
+    checked = re.match(r"^__(\w+?)(?:_chk|(?:64)?_2)$", symbol)
     return re.sub(r"64(_2|_r)?$", r"\1", checked[1] if checked else symbol)
 
 

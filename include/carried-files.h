@@ -25,18 +25,16 @@
 #include <stddef.h>
 
 #include "buf.h"
+#include "file-sources.h"
 #include "hash.h"
 #include "unit-file.h"
 
 enum {
         CARRIED_FILE_MAX = 512 * 1024,  // bytes of one
         CARRIED_UNIT_MAX = 768 * 1024,  // of all of a unit with its text, since an entry of the log has 1 MiB
-        CARRIED_FILES_MAX = 256,        // of one unit
-        CARRIED_NAME_MAX = 255,         // bytes of a name, and of a DESTINATION
 };
 
 #define CARRIED_FILES_DROP_IN "~argosy.conf" // sorts behind what people name theirs
-#define CARRIED_FILES_UNITS "/run/argosy/units" // in which each unit has its folder
 
 typedef struct CarriedFile {
         char *name; // "web.d/web.conf"
@@ -53,8 +51,6 @@ typedef struct CarriedFiles {
 void carried_files_done(CarriedFiles *c);
 #define _cleanup_carried_files_ _cleanup_(carried_files_done)
 
-// Whether a file may be called so: a path without "." and "..", of letters, digits and ._@+=,~- alone.
-bool carried_file_name_is_valid(const char *name);
 // Behind the others; sorted by carried_files_compose(). 0 or -ENOMEM.
 int carried_files_add(CarriedFiles *c, const char *name, bool executable, size_t size, const Hash *hash) _warn_unused_;
 const CarriedFile *carried_files_find(const CarriedFiles *c, const char *name); // of a sorted one
@@ -84,24 +80,6 @@ int carried_files_check(const char *path, const char *name, const void *content,
 // The same of what depends on the name: only services have files. `ret_why` is a clause.
 int carried_files_check_name(const UnitFile *file, const char *name, char **ret_why) _warn_unused_;
 
-// One File=.
-typedef struct FileSource {
-        char *source, *destination; // NULL: it is only in the unit's folder
-        unsigned line;
-} FileSource;
-
-bool file_source_is_pattern(const FileSource *s);
-// What of the unit's folder is bound: the file, the folder, or the one in which the pattern is. The length of that, in front of `source`.
-size_t file_source_bound_len(const FileSource *s);
-// Whether it brings the file of that name.
-bool file_source_covers(const FileSource *s, const char *name);
-// Parses the value of a line and appends what it names. 0; -EINVAL and a clause in *ret_why; -ENOMEM.
-int file_sources_parse(const char *value, unsigned line, FileSource **list, size_t *n, char **ret_why) _warn_unused_;
-void file_sources_drop(FileSource *list, size_t *n);
-// For the unit of that name: a new string; NULL: out of memory.
-char *file_source_destination(const FileSource *s, const char *name);
-// "restart", "reload", "none".
-const char *file_change_to_string(Argosy__FileChange change);
 
 // The folders of the unit's that are bound somewhere, "" for all of it, and those above them: what stays when files change as the unit runs.
 // Calls `each` for each of them, some more than once, those above before those in them; what that returns below 0 ends it and is returned.

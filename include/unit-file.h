@@ -103,7 +103,7 @@ typedef struct UnitFile {
         char *default_instance; // [Install] DefaultInstance= as written, NULL if none; unit-install.h judges it
         unsigned default_instance_line;
         FailingOptions failing; // what happens when things go wrong
-        struct FileSource *file_sources; // File=, see carried-files.h
+        struct FileSource *file_sources; // File=, see file-sources.h
         size_t n_file_sources;
         char *file_settings;    // beside a DESTINATION that depends on the instance: settings with paths that PID 1 reads (carried-settings.h); NULL: none
         bool stops_unneeded;    // [Unit] StopWhenUnneeded=

@@ -392,7 +392,7 @@ static int check_setting(const Check *c, const IniLine *line) {
 
         if (line->kind == INI_ASSIGNMENT && check_root(c, line) < 0)
                 return -EINVAL;
-        r = value ? carried_setting_check(c->file, c->unit, line->key, value, &why) : 0;
+        r = value ? carried_setting_check(c->file->file_sources, c->file->n_file_sources, c->unit, line->key, value, &why) : 0;
         return r == -EINVAL ? option_refuse(c->ret_why, c->path, line->line, "%s", why ?: "systemd reads that before the unit's files are in their place") : r;
 }
 
@@ -458,4 +458,15 @@ int carried_files_check(const char *path, const char *name, const void *content,
         if (r == 0)
                 r = check(&c, content, len);
         return r == -EINVAL && ret_why && unit_parts_place(path, content, len, ret_why) < 0 ? -ENOMEM : r;
+}
+
+int carried_files_check_name(const UnitFile *file, const char *name, char **ret_why) {
+        int r;
+
+        if (file->n_file_sources > 0 && !str_has_suffix(name, ".service"))
+                return str_refuse(ret_why, "File= is for services");
+        if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
+                return 0;
+        r = file_sources_check_name(file->file_sources, file->n_file_sources, name, ret_why);
+        return r < 0 ? r : carried_settings_check(file->file_sources, file->n_file_sources, file->file_settings, name, ret_why);
 }

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "buf.h"
-#include "carried-files.h"
 #include "ini-reader.h"
 #include "specifier.h"
 #include "str.h"
@@ -89,7 +88,7 @@ static void normalise(const char *path, char ret[CARRIED_SETTING_MAX]) {
         ret[len] = 0;
 }
 
-int carried_setting_check(const UnitFile *file, const char *unit, const char *key, const char *value, char **ret_why) {
+int carried_setting_check(const FileSource *sources, size_t n, const char *unit, const char *key, const char *value, char **ret_why) {
         _cleanup_free_ char *expanded = expand_setting(value, unit);
         char path[CARRIED_SETTING_MAX];
 
@@ -98,8 +97,8 @@ int carried_setting_check(const UnitFile *file, const char *unit, const char *ke
         if (*expanded != '/')
                 return 0;
         normalise(expanded, path);
-        for (size_t i = 0; i < file->n_file_sources; i++) {
-                const FileSource *s = &file->file_sources[i];
+        for (size_t i = 0; i < n; i++) {
+                const FileSource *s = &sources[i];
                 _cleanup_free_ char *destination = s->destination ? file_source_destination(s, unit) : NULL;
                 size_t bound = file_source_bound_len(s);
 
@@ -112,19 +111,20 @@ int carried_setting_check(const UnitFile *file, const char *unit, const char *ke
         return 0;
 }
 
-static bool has_own_destination(const UnitFile *file) {
-        for (size_t i = 0; i < file->n_file_sources; i++)
-                if (file->file_sources[i].destination && strchr(file->file_sources[i].destination, '%'))
+static bool has_own_destination(const FileSource *sources, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (sources[i].destination && strchr(sources[i].destination, '%'))
                         return true;
         return false;
 }
 
-int carried_settings_keep(UnitFile *file, const void *content, size_t len) {
+int carried_settings_keep(const FileSource *sources, size_t n, const void *text, size_t len, char **ret) {
         _cleanup_(ini_reader_done) IniReader reader = {};
         _cleanup_buf_ Buf kept = {};
         IniLine line = {};
-        int r = has_own_destination(file) ? ini_reader_init(&reader, content, carried_files_text_len(content, len)) : -ENODATA;
+        int r = has_own_destination(sources, n) ? ini_reader_init(&reader, text, len) : -ENODATA;
 
+        *ret = NULL;
         if (r < 0)
                 return r == -ENODATA ? 0 : r;
         while ((r = ini_reader_next(&reader, &line)) > 0) {
@@ -135,15 +135,15 @@ int carried_settings_keep(UnitFile *file, const void *content, size_t len) {
         }
         if (kept.len == 0 || r < 0)
                 return r == -EBADMSG ? 0 : r; // refused elsewhere
-        file->file_settings = buf_take_string(&kept);
-        return file->file_settings ? 0 : -ENOMEM;
+        *ret = buf_take_string(&kept);
+        return *ret ? 0 : -ENOMEM;
 }
 
-int carried_settings_check(const UnitFile *file, const char *name, char **ret_why) {
-        _cleanup_free_ char *settings = file->file_settings ? strdup(file->file_settings) : NULL;
+int carried_settings_check(const FileSource *sources, size_t n, const char *kept, const char *name, char **ret_why) {
+        _cleanup_free_ char *settings = kept ? strdup(kept) : NULL;
         char *at = settings;
 
-        if (file->file_settings && !settings)
+        if (kept && !settings)
                 return -ENOMEM;
         for (char *line; (line = strsep(&at, "\n"));) {
                 char *value = strchr(line, '=');
@@ -152,7 +152,7 @@ int carried_settings_check(const UnitFile *file, const char *name, char **ret_wh
                 if (!value)
                         continue;
                 *value++ = 0;
-                r = carried_setting_check(file, name, line, value, ret_why);
+                r = carried_setting_check(sources, n, name, line, value, ret_why);
                 if (r < 0)
                         return r;
         }

@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "carried-files.h"
-#include "carried-settings.h"
+#include "file-sources.h"
 #include "specifier.h"
 #include "str.h"
 
@@ -168,31 +167,28 @@ static int check_pair(const FileSource *a, const FileSource *b, const char *name
         return path_is_beneath(one, two) || path_is_beneath(two, one) ? str_refuse(ret_why, "%s and %s cannot both be bound: one lies in the other's place", one, two) : 0;
 }
 
-static int check_pairs(const UnitFile *file, size_t i, const char *name, char **ret_why) {
+static int check_pairs(const FileSource *sources, size_t n, size_t i, const char *name, char **ret_why) {
         int r = 0;
 
-        for (size_t k = 0; r == 0 && k < file->n_file_sources; k++)
-                if (k != i && file->file_sources[k].destination)
-                        r = check_pair(&file->file_sources[k], &file->file_sources[i], name, ret_why);
+        for (size_t k = 0; r == 0 && k < n; k++)
+                if (k != i && sources[k].destination)
+                        r = check_pair(&sources[k], &sources[i], name, ret_why);
         return r;
 }
 
-int carried_files_check_name(const UnitFile *file, const char *name, char **ret_why) {
-        if (file->n_file_sources > 0 && !str_has_suffix(name, ".service"))
-                return str_refuse(ret_why, "File= is for services");
-        for (size_t i = 0; i < file->n_file_sources; i++) {
-                const FileSource *s = &file->file_sources[i];
+int file_sources_check_name(const FileSource *sources, size_t n, const char *name, char **ret_why) {
+        for (size_t i = 0; i < n; i++) {
                 _cleanup_free_ char *destination = NULL;
                 int r;
 
-                if (!s->destination || !strchr(s->destination, '%') || unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
+                if (!sources[i].destination || !strchr(sources[i].destination, '%'))
                         continue;
-                destination = file_source_destination(s, name);
+                destination = file_source_destination(&sources[i], name);
                 if (!destination)
                         return -ENOMEM;
-                r = check_destination(destination, ret_why) ?: check_pairs(file, i, name, ret_why);
+                r = check_destination(destination, ret_why) ?: check_pairs(sources, n, i, name, ret_why);
                 if (r < 0)
                         return r;
         }
-        return unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE ? 0 : carried_settings_check(file, name, ret_why);
+        return 0;
 }

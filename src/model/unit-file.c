@@ -653,7 +653,7 @@ static int parse(const char *path, const void *content, size_t len, UnitFile **r
                 return r;
         r = finish(&p);
         if (r == 0)
-                r = carried_settings_keep(f, content, len);
+                r = carried_settings_keep(f->file_sources, f->n_file_sources, content, carried_files_text_len(content, len), &f->file_settings);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(f);

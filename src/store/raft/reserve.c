@@ -20,6 +20,8 @@
 #include "log.h"
 #include "str.h"
 
+enum { RESERVE_LEAST_BYTES = RESERVE_BYTES / 4 };
+
 #define RESERVE_FILE "reserve" // libraft leaves names alone that it does not know
 
 static bool is_full(int error) {
@@ -53,12 +55,18 @@ void reserve_give(const char *dir) {
                 log_notice("The disk of %s is full: the log is opened in what was kept for that.", dir);
 }
 
-// One that is there is whole, unless the machine failed as it was made.
+// One that is there is whole, unless the machine failed as it was made, or the disk was full then. Of a full disk as much is kept as it has: a log that
+// was opened in what was kept may have used a block of that for good, and the next opening needs no more than a few.
 void reserve_keep(const char *dir) {
         _cleanup_free_ char *path = str_printf("%s/" RESERVE_FILE, dir);
         int fd = path ? open(path, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
-        int r = fd >= 0 ? posix_fallocate(fd, 0, RESERVE_BYTES) : 0;
+        int r = 0;
 
+        for (off_t size = RESERVE_BYTES; fd >= 0 && size >= RESERVE_LEAST_BYTES; size /= 2) {
+                r = posix_fallocate(fd, 0, size);
+                if (r != ENOSPC && r != EDQUOT)
+                        break;
+        }
         if (fd >= 0)
                 close(fd);
         if (r != 0)

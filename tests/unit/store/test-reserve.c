@@ -28,6 +28,14 @@ int __wrap_fallocate64(int fd, int mode, off_t at, off_t len) {
         return quota_error ? -1 : __real_fallocate64(fd, mode, at, len);
 }
 
+static off_t fits = RESERVE_BYTES; // of what is kept
+
+int __real_posix_fallocate64(int fd, off_t at, off_t len);
+int __wrap_posix_fallocate64(int fd, off_t at, off_t len);
+int __wrap_posix_fallocate64(int fd, off_t at, off_t len) {
+        return len > fits ? ENOSPC : __real_posix_fallocate64(fd, at, len);
+}
+
 static int setup(void **state) {
         store_dir_make(dir, sizeof(dir));
         return 0;
@@ -58,6 +66,19 @@ static void what_is_kept_is_given_back_on_a_full_disk_alone(void **state) {
         assert_int_equal(kept_bytes(), 0);
         reserve_give(dir);
         reserve_keep(dir);
+        reserve_keep(dir);
+        assert_true(kept_bytes() >= RESERVE_BYTES);
+}
+
+// A block of it was used for good by the opening, and the disk is as full as before.
+static void of_a_full_disk_as_much_is_kept_as_it_has(void **state) {
+        fits = RESERVE_BYTES - 4096;
+        reserve_keep(dir);
+        assert_int_equal(kept_bytes(), RESERVE_BYTES / 2);
+        fits = 4096;
+        reserve_keep(dir);
+        assert_int_equal(kept_bytes(), 0);
+        fits = RESERVE_BYTES;
         reserve_keep(dir);
         assert_true(kept_bytes() >= RESERVE_BYTES);
 }
@@ -101,6 +122,7 @@ static void what_a_crash_has_left_of_it_is_made_whole(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_on_a_full_disk_alone, setup, teardown),
+                cmocka_unit_test_setup_teardown(of_a_full_disk_as_much_is_kept_as_it_has, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_where_a_quota_is_full, setup, teardown),
                 cmocka_unit_test_setup_teardown(an_inode_is_given_back_where_there_is_none, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_a_crash_has_left_of_it_is_made_whole, setup, teardown),

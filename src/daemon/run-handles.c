@@ -20,12 +20,14 @@
 #include "paths.h"
 #include "renew.h"
 #include "run-private.h"
+#include "tls-memory.h"
 
 enum {
         MINUTE_MS = 60 * 1000,
         DAY_MS = 24 * 3600 * 1000,
         STATUS_DELAY_MS = 2000, // how long numbers in our status may be behind
         SLOW_TURN_US = 10000,   // a turn of the loop is never to be longer
+        RECORDS_STAY_MS = 100,  // how long what TLS has decrypted may wait to be overwritten
 };
 
 static void on_status_due(uv_timer_t *timer) {
@@ -128,6 +130,23 @@ static void on_watchdog(uv_timer_t *timer) {
         (void) sd_notify(0, "WATCHDOG=1");
 }
 
+static void on_records(uv_timer_t *timer) {
+        Daemon *d = timer->data;
+
+        d->records_wiped_ns = uv_hrtime();
+        tls_memory_wipe_records();
+}
+
+// At once where records are rare, so that nothing has to wake the loop for it; together with the next ones where they come one after the other.
+static void wipe_records(Daemon *d, uint64_t now_ns) {
+        if (!tls_memory_has_records() || uv_is_active((uv_handle_t *) &d->records))
+                return;
+        if (now_ns - d->records_wiped_ns >= (uint64_t) RECORDS_STAY_MS * USEC_PER_MSEC * 1000)
+                on_records(&d->records);
+        else
+                uv_timer_start(&d->records, on_records, RECORDS_STAY_MS, 0);
+}
+
 // Just before the loop sleeps: what it did since the last time, without what it slept.
 static void on_turn_end(uv_prepare_t *prepare) {
         Daemon *d = prepare->data;
@@ -137,6 +156,7 @@ static void on_turn_end(uv_prepare_t *prepare) {
         bool first = d->turn_end_ns == 0;
 
         note_status(d);
+        wipe_records(d, now_ns);
         d->turn_end_ns = now_ns;
         d->turn_cpu_ns = cpu_ns;
         d->idle_ns = idle_ns;
@@ -177,17 +197,20 @@ void run_open_handles(Daemon *d) {
         uv_timer_init(d->loop, &d->daily);
         uv_timer_init(d->loop, &d->minutely);
         uv_timer_init(d->loop, &d->status);
+        uv_timer_init(d->loop, &d->records);
+        tls_memory_keep_records();
         state_writer_init(d);
         (void) drain_init(&d->hosts_drain, d->loop, daemon_log_on_hosts, d);
         (void) drain_init(&d->reclaim_drain, d->loop, daemon_log_on_reclaim, d);
         uv_prepare_init(d->loop, &d->turn_end);
         heap_keeper_init(&d->heap, d->loop, HEAP_RELEASE_DELAY_MS);
-        d->watchdog.data = d->daily.data = d->minutely.data = d->turn_end.data = d->status.data = d;
+        d->watchdog.data = d->daily.data = d->minutely.data = d->turn_end.data = d->status.data = d->records.data = d;
         uv_unref((uv_handle_t *) &d->watchdog);
         uv_unref((uv_handle_t *) &d->deadline.timer);
         uv_unref((uv_handle_t *) &d->daily);
         uv_unref((uv_handle_t *) &d->minutely);
         uv_unref((uv_handle_t *) &d->status);
+        uv_unref((uv_handle_t *) &d->records);
         uv_timer_start(&d->daily, on_daily, DAY_MS, DAY_MS);
         uv_timer_start(&d->minutely, on_minutely, MINUTE_MS, MINUTE_MS);
         uv_unref((uv_handle_t *) &d->turn_end);
@@ -202,7 +225,8 @@ void run_close_handles(Daemon *d) {
                                   (uv_handle_t *) &d->watchdog, (uv_handle_t *) &d->turn_end,
                                   (uv_handle_t *) &d->daily,    (uv_handle_t *) &d->hosts_drain.idle,
                                   (uv_handle_t *) &d->minutely,
-                                  (uv_handle_t *) &d->status,   (uv_handle_t *) &d->reclaim_drain.idle};
+                                  (uv_handle_t *) &d->status,   (uv_handle_t *) &d->records,
+                                  (uv_handle_t *) &d->reclaim_drain.idle};
 
         for (size_t i = 0; i < ELEMENTSOF(handles); i++)
                 if (handles[i]->type != UV_UNKNOWN_HANDLE) // as signals are where nobody watches them

@@ -187,15 +187,15 @@ static int remove_tree(int dirfd, const char *name, unsigned depth) {
         return r;
 }
 
-int carried_folder_remove(const char *dir, const char *unit) {
-        _cleanup_(closep) int units = open_below(dir, "units", false);
-        _cleanup_free_ char *fresh = str_printf(".%s", unit);
-        int r;
+int carried_folders_open(const char *dir) {
+        return open_below(dir, "units", false);
+}
 
-        if (units < 0)
-                return units == -ENOENT ? 0 : units;
-        r = fresh ? remove_tree(units, fresh, 0) : -ENOMEM;
-        return r < 0 ? r : remove_tree(units, unit, 0);
+int carried_folder_remove(int folders, const char *unit) {
+        _cleanup_free_ char *fresh = str_printf(".%s", unit);
+        int r = fresh ? remove_tree(folders, fresh, 0) : -ENOMEM;
+
+        return r < 0 ? r : remove_tree(folders, unit, 0);
 }
 
 // ------------------------------------------------------------------------------------------------ making

@@ -48,8 +48,10 @@ typedef struct CarriedFolder {
 int carried_folder_put(const char *dir, const char *unit, const CarriedFolder *folder) _warn_unused_;
 // Whether it has them all, and they are those of the store.
 bool carried_folder_has(const char *dir, const char *unit, const CarriedFiles *files);
+// The directory of all units' folders, to be closed. -ENOENT: no unit of this host has ever had one; another error.
+int carried_folders_open(const char *dir) _warn_unused_;
 // With what is left of one that could not be made. 0, also if there is none.
-int carried_folder_remove(const char *dir, const char *unit) _warn_unused_;
+int carried_folder_remove(int folders, const char *unit) _warn_unused_;
 // Appends the contents that no folder has, with nothing said of their sizes. What cannot be read is left out.
 void carried_store_list_unused(const char *dir, CarriedFiles *ret);
 // Removes what folders there are of units that are not `kept`, and contents of nobody. In those that are, no link leads nowhere.

@@ -10,6 +10,7 @@
 // holds references to.
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "agent-barred.h"
 #include "agent-core.h"
@@ -156,6 +157,22 @@ static bool leaves_no_folder(const FileItem *it) {
         return it->job == AGENT_FILE_REMOVE || (it->job == AGENT_FILE_WRITE && !it->spec->carried);
 }
 
+// Most hosts have no unit with files of its own: then this is one look for the whole batch.
+static void remove_folders(const FileBatch *b) {
+        int folders = carried_folders_open(b->node->agent->runtime_dir);
+
+        if (folders == -ENOENT)
+                return;
+        for (size_t i = 0; i < b->n; i++) {
+                FileItem *it = b->items[i];
+
+                if (!it->foreign && it->error == 0 && leaves_no_folder(it))
+                        it->error = folders < 0 ? folders : carried_folder_remove(folders, it->name);
+        }
+        if (folders >= 0)
+                close(folders);
+}
+
 static int apply(FileBatch *b) {
         UnitDirItem *list = calloc(b->n, sizeof(*list));
         size_t *origin = calloc(b->n, sizeof(*origin)), n = 0;
@@ -184,9 +201,8 @@ static int apply(FileBatch *b) {
 
                 it->error = list[k].error;
                 it->touched = list[k].touched;
-                if (it->error == 0 && leaves_no_folder(it))
-                        it->error = carried_folder_remove(b->node->agent->runtime_dir, it->name);
         }
+        remove_folders(b);
 finish:
         free(list);
         free(origin);

@@ -164,6 +164,8 @@ struct Daemon {
         size_t notified_units, notified_hosts; // in the status that systemd was told
         uv_prepare_t turn_end;                      // measures how long one turn of the loop takes
         uint64_t turn_end_ns, turn_cpu_ns, idle_ns; // when the last one ended
+        uv_timer_t records;                         // see tls_memory_keep_records()
+        uint64_t records_wiped_ns;
         HeapKeeper heap;
         Arena applied; // the entry of the log that is being applied
         bool turn_uncounted; // of the turn under way

@@ -205,6 +205,14 @@ static void what_stays_is_the_old_one_until_all_of_the_new_one_is_there(void **s
         assert_gone(f, "units/web.service/..data");
 }
 
+static int remove_folder(Fixture *f, const char *unit) {
+        int folders = carried_folders_open(f->dir), r = folders < 0 ? folders : carried_folder_remove(folders, unit);
+
+        if (folders >= 0)
+                close(folders);
+        return r;
+}
+
 static void a_content_is_gone_with_the_last_that_has_it(void **state) {
         Fixture *f = *state;
         _cleanup_carried_files_ CarriedFiles c = FILES(f, "a");
@@ -212,13 +220,13 @@ static void a_content_is_gone_with_the_last_that_has_it(void **state) {
 
         assert_int_equal(put_folder(f, "one.service", &c), 0);
         assert_int_equal(put_folder(f, "two.service", &c), 0);
-        assert_int_equal(carried_folder_remove(f->dir, "one.service"), 0);
+        assert_int_equal(remove_folder(f, "one.service"), 0);
         carried_store_drop(f->dir, hash, false);
         assert_true(carried_store_has(f->dir, hash, false));
-        assert_int_equal(carried_folder_remove(f->dir, "two.service"), 0);
+        assert_int_equal(remove_folder(f, "two.service"), 0);
         carried_store_drop(f->dir, hash, false);
         assert_false(carried_store_has(f->dir, hash, false));
-        assert_int_equal(carried_folder_remove(f->dir, "two.service"), 0); // nothing is there
+        assert_int_equal(remove_folder(f, "two.service"), 0); // nothing is there
 }
 
 static void a_folder_is_not_made_without_all_its_files(void **state) {
@@ -244,7 +252,7 @@ static void a_folder_goes_with_what_could_not_be_made_of_it(void **state) {
 
         carried_store_drop(f->dir, &c.list[1].hash, false);
         assert_int_equal(put_folder(f, "web.service", &c), -ENODATA);
-        assert_int_equal(carried_folder_remove(f->dir, "web.service"), 0);
+        assert_int_equal(remove_folder(f, "web.service"), 0);
         assert_gone(f, "units/.web.service");
         carried_store_drop(f->dir, &c.list[0].hash, false);
         assert_false(carried_store_has(f->dir, &c.list[0].hash, false));

@@ -4895,4 +4895,12 @@ FAULTS = [
           "return (unsigned) MIN_OF(MAX_OF((uint64_t) t->n, unwritten + 1), (uint64_t) UINT_MAX);",
           "return MAX_OF(t->n, 1U);",
           "store/judgement: what_is_not_written_yet_is_kept_whatever_it_has"),
+    Fault("kept-records-are-not-overwritten", "src/trust/tls-memory.c",
+          "wipe_and_free(kept.blocks[i]);",
+          "free(kept.blocks[i]);",
+          "trust/tls-memory: a_record_is_where_the_last_one_was_until_it_is_overwritten"),
+    Fault("all-that-is-freed-is-kept", "src/trust/tls-memory.c",
+          "return kept.keeps && size >= KEPT_MIN && size <= KEPT_MAX;",
+          "return kept.keeps;",
+          "trust/tls-memory: what_is_no_record_is_overwritten_at_once"),
 ]

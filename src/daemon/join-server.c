@@ -7,14 +7,18 @@
 // connection, so that it holds for this one.
 //
 // Whatever goes wrong on the way, the stream's `closed` or its deadline ends it; nothing here survives
-// JOIN_TIMEOUT_MS.
+// JOIN_TIMEOUT_MS. Where an address, or all of them, have as many streams as they may, the one that has said nothing for longest makes room: so
+// strangers who keep silent keep nobody out.
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
 
 #include "clock.h"
 #include "cluster-state.h"
 #include "daemon.h"
 #include "frame.h"
+#include "join-pace.h"
 #include "join-server.h"
 #include "list.h"
 #include "log.h"
@@ -29,33 +33,23 @@ typedef struct Joiner {
         JoinServer *server;
         Stream *stream;
         ListNode link;
+        Principal from; // its address
         Route *route;
         unsigned n_asked; // of JOIN_REQUESTS
+        bool leaving;     // it made room for another one
 } Joiner;
 
 struct JoinServer {
         Daemon *daemon;
-        ListNode joiners;
+        ListNode joiners; // the oldest first
         size_t n_joiners;
-        double allowance; // token bucket
-        uint64_t allowance_us;
+        JoinPace pace;
         bool closing;
 };
 
 static void maybe_free(JoinServer *server) {
         if (server->closing && server->n_joiners == 0)
                 free(server);
-}
-
-static bool within_rate(JoinServer *j, uint64_t now) {
-        j->allowance += (double) (now - j->allowance_us) / (double) USEC_PER_SEC * JOIN_RATE_PER_SEC;
-        j->allowance_us = now;
-        if (j->allowance > JOIN_BURST)
-                j->allowance = JOIN_BURST;
-        if (j->allowance < 1)
-                return false;
-        j->allowance -= 1;
-        return true;
 }
 
 static void reply(Joiner *j, Argosy__JoinReply *message) {
@@ -122,7 +116,7 @@ static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdat
         if (j->route || j->n_asked == JOIN_REQUESTS)
                 return -EBADMSG;
         why = why_not(j->server->daemon);
-        if (!why && j->n_asked == 0 && !within_rate(j->server, clock_boot_us()))
+        if (!why && j->n_asked == 0 && !join_pace_takes(&j->server->pace, &j->from, clock_boot_us()))
                 why = "too many join requests at the moment; try again in some seconds";
         if (why) {
                 refuse(j, why);
@@ -155,17 +149,67 @@ static void on_closed(Stream *s, int error, void *userdata) {
 
 static const StreamOps joiner_ops = {.frame = on_frame, .closed = on_closed};
 
-void join_server_accept(JoinServer *server, Stream *stream) {
-        Joiner *j = NULL;
+static Principal address_of(const Stream *stream) {
+        const char *text = stream_peer(stream)->address;
+        struct sockaddr_storage from = {};
 
-        if (server->n_joiners < JOIN_STREAMS_MAX)
-                j = calloc(1, sizeof(*j));
+        if (uv_ip4_addr(text, 0, (struct sockaddr_in *) &from) < 0)
+                (void) uv_ip6_addr(text, 0, (struct sockaddr_in6 *) &from);
+        return principal_of_address((struct sockaddr *) &from);
+}
+
+static bool is_from(const Joiner *j, const Principal *from) {
+        return memcmp(&j->from, from, sizeof(*from)) == 0;
+}
+
+// Of that address, or of all (NULL).
+static size_t count(const JoinServer *server, const Principal *from) {
+        size_t n = 0;
+
+        list_foreach (node, &server->joiners) {
+                const Joiner *j = CONTAINER_OF(node, Joiner, link);
+
+                n += !j->leaving && (!from || is_from(j, from));
+        }
+        return n;
+}
+
+// The same; for which we do not wait ourselves.
+static Joiner *find_silent(const JoinServer *server, const Principal *from) {
+        list_foreach (node, &server->joiners) {
+                Joiner *j = CONTAINER_OF(node, Joiner, link);
+
+                if (!j->leaving && !j->route && (!from || is_from(j, from)))
+                        return j;
+        }
+        return NULL;
+}
+
+static bool make_room(JoinServer *server, const Principal *from) {
+        bool own_are_full = count(server, from) >= JOIN_STREAMS_EACH;
+        Joiner *j;
+
+        if (!own_are_full && count(server, NULL) < JOIN_STREAMS_MAX)
+                return true;
+        j = find_silent(server, own_are_full ? from : NULL);
+        if (!j)
+                return false;
+        j->leaving = true;
+        stream_close(j->stream, -EBUSY, false);
+        return true;
+}
+
+void join_server_accept(JoinServer *server, Stream *stream) {
+        Principal from = address_of(stream);
+        Joiner *j = make_room(server, &from) ? calloc(1, sizeof(*j)) : NULL;
+
         if (!j) {
                 stream_close(stream, -EBUSY, false);
                 return;
         }
         j->server = server;
         j->stream = stream;
+        j->from = from;
         list_append(&server->joiners, &j->link);
         server->n_joiners++;
         stream_set_owner(stream, &joiner_ops, j);
@@ -179,8 +223,6 @@ int join_server_new(Daemon *d, JoinServer **ret) {
         if (!server)
                 return -ENOMEM;
         server->daemon = d;
-        server->allowance = JOIN_BURST;
-        server->allowance_us = clock_boot_us();
         list_init(&server->joiners);
         *ret = server;
         return 0;

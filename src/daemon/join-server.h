@@ -9,9 +9,8 @@ typedef struct JoinServer JoinServer;
 typedef struct Stream Stream;
 
 enum {
-        JOIN_STREAMS_MAX = 16,  // at a time; more are closed
-        JOIN_RATE_PER_SEC = 10, // joiners that are heard, on average
-        JOIN_BURST = 30,
+        JOIN_STREAMS_EACH = 16,  // at a time, of one address
+        JOIN_STREAMS_MAX = 64,   // of all; how often they are heard: join-pace.h
         JOIN_TIMEOUT_MS = 15000, // from accept to reply
 };
 

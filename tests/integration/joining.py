@@ -271,6 +271,42 @@ with open(sys.argv[2], "wb") as told:
 """
 
 
+# Asks to join and says half of it, or all of it with a token that there is not, on so many connections and without end.
+STRANGERS = """
+import socket, ssl, sys, threading, time
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+context.set_alpn_protocols(["argosy-join/1"])
+def ask(said):
+    while True:
+        try:
+            with context.wrap_socket(socket.create_connection((sys.argv[1], 7867), timeout=5)) as s:
+                s.sendall(said)
+                s.settimeout(60)
+                s.recv(1)
+        except OSError:
+            time.sleep(0.01)
+request = b"\\x0a\\x0800000000"
+for said in [b"\\0\\0\\x40\\0half"] * 40 + [len(request).to_bytes(4, "big") + request] * 4:
+    threading.Thread(target=ask, args=[said], daemon=True).start()
+sys.stdin.read()
+"""
+
+
+def test_strangers_who_ask_to_join_keep_nobody_out(c: Cluster):
+    n1, n2, n3 = c.nodes
+    token = c.ctl("cluster token --quiet", on=n1).strip()
+    strangers = subprocess.Popen(c.bed.from_network([sys.executable, "-c", STRANGERS, n1.address]), stdin=subprocess.PIPE)
+    try:
+        eventually(lambda: "too many join requests" in n1.run("journalctl -u argosyd -o cat"), what="they have more than their share")
+        for node in (n2, n3):
+            c.ctl(f"cluster join {n1.address} {token}", on=node)
+    finally:
+        strangers.stdin.close()
+        strangers.wait(timeout=10)
+    eventually(lambda: sorted(c.members(n1)) == ["n1", "n2", "n3"])
+
+
 def test_who_only_has_a_certificate_learns_no_token(c: Cluster):
     n1, n2, n3 = c.nodes
     c.join(n2, to=n1)

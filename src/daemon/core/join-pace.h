@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// How many requests to join are heard. Whoever has no token asks in vain but takes time, so each address has a rate of its own, and all of them together have
+// one. Pure.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "accounts.h"
+
+enum {
+        JOIN_RATE_PER_SEC = 10, // joiners of an address that are heard, on average
+        JOIN_BURST = 30,
+        JOIN_RATE_OF_ALL = 10, // times as many, of all addresses
+        JOIN_PACE_SLOTS = 256,
+};
+
+typedef struct JoinAllowance {
+        uint64_t used_us;  // what is left of it is JOIN_BURST without this, in time that passes
+        uint64_t since_us; // when that was so
+} JoinAllowance;
+
+// Zero at the beginning. Addresses share a slot by their hash, which nobody outside can foresee.
+typedef struct JoinPace {
+        JoinAllowance all, of[JOIN_PACE_SLOTS];
+} JoinPace;
+
+bool join_pace_takes(JoinPace *p, const Principal *from, uint64_t now_us);

@@ -8,6 +8,8 @@
 //      that end in '-'                    NAME.d, NAME.wants, NAME.requires and NAME.upholds count for all units whose names begin
 //                                         so, as systemd.unit(5) has it: probe-.service.d for probe-1.service, and for the template
 //                                         probe-@.service so for instances. A leading '-' stands for itself: "-.mount" is the root
+//      system-*.slice, app-*.slice        systemd puts instances of a template into system-TEMPLATE.slice, those of a user into app-TEMPLATE.slice,
+//                                         whoever's they are, and stops them with it
 //      longer than UNIT_NAME_MANAGED_MAX  names are made of it: argosy-pin@NAME.target, NAME.d, .#NAME.new
 //
 // The other directories of systemd, type.d (service.d) and X.wants, are no names of units: unit_name_kind() takes none without a type
@@ -150,6 +152,10 @@ bool unit_name_is_of_many(const char *name) {
         return len > 1 && prefix[len - 1] == '-';
 }
 
+static bool is_slice_of_instances(const char *name) {
+        return (str_has_prefix(name, "system-") || str_has_prefix(name, "app-")) && str_has_suffix(name, ".slice");
+}
+
 static_assert(UNIT_NAME_MANAGED_MAX == 237, "what is said of it names it");
 
 const char *unit_name_reserved(const char *name) {
@@ -160,6 +166,8 @@ const char *unit_name_reserved(const char *name) {
         if (unit_name_is_of_many(name))
                 return "the name ends in '-', and systemd takes what is said of such a name for all units whose names begin so "
                        "(systemd.unit(5)): argosy manages it on no node";
+        if (is_slice_of_instances(name))
+                return "systemd puts instances of a template into a slice of such a name, whoever's they are (Slice= in systemd.resource-control(5)): argosy manages it on no node";
         if (strlen(name) > UNIT_NAME_MANAGED_MAX)
                 return "the name is longer than 237 bytes: argosy makes names of it that are longer, for systemd and for files";
         return NULL;

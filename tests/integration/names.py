@@ -198,8 +198,8 @@ def test_names_with_a_meaning_for_systemd_are_refused(c: Cluster):
     n1.write("/etc/systemd/system/probe-1.service", SLEEPER)
     n1.run("systemctl start probe-1")
     for name, why in (("probe-.service", "all units whose names begin so"), ("probe-@.service", "all units whose names begin so"),
-                      ("default.target", "systemd.special(7)"), ("-.mount", "belongs to the system")):
-        n1.write(f"/root/units/{name}", "[Mount]\nWhat=/x\nWhere=/\n" if name == "-.mount" else "[Unit]\n" if name == "default.target" else SLEEPER + GUARD)
+                      ("system-probe.slice", "puts instances of a template into"), ("default.target", "systemd.special(7)"), ("-.mount", "belongs to the system")):
+        n1.write(f"/root/units/{name}", "[Mount]\nWhat=/x\nWhere=/\n" if name == "-.mount" else "[Unit]\n" if name in ("default.target", "system-probe.slice") else SLEEPER + GUARD)
         c.ctl_fails(f"submit /root/units/{name}", on=n1, saying=[name, why])
         n1.run(f"rm -- /root/units/{name}")
     n1.write("/root/units/linked.service", SLEEPER + "[Install]\nWantedBy=probe-.service\n")

@@ -70,6 +70,14 @@ static void assert_reserved(const char *name, const char *words) {
         assert_non_null(strstr(why, words));
 }
 
+static void slices_that_systemd_puts_instances_into_are_reserved(void **state) {
+        assert_reserved("system-getty.slice", "puts instances of a template into");
+        assert_reserved("app-web.slice", "puts instances of a template into");
+        assert_reserved("system-web.service", NULL);
+        assert_reserved("web-system.slice", NULL);
+        assert_reserved("app.service", NULL);
+}
+
 static void names_that_machines_depend_on_are_reserved(void **state) {
         static const char *const reserved[] = {
                 "argosyd.service", "argosy.target",  "argosy-07.slice", "systemd-journald.service",
@@ -249,6 +257,7 @@ int main(void) {
                 cmocka_unit_test(what_is_not_a_name_says_why),
                 cmocka_unit_test(a_name_has_at_most_255_bytes),
                 cmocka_unit_test(names_that_machines_depend_on_are_reserved),
+                cmocka_unit_test(slices_that_systemd_puts_instances_into_are_reserved),
                 cmocka_unit_test(a_name_has_room_for_what_is_made_of_it),
                 cmocka_unit_test(directories_of_systemd_are_no_names),
                 cmocka_unit_test(names_that_stand_for_all_that_begin_so_are_reserved),

@@ -19,6 +19,7 @@
 #include "unit-parts.h"
 
 #define GUARDS "/dev/argosy" // in the namespace of each unit with a DESTINATION
+#define LATE "/proc/self/root" // a link to the root, which systemd follows when it comes to that
 #define LIST_HEAD "# mode, bytes, SHA-256 and name of each file\n"
 
 void carried_files_done(CarriedFiles *c) {
@@ -198,7 +199,8 @@ static int append_assertion(const FileSource *s, const CarriedFiles *c, Buf *ret
 
 // systemd makes on the host what it is to bind over and does not find, and since version 254 a restart of its own looks at no assertion. A source
 // it makes never. So each place is a source before it is bound over: systemd sets up the mounts of a unit in the order of where they are to be, and
-// GUARDS stands before most places. It is a file system of the unit's own, which root alone may enter.
+// GUARDS stands before them. It is a file system of the unit's own, which root alone may enter. What would stand before that itself (/data) is called by a path
+// behind it: systemd sets up what it has come to, follows the link then, and goes on with what is left in the new order.
 static int append_guards(const UnitFile *file, Buf *ret) {
         int r = 0, n = 0;
 
@@ -213,6 +215,15 @@ static int append_guards(const UnitFile *file, Buf *ret) {
         return r;
 }
 
+// Paths are ordered by their components. What an instance is called is not known here.
+static bool stands_before_guards(const char *destination) {
+        size_t len = strcspn(destination + 1, "/");
+        char first[CARRIED_NAME_MAX + 1];
+
+        str_fit(first, sizeof(first), "%.*s", (int) len, destination + 1);
+        return strchr(first, '%') || strcmp(first, "dev") < 0;
+}
+
 static int append_manifest(const UnitFile *file, const CarriedFiles *c, Buf *ret) {
         int r = buf_printf(ret, "[Service]\nEnvironment=ARGOSY_FILES=" CARRIED_FILES_UNITS "/%%n\n");
 
@@ -221,8 +232,8 @@ static int append_manifest(const UnitFile *file, const CarriedFiles *c, Buf *ret
                 size_t len = file_source_bound_len(s);
 
                 if (s->destination)
-                        r = buf_printf(ret, "BindReadOnlyPaths=" CARRIED_FILES_UNITS "/%%n%s%.*s:%s\n", len > 0 ? "/" : "", (int) len, s->source,
-                                       s->destination);
+                        r = buf_printf(ret, "BindReadOnlyPaths=" CARRIED_FILES_UNITS "/%%n%s%.*s:%s%s\n", len > 0 ? "/" : "", (int) len, s->source,
+                                       stands_before_guards(s->destination) ? LATE : "", s->destination);
         }
         if (r == 0)
                 r = append_guards(file, ret);

@@ -171,6 +171,29 @@ def test_nor_what_systemd_runs_beside_the_program(c: Cluster):
     assert not node.run("ls -d /srv/web /srv/one.conf 2>/dev/null || true")
 
 
+def test_nor_where_the_place_comes_first_in_systemds_order(c: Cluster):
+    """systemd sets up /boot and /data before /dev, where argosy looks whether they are there."""
+    places = ["/data", "/boot/web.conf", "/Web/2/conf"]
+    for node in c.nodes:
+        node.run("mkdir -p /data /Web/2/conf && echo host >/boot/web.conf && rm -f /run/seen-web.service")
+    text = ("[Service]\nPrivateDevices=yes\nProtectProc=invisible\n"
+            "ExecStart=/bin/sh -c 'cat /data/a.conf /boot/web.conf /Web/2/conf/a.conf >/run/seen-%n; exec sleep infinity'\n"
+            "[X-Argosy]\nFile=conf:/data one.conf:/boot/web.conf conf:/Web/2/conf\n")
+    put(c.node("n1"), "/root/shop", {"web.service": text, "conf/a.conf": "a 1\n", "one.conf": "one 1\n"})
+    c.ctl("start /root/shop/web.service")
+    node = host_of(c, "web.service")
+    for place in places:
+        eventually(lambda: node.run("cat /run/seen-web.service || true") == "a 1\none 1\na 1\n")  # its namespace is set up
+        assert node.run("ls -A /data; cat /boot/web.conf") == "host\n"
+        node.run(f"mv {place} /root/away && rm /run/seen-web.service && systemctl restart web")
+        eventually(lambda: node.run("systemctl is-active web || true") == "failed\n")
+        assert "226" in node.run("systemctl show --property=ExecMainStatus web")
+        assert not node.run(f"ls -d {place} 2>/dev/null || true"), f"{place} was made on the node"
+        node.run(f"mv /root/away {place} && systemctl reset-failed web && systemctl start web")
+    for node in c.nodes:
+        node.run("rm -r /data /Web /boot/web.conf")
+
+
 @contextmanager
 def dead_mount(node):
     """On /srv/dead: a file system whose server never answers. Whoever looks at a path in it waits for as long as it is mounted."""

@@ -207,6 +207,26 @@ static void what_is_bound_over_is_a_source_before_that(void **state) {
         assert_null(strstr(none, "/dev/argosy"));
 }
 
+// systemd binds in the order of places, component by component.
+static void what_would_be_bound_before_the_guards_is_called_by_a_path_behind_them(void **state) {
+        static const struct {
+                const char *destination;
+                bool before;
+        } rows[] = {{"/data", true}, {"/boot/web.conf", true}, {"/de", true}, {"/Web", true}, {"/%i/web", true}, {"/x%i", true},
+                    {"/devices", false}, {"/etc/data", false}, {"/srv/a-%i", false}};
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_free_ char *text = str_printf(FILE_OF("conf:%s"), rows[i].destination), *content = COMPOSE(text, "conf/b"),
+                                    *expected = str_printf("\nBindReadOnlyPaths=/run/argosy/units/%%n/conf:%s%s\n", rows[i].before ? "/proc/self/root" : "",
+                                                           rows[i].destination),
+                                    *guard = str_printf("\nBindReadOnlyPaths=%s:/dev/argosy/0:norbind\n", rows[i].destination);
+
+                assert_non_null(strstr(content, expected));
+                assert_non_null(strstr(content, guard));
+                assert_checked(content, NULL);
+        }
+}
+
 // It is systemd's first process that looks for it: where it reads itself, and nowhere else.
 static void what_lies_in_etc_is_there_or_systemd_does_not_start_the_unit(void **state) {
         _cleanup_free_ char *content = COMPOSE("[Service]\nExecStart=/bin/web\n[X-Argosy]\nFile=a:/etc/web-%i.conf b/*:/etc/b c/d:/srv/etc/d c\n", "a", "b/e", "c/d", "c/f");
@@ -676,6 +696,7 @@ int main(void) {
                 TEST(each_file_is_named_and_each_name_has_its_file),
                 TEST(no_two_are_bound_at_one_place),
                 TEST(what_is_bound_over_is_a_source_before_that),
+                TEST(what_would_be_bound_before_the_guards_is_called_by_a_path_behind_them),
                 TEST(what_lies_in_etc_is_there_or_systemd_does_not_start_the_unit),
                 TEST(what_systemd_itself_reads_is_named_where_it_sees_it),
                 TEST(what_systemd_itself_reads_may_have_specifiers),

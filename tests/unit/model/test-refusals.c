@@ -112,7 +112,7 @@ static const struct {
         {"BindsTo", {"a", "a.nonsense", "a/b.service"}, "is no unit"},
         {"Wants", {"a", "a.nonsense", "a/b.service"}, "is no unit"},
         {"PartOf", {"a", "a.nonsense", "a/b.service"}, "is no unit"},
-        {"Secret", {"a/b", ".a", ":a", "a:", "a:b:c", "\"a b\"", "\"\"", "ä", LONG64 "a"}, "is not NAME[:ID]"},
+        {"Secret", {"a/b", ".a", "-a", "a:-b", ":a", "a:", "a:b:c", "\"a b\"", "\"\"", "ä", LONG64 "a"}, "is not NAME[:ID]"},
         {"NodeLost", {"stay", "yes", "Move"}, "is none of move, keep, never"},
         {"NodeLostDelaySec", {"-1", "soon", "nan", "31d", "9999999h", "1e3", "1 2"}, "is not a time span"},
         {"RestartElsewhere",

@@ -122,6 +122,24 @@ static void a_version_that_was_away_and_came_again_is_what_it_has(void **state) 
         assert_false(secret_files_is_placed(f, "a.service"));
 }
 
+// It was deleted and set again, and nobody has told this host.
+static void a_number_that_stands_for_another_value_is_that(void **state) {
+        put("db", 1, "before");
+        want("a.service", "db", 1);
+        place("a.service");
+        put("db", 1, "after");
+        want("a.service", "db", 1);
+        assert_string_equal(text_of("values/1-db"), "after");
+        assert_false(secret_files_is_placed(f, "a.service"));
+        assert_string_equal(text_of("units/a.service/key"), "before"); // until it is started again
+        place("a.service");
+        assert_string_equal(text_of("units/a.service/key"), "after");
+        put("db", 1, "after and more");
+        assert_string_equal(text_of("values/1-db"), "after and more");
+        put("db", 1, "after");
+        assert_string_equal(text_of("values/1-db"), "after");
+}
+
 static void one_value_is_one_file_however_many_have_it(void **state) {
         struct stat a, b;
 
@@ -220,6 +238,7 @@ int main(void) {
                 FILES(a_unit_starts_with_what_its_order_says),
                 FILES(it_keeps_that_until_its_next_start),
                 FILES(a_version_that_was_away_and_came_again_is_what_it_has),
+                FILES(a_number_that_stands_for_another_value_is_that),
                 FILES(one_value_is_one_file_however_many_have_it),
                 FILES(it_goes_with_its_last_unit),
                 FILES(a_value_that_has_not_come_is_named),

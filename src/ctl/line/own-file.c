@@ -6,8 +6,8 @@
 // link counts, too. What was looked at is what is read, since only descriptors are used.
 //
 //      owner     the caller, root, and under sudo whoever called it: he could have typed the name with its path
-//      mode      nobody else may write. A group may if it is its owner's alone: of his name, his first group, and without other
-//                members, as many systems give each user one; and if no access list gives more than the mode says
+//      mode      nobody else may write. A group may if it is its owner's alone: of his name, his first group and nobody else's, and without
+//                other members, as many systems give each user one; and if no access list gives more than the mode says
 //      sticky    a directory above may be open to all: entries of others cannot be changed in it
 //
 // Failures: what cannot be looked at is no file that may be taken.
@@ -45,6 +45,18 @@ static bool is_ours(uid_t uid) {
         return uid == 0 || uid == geteuid() || (sudo && parse_u64(sudo, UINT32_MAX, &caller) && uid == caller);
 }
 
+// A user whose first group it is stands in no list of its members. Of users that the name service does not list nobody knows.
+static bool is_first_group_of_others(gid_t gid, uid_t uid) {
+        const struct passwd *pw;
+        bool is = false;
+
+        setpwent();
+        while (!is && (pw = getpwent()))
+                is = pw->pw_gid == gid && pw->pw_uid != uid;
+        endpwent();
+        return is;
+}
+
 static bool is_private_group(gid_t gid, uid_t uid) {
         const struct passwd *pw = getpwuid(uid);
         const struct group *gr = pw && pw->pw_gid == gid ? getgrgid(gid) : NULL;
@@ -54,7 +66,7 @@ static bool is_private_group(gid_t gid, uid_t uid) {
         for (char **member = gr->gr_mem; *member; member++)
                 if (!streq(*member, pw->pw_name))
                         return false;
-        return true;
+        return !is_first_group_of_others(gid, uid);
 }
 
 // Then the mode's group is whoever the list gives most.

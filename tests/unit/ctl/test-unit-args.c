@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +9,23 @@
 
 #include "fileio.h"
 #include "unit-args.h"
+
+// All users, in place of the name service's: one at most, who is of root's group.
+static bool has_operator;
+static unsigned n_listed;
+
+void setpwent(void) {
+        n_listed = 0;
+}
+
+struct passwd *getpwent(void) {
+        static struct passwd users[] = {{.pw_name = (char *) "root"}, {.pw_name = (char *) "operator", .pw_uid = 11}};
+
+        return n_listed < 1U + has_operator ? &users[n_listed++] : NULL;
+}
+
+void endpwent(void) {
+}
 
 typedef struct Fixture {
         char dir[32];
@@ -413,6 +431,19 @@ static void a_group_of_ones_own_may_write(void **state) {
         assert_int_equal(n_found(&a), 1);
 }
 
+static void a_group_that_is_the_first_of_somebody_else_too_may_not(void **state) {
+        Fixture *f = *state;
+        _cleanup_unit_args_ UnitArgs a = {};
+
+        if (geteuid() != 0)
+                skip(); // only root can give files away
+        assert_int_equal(fchown(f->fd, 0, 0), 0);
+        assert_int_equal(fchmod(f->fd, 0775), 0);
+        has_operator = true;
+        refuse(f, &a, "db", -EPERM, "others may write to /tmp/argosy-test-");
+        has_operator = false;
+}
+
 static void no_file_is_taken_that_a_stranger_owns_or_may_write(void **state) {
         Fixture *f = *state;
 
@@ -538,6 +569,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(no_file_is_taken_of_a_directory_that_others_can_write_to, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_group_of_ones_own_may_write, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_group_that_is_the_first_of_somebody_else_too_may_not, setup, teardown),
                 cmocka_unit_test_setup_teardown(no_file_is_taken_that_a_stranger_owns_or_may_write, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_directories_above_count_too, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_link_is_as_good_as_all_that_it_goes_through, setup, teardown),

@@ -12,7 +12,7 @@
 #include "event-kind.h"
 #include "message.h"
 
-enum { ASKED_EVENTS_MAX = 256 };
+enum { ASKED_EVENTS_MAX = 2048 };
 
 typedef struct Asked {
         char cursor[EVENT_CURSOR_SIZE]; // goes in; comes out

@@ -137,6 +137,7 @@ typedef struct Tallies {
 // Of what whoever watches is to be told, until the stream of this term has pulled it.
 typedef struct EventNews {
         ListNode due;      // EventObject.due: something of it may have changed
+        ListNode nodes;    // Node.units_due: something of each of its units may have changed
         ListNode gone;     // GoneObject.kept
         UnitOnNode **rows; // those that may say something else than they did; NULL: it is gone
         size_t n_rows, rows_allocated, n_rows_followed;

@@ -380,26 +380,41 @@ void event_stream_on_unit_gone(Leader *l, Unit *u) {
 }
 
 void event_stream_on_node_gone(Leader *l, Node *n) {
+        const char *name = n->former_name ?: n->name;
+
         list_unlink(&n->draining);
-        event_stream_on_object_gone(l, &n->drain, n->name);
-        event_stream_on_object_gone(l, &n->event, n->name);
+        event_stream_on_object_gone(l, &n->drain, name);
+        event_stream_on_object_gone(l, &n->event, name);
 }
 
-// By the name of before all that was told of it and by it is gone, and comes anew.
 void event_stream_on_node_renamed(Leader *l, Node *n) {
-        char *name = n->name;
-
         list_unlink(&n->renamed);
-        n->name = TAKE_PTR(n->former_name);
-        list_foreach (i, &n->units_on_node)
-                event_mark_unit_on_node_gone(l, CONTAINER_OF(i, UnitOnNode, by_node));
-        event_stream_on_node_gone(l, n);
-        free(n->name);
-        n->name = name;
-        event_mark(l, &n->event);
         event_mark_units_of(l, n);
         if (l->events && n->host->number == l->config.self)
                 event_mark(l, &l->events->leader);
+}
+
+// By the former name all that was told of it is gone, and comes anew. It may have that name again by now.
+static void end_former_name(Leader *l, Node *n) {
+        if (!streq(n->former_name, n->name))
+                event_stream_on_node_gone(l, n);
+        free(n->former_name);
+        n->former_name = NULL;
+        event_mark(l, &n->event);
+}
+
+static bool mark_units_of_nodes(Leader *l, LeaderWalk *walk) {
+        size_t left = walk_slice(walk, EVENT_UNITS_OF_NODES_PER_TURN);
+
+        while (!list_is_empty(&l->event_news.nodes)) {
+                Node *n = CONTAINER_OF(l->event_news.nodes.next, Node, units_due);
+
+                if (!event_mark_some_units_of(l, n, &left))
+                        return false;
+                if (n->former_name)
+                        end_former_name(l, n);
+        }
+        return true;
 }
 
 // ------------------------------------------------------------------------------------------------ the turn
@@ -421,12 +436,17 @@ static size_t drain_due(Leader *l, size_t left, size_t rows) {
         return MAX_OF(left, rows);
 }
 
-bool event_stream_drain(Leader *l) {
+StreamState event_stream_drain(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_EVENTS];
         size_t left, rows;
 
         if (l->event_news.kept && !is_kept(l))
                 stop_keeping(l);
+        if (!mark_units_of_nodes(l, walk)) {
+                walk_sliced(l, walk, 0);
+                leader_mark(l);
+                return STREAM_MARKING;
+        }
         left = walk_slice(walk, l->event_news.kept ? EVENT_ROWS_PER_TURN : EVENT_MARKS_PER_TURN);
         event_roles_drain(l);
         left -= MIN_OF(left, event_tables_drain(l));
@@ -436,9 +456,9 @@ bool event_stream_drain(Leader *l) {
         drain_rows(l, drain_due(l, left, rows)); // they have their share, however many units are marked
         if (list_is_empty(&l->event_news.due) && l->event_news.n_rows == 0 && event_jobs_are_drained(l)) {
                 l->events->index = l->trail->last;
-                return true;
+                return STREAM_DRAINED;
         }
         walk_sliced(l, walk, 0);
         leader_mark(l);
-        return false;
+        return STREAM_DRAINING;
 }

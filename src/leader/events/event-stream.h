@@ -32,7 +32,16 @@ void event_stream_keep(Leader *l);
 // Its last state is told, and nobody is to point to it any more.
 void event_stream_on_unit_gone(Leader *l, Unit *u);
 void event_stream_on_node_gone(Leader *l, Node *n);
-// It is in Leader.nodes_renamed, and is no more.
+// It is in Leader.nodes_renamed, and is no more: what was told by its former name is told to be gone, some in each turn.
 void event_stream_on_node_renamed(Leader *l, Node *n);
-// Gives what was marked its sequences, some in each turn. False: some are left.
-bool event_stream_drain(Leader *l);
+
+typedef enum StreamState {
+        STREAM_DRAINED,  // all that has changed has its sequence
+        STREAM_DRAINING, // some of what is marked is left
+        // Of some nodes not all units are marked: what has changed is not known yet, and a unit may still be told of by a former name of its
+        // node. Nobody is told anything before.
+        STREAM_MARKING,
+} StreamState;
+
+// Gives what was marked its sequences, some in each turn.
+StreamState event_stream_drain(Leader *l);

@@ -308,8 +308,13 @@ static void tell_present(const Leader *l, bool drained) {
 void watchers_turn(Leader *l) {
         Turn turn = {TURN_BYTES, TURN_LOOKS};
         uint64_t seq = l->events->last_seq;
-        bool drained = event_stream_drain(l);
+        StreamState state = event_stream_drain(l);
+        bool drained = state == STREAM_DRAINED;
 
+        if (state == STREAM_MARKING) {
+                tell_present(l, false);
+                return;
+        }
         if (l->events->last_seq != seq)
                 list_splice(&l->watchers.due, &l->watchers.idle);
         serve_some(l, &l->watchers.due, &turn, drained);

@@ -39,15 +39,39 @@ void event_unmark_rows(Leader *l) {
         l->event_news.n_rows = l->event_news.n_rows_followed = 0;
 }
 
-void event_mark_units_of(Leader *l, const Node *n) {
-        list_foreach (i, &n->units_on_node) {
-                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
+void event_mark_units_of(Leader *l, Node *n) {
+        n->mark_held = n->units_on_node.next;
+        n->mark_placed = n->placed.next;
+        if (!list_is_linked(&n->units_due))
+                list_append(&l->event_news.nodes, &n->units_due);
+        leader_mark(l);
+}
 
-                event_mark(l, &s->unit->event);
-                event_mark_unit_on_node(l, s);
+// By a former name of the node nothing is left of it.
+static void mark_held(Leader *l, Node *n, UnitOnNode *s) {
+        if (n->former_name)
+                event_mark_unit_on_node_gone(l, s);
+        event_mark(l, &s->unit->event);
+        event_mark_unit_on_node(l, s);
+}
+
+bool event_mark_some_units_of(Leader *l, Node *n, size_t *left) {
+        for (; n->mark_held != &n->units_on_node && *left > 0; (*left)--) {
+                UnitOnNode *s = CONTAINER_OF(n->mark_held, UnitOnNode, by_node);
+
+                n->mark_held = n->mark_held->next;
+                mark_held(l, n, s);
         }
-        list_foreach (i, &n->placed)
-                event_mark(l, &CONTAINER_OF(i, Unit, placed)->event);
+        for (; n->mark_placed != &n->placed && *left > 0; (*left)--) {
+                Unit *u = CONTAINER_OF(n->mark_placed, Unit, placed);
+
+                n->mark_placed = n->mark_placed->next;
+                event_mark(l, &u->event);
+        }
+        if (n->mark_held != &n->units_on_node || n->mark_placed != &n->placed)
+                return false;
+        list_unlink(&n->units_due);
+        return true;
 }
 
 static GoneObject *gone_new(Leader *l, Argosy__EventKind kind, const char *name) {
@@ -70,7 +94,7 @@ void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s) {
                 return;
         g = gone_new(l, ARGOSY__EVENT_KIND__EVENT_STATE, s->unit->name);
         g->node = s->node->number;
-        g->node_name = oom_checked(strdup(s->node->name));
+        g->node_name = oom_checked(strdup(s->node->former_name ?: s->node->name));
         g->event.told = TAKE_PTR(s->told);
         g->event.role = s->unit->event.role;
 }

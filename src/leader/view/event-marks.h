@@ -15,8 +15,10 @@ void event_mark_unit_on_node(Leader *l, UnitOnNode *s);
 // All that was marked so is dropped, or one.
 void event_unmark_rows(Leader *l);
 void event_unmark_row(Leader *l, UnitOnNode *s);
-// And of each unit that is seen on that node, or placed there.
-void event_mark_units_of(Leader *l, const Node *n);
+// And of each unit that is seen on that node, or placed there: the node is noted, and its units are marked some in each turn, before
+// anything is told. False: *left, which is 0 then, was too little for them.
+void event_mark_units_of(Leader *l, Node *n);
+bool event_mark_some_units_of(Leader *l, Node *n, size_t *left);
 // It is about to be freed; who was told of it is to be told that.
 void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s);
 // The same of an object that the stream has given a sequence; its place there is taken over by what is returned.

@@ -112,6 +112,7 @@ void node_free(Leader *l, Node *n) {
         list_unlink(&n->new);
         list_unlink(&n->gone);
         list_unlink(&n->renamed);
+        list_unlink(&n->units_due);
         list_unlink(&n->deadline);
         list_unlink(&n->emptying);
         map_take(&l->nodes, &n->number, sizeof(n->number));
@@ -380,6 +381,8 @@ static void unit_unplace(Unit *u) {
                 u->node->welcome_placed = u->placed.next;
         if (u->node->empty_placed == &u->placed)
                 u->node->empty_placed = u->placed.next;
+        if (u->node->mark_placed == &u->placed)
+                u->node->mark_placed = u->placed.next;
         list_unlink(&u->placed);
         u->node->n_placed--;
         u->node->n_to_leave -= u->leaves;
@@ -475,6 +478,7 @@ void registry_clear(Leader *l) {
         tallies_clear(&l->tallies);
         list_init(&l->lost_hosts);
         list_init(&l->event_news.due);
+        list_init(&l->event_news.nodes);
         list_init(&l->event_news.gone);
         list_init(&l->places_due);
         list_init(&l->voters_touched);

@@ -187,8 +187,10 @@ struct Node {
         ListNode draining;               // in EventStream.draining, while it is as far as the stream knows
         size_t drain_left, drain_stuck;  // as the stream saw them last
         ListNode touched, new, gone; // in Leader.nodes_touched, .nodes_new, .nodes_gone
-        ListNode renamed;            // in Leader.nodes_renamed, and then it has
-        char *former_name;           // the name by which whoever watches knows it
+        ListNode renamed;            // in Leader.nodes_renamed
+        char *former_name; // the name by which whoever watches knows it, until that is told to be gone; NULL: that is its name
+        ListNode units_due;                // in EventNews.nodes, while its units are marked for the stream:
+        ListNode *mark_placed, *mark_held; // Unit.placed and UnitOnNode.by_node that come next
         Tallies *all; // of its leader
         NodeTally tally;
         size_t seen[UNIT_STATES]; // of its units, by what its host said last

@@ -4790,6 +4790,11 @@ FAULTS = [
           "str_fit(path, sizeof(path), \"%s\", expanded);",
           "model/carried-files: what_systemd_itself_reads_is_named_where_it_sees_it"),
 
+    Fault("gone-by-the-new-name-of-the-node", "src/leader/view/event-marks.c",
+          "g->node_name = oom_checked(strdup(s->node->former_name ?: s->node->name));",
+          "g->node_name = oom_checked(strdup(s->node->name));",
+          "leader/event-rows: of_a_node_of_many_units_with_another_name_all_is_told_in_the_end"),
+
     # ---- stories: what a check of theirs must notice (tests/sim/leader/checks.c)
     Fault("undo-leaves-what-it-is-to-be", "src/leader/rules/undo-policy.c",
           "ret_wanted->target = before->target;",

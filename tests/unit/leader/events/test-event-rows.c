@@ -9,7 +9,11 @@
 #include "leader-private.h"
 
 #include "event-stream.h"
+#include "registry.h"
 #include "str.h"
+#include "tables.h"
+#include "unit-on-node.h"
+#include "walks.h"
 
 enum { MANY = 200 };
 
@@ -443,6 +447,93 @@ static void a_node_with_another_name_leaves_nothing_by_the_former_one(void **sta
         asked_forget(&a);
 }
 
+static bool is_marking(void) {
+        return !list_is_empty(&g.leader->event_news.nodes);
+}
+
+// As of a leader that has just begun, which does less in a turn. Returns as soon as some of the units of a node are marked, and others not.
+static void mark_some(void) {
+        walk_resume(g.leader, &g.leader->walks.of[WALK_EVENTS]);
+        for (unsigned i = 0; i < 100 && !is_marking(); i++)
+                rig_turns(&g, 1);
+        assert_true(is_marking());
+}
+
+enum { UNITS_OF_TURNS = 600 }; // of one node: more than a turn marks while the walk is resumed
+
+// By what names of its node each of them is told of, by the last event about it: bits of `names`.
+static unsigned told_by[UNITS_OF_TURNS];
+static const char *const names[] = {"n2", "m2", "k2"};
+enum { N2 = 1, M2 = 2, K2 = 4 };
+
+static void note_states(const Asked *a) {
+        for (size_t i = 0; i < a->n; i++) {
+                unsigned unit;
+
+                if (a->events[i]->kind != ARGOSY__EVENT_KIND__EVENT_STATE ||
+                    sscanf(event_value(a->events[i], 0), "web@%u.service", &unit) != 1)
+                        continue;
+                for (size_t k = 0; k < ELEMENTSOF(names); k++)
+                        if (streq(event_value(a->events[i], 1), names[k]))
+                                told_by[unit] = a->events[i]->gone ? told_by[unit] & ~(1u << k)
+                                                                   : told_by[unit] | 1u << k;
+        }
+}
+
+static void note_all(Asked *a) {
+        while (asked_pull(&g, a))
+                note_states(a);
+}
+
+// Units on n2, somebody who has been told of all of them, and the host about to have another name.
+static void begin_to_rename(Asked *a) {
+        memset(told_by, 0, sizeof(told_by));
+        leave_one_open("n2");
+        rig_change_many(&g, START, "web", UNITS_OF_TURNS, SERVICE);
+        *a = (Asked){};
+        note_all(a);
+        for (unsigned i = 0; i < UNITS_OF_TURNS; i++)
+                assert_int_equal(told_by[i], N2);
+        asked_ask(&g, a);
+        rig_host(&g, 2)->name = "m2";
+        rig_host(&g, 2)->attached = false;
+        mark_some();
+        assert_false(a->answered); // nobody is told a part of it
+}
+
+static void of_a_node_of_many_units_with_another_name_all_is_told_in_the_end(void **state) {
+        Asked a;
+
+        begin_to_rename(&a);
+        rig_settle(&g);
+        note_states(&a);
+        note_all(&a);
+        for (unsigned i = 0; i < UNITS_OF_TURNS; i++)
+                assert_int_equal(told_by[i], M2);
+        asked_forget(&a);
+}
+
+// Some of the units go while others are not marked yet, and the node gets a third name.
+static void what_becomes_of_units_while_their_node_gets_another_name_is_told(void **state) {
+        RigHost *h = rig_host(&g, 2);
+        Asked a;
+
+        begin_to_rename(&a);
+        walk_resume(g.leader, &g.leader->walks.of[WALK_EVENTS]); // as slow as before
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web@0.service", NULL);
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web@599.service", NULL);
+        h->name = "k2";
+        h->attached = false;
+        rig_settle(&g);
+        note_states(&a);
+        note_all(&a);
+        for (unsigned i = 0; i < UNITS_OF_TURNS; i++)
+                assert_int_equal(told_by[i] & ~(unsigned) K2, 0);
+        for (unsigned i = 1; i < UNITS_OF_TURNS - 1; i++)
+                assert_int_equal(told_by[i], K2);
+        asked_forget(&a);
+}
+
 static void the_leader_with_another_name_is_told_by_that(void **state) {
         Asked a;
 
@@ -463,6 +554,8 @@ int main(void) {
                 TEST(units_that_somebody_asks_about_as_they_go_are_told_to_be_gone),
                 TEST(what_a_host_has_said_is_unknown_when_its_link_is_lost),
                 TEST(a_node_with_another_name_leaves_nothing_by_the_former_one),
+                TEST(of_a_node_of_many_units_with_another_name_all_is_told_in_the_end),
+                TEST(what_becomes_of_units_while_their_node_gets_another_name_is_told),
                 TEST(the_leader_with_another_name_is_told_by_that),
                 TEST(a_unit_whose_start_is_on_its_way_is_inactive),
                 TEST(a_unit_that_a_drain_moves_is_inactive_until_its_new_node_names_it),

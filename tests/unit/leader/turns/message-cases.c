@@ -45,6 +45,22 @@ static void attach_with_thousands(void) {
         large_cluster_turns(UINT_MAX);
 }
 
+// Somebody watches, and whatever was told by the former name is gone.
+static void host_of_thousands_has_another_name(void) {
+        Argosy__Request__Events events = ARGOSY__REQUEST__EVENTS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        attach_with_thousands();
+        events.from_now = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
+        request.events = &events;
+        (void) rig_ask(&large.rig, &request);
+        large_cluster_turns(TURNS);
+        rig_host(&large.rig, HOST)->name = "another";
+        rig_host(&large.rig, HOST)->attached = false;
+        large_cluster_turns(UINT_MAX);
+}
+
 // As many units in one part as there may be, none of which it was to hold.
 static void attach_in_parts(void) {
         RigHost *h = rig_host(&large.rig, HOST);
@@ -529,6 +545,7 @@ const TurnCase message_cases[] = {
         MESSAGE(HELLO, hello),
         MESSAGE(ATTACH, attach_anew),
         MESSAGE(ATTACH, attach_with_thousands),
+        MESSAGE(ATTACH, host_of_thousands_has_another_name),
         MESSAGE(ATTACH_PART, attach_in_parts),
         MESSAGE(BEAT, beat),
         MESSAGE(GOODBYE, goodbye),

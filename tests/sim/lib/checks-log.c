@@ -268,6 +268,7 @@ static void on_job(const Argosy__LogOp__JobPut *put, size_t first) {
         uint64_t number = put->number;
         LogJob *j;
 
+        log_truth.n_put++;
         if (number == 0) {
                 begin_job(put);
                 number = log_truth.n_jobs;
@@ -292,6 +293,7 @@ static void on_job(const Argosy__LogOp__JobPut *put, size_t first) {
                 if (!(j->touched & (1u << t->unit)))
                         j->before[t->unit] = t->before;
                 j->touched |= 1u << t->unit;
+                j->touched_at[t->unit] = log_truth.n_put;
                 j->after[t->unit] = t->after;
         }
 }
@@ -326,8 +328,9 @@ static void on_queue(const Argosy__QueueRecord *r) {
 }
 
 bool log_was_touched_since(uint64_t job, unsigned unit) {
-        for (uint64_t i = job + 1; i <= log_truth.n_jobs; i++)
-                if (log_truth.jobs[i] && log_truth.jobs[i]->touched & 1u << unit)
+        for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++)
+                if (log_truth.jobs[i] &&
+                    log_truth.jobs[i]->touched_at[unit] > log_truth.jobs[job]->touched_at[unit])
                         return true;
         return false;
 }

@@ -40,6 +40,7 @@ typedef struct LogJob {
         size_t n_waits_for;
         // Of the units that it changed: as they were before, and as it left them. Bits of asks.units.
         uint32_t touched;
+        uint64_t touched_at[WORLD_UNITS_MAX]; // last, by LogTruth.n_put; 0: not
         LogUnit before[WORLD_UNITS_MAX], after[WORLD_UNITS_MAX];
 } LogJob;
 
@@ -69,6 +70,7 @@ typedef struct LogTruth {
         uint64_t n_entries, revision, time_us;
         LogUnit units[WORLD_UNITS_MAX];
         LogJob *jobs[LOG_JOBS_MAX]; // by number
+        uint64_t n_put;             // parts of jobs, in the order of the log
         uint64_t n_jobs, first_job; // the last number, and that behind the ones that were there when the story began
         LogGrant grants[LOG_GRANTS_MAX];
         size_t n_grants;
@@ -112,7 +114,7 @@ uint64_t log_job_of(const uint8_t *id);
 bool log_has_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right, const char *role);
 // One of some role at least.
 bool log_has_some_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right);
-// Whether a job with a greater number, or the same one with another entry, has changed the unit.
+// Whether another job has changed the unit behind the last change that this one made of it. One that was held has an older number.
 bool log_was_touched_since(uint64_t job, unsigned unit);
 // The rollout of the unit that is under way in this table; NULL: none is.
 const LogRollout *log_rollout_of(const LogRollout *rollouts, unsigned unit);

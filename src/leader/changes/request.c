@@ -502,6 +502,17 @@ static int plan_all(Planner *p, Argosy__Response__Change *change) {
         return r < 0 ? r : request_judge_order(p);
 }
 
+// Whatever else comes into the entry may change what this request leaves as it is: its answer is about the record of before.
+static void note_untouched(const Planner *p, Argosy__Response__Change *planned) {
+        for (size_t i = 0; i < planned->n_units; i++) {
+                Argosy__Response__UnitResult *result = planned->units[i];
+                const UnitEntry *u = cluster_state_find_unit(p->state, result->name);
+
+                if (u && result->status == 0 && !batch_builder_has_unit_since(p->batch, result->name, p->start))
+                        result->revision = u->record->revision;
+        }
+}
+
 int change_plan(ClusterState *state, const Argosy__Request__Change *change, BatchBuilder *b,
                 const ChangeOps *ops, void *userdata, Argosy__Response **ret) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
@@ -541,6 +552,7 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batc
                 batch_builder_rollback(b, mark);
                 return r;
         }
+        note_untouched(&p, response->change);
         *ret = TAKE_PTR(response);
         return 0;
 }
@@ -553,7 +565,8 @@ void change_complete(const ClusterState *state, Argosy__Response *response,
 
                 if (result->status)
                         continue;
-                result->revision = u ? u->record->revision : cluster_state_revision(state);
+                if (result->revision == 0)
+                        result->revision = u ? u->record->revision : cluster_state_revision(state);
                 if (u && u->record->node)
                         (void) field_set(&result->node,
                                          node_name(u->record->node, userdata)); // only for the eye

@@ -108,8 +108,8 @@ typedef struct ChangeOps {
 } ChangeOps;
 
 // Plans into `b`. 0 and *ret; -EBUSY: a unit is touched by somebody else in this batch already, try in the
-// next (b is as before); -ENOMEM (b is as before). Revisions are missing from the results: see
-// change_complete().
+// next (b is as before); -ENOMEM (b is as before). Units that stay as they are have their revisions in the results, the
+// others get theirs with the entry: see change_complete().
 int change_plan(ClusterState *state, const Argosy__Request__Change *change, BatchBuilder *b,
                 const ChangeOps *ops, void *userdata, Argosy__Response **ret);
 // After the batch was applied: fills in revisions and nodes. `node_name` may return NULL.

@@ -442,6 +442,35 @@ static void a_unit_that_the_entry_touches_already_waits_for_the_next(void **stat
         batch_builder_done(&d);
 }
 
+// One request unloads two units, one of which is unloaded already, and the next one of the same entry starts that.
+static void a_unit_that_stays_as_it_is_is_answered_by_the_revision_that_it_had(void **state) {
+        const char *names[] = {"web.service", "db.service"};
+        Argosy__Request__Change c = ARGOSY__REQUEST__CHANGE__INIT;
+        _cleanup_response_ Argosy__Response *unloads = NULL, *starts = NULL;
+        uint64_t before;
+        BatchBuilder d = {};
+
+        start("web.service", SERVICE);
+        submit("db.service", SERVICE);
+        before = record("db.service")->revision;
+        c.names = (char **) names;
+        c.n_names = 2;
+        c.verb = ARGOSY__VERB__VERB_UNLOAD;
+        assert_int_equal(change_plan(w.state, &c, &d, &ops, NULL, &unloads), 0);
+        c.names = (char **) names + 1;
+        c.n_names = 1;
+        c.verb = ARGOSY__VERB__VERB_START;
+        assert_int_equal(change_plan(w.state, &c, &d, &ops, NULL, &starts), 0);
+        apply(&d);
+        batch_builder_done(&d);
+        change_complete(w.state, unloads, node_name, NULL);
+        change_complete(w.state, starts, node_name, NULL);
+        assert_int_equal(unloads->change->units[0]->revision, record("web.service")->revision);
+        assert_int_equal(unloads->change->units[1]->revision, before);
+        assert_int_equal(starts->change->units[0]->revision, record("db.service")->revision);
+        assert_int_equal(record("db.service")->target, LAUNCHED);
+}
+
 static void an_install_section_that_cannot_work_is_refused_with_its_line(void **state) {
         const Argosy__Response__UnitResult *r = submit("web.service", SERVICE "[Install]\nWantedBy=app\n");
 
@@ -690,6 +719,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_unit_named_twice_is_refused_once, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_unit_that_the_entry_touches_already_waits_for_the_next,
                                                 setup, teardown),
+                cmocka_unit_test_setup_teardown(a_unit_that_stays_as_it_is_is_answered_by_the_revision_that_it_had, setup, teardown),
                 cmocka_unit_test_setup_teardown(an_install_section_that_cannot_work_is_refused_with_its_line,
                                                 setup, teardown),
                 cmocka_unit_test_setup_teardown(what_is_ignored_of_an_install_section_is_said_where_the_file_comes_in,

@@ -101,6 +101,8 @@ static void on_signal(int number) {
         if (!is_playing)
                 _exit(128 + number);
         verdict_set_signal(number);
+        if (!options.shrinks)
+                verdict_show_callers();
         end_red();
 }
 

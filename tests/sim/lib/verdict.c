@@ -6,10 +6,13 @@
 
 #include "test.h"
 
+#include <execinfo.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
+
+enum { CALLERS_MAX = 40 };
 
 static struct {
         char words[1024];
@@ -34,6 +37,19 @@ const char *verdict_sign(void) {
 void verdict_set_signal(int number) {
         snprintf(verdict.place, sizeof(verdict.place), "signal %d", number);
         snprintf(verdict.words, sizeof(verdict.words), "signal %d: %s", number, strsignal(number));
+}
+
+// The first call loads a library, which a handler of signals cannot.
+__attribute__((constructor)) static void load_unwinder(void) {
+        void *caller;
+
+        (void) backtrace(&caller, 1);
+}
+
+void verdict_show_callers(void) {
+        void *callers[CALLERS_MAX];
+
+        backtrace_symbols_fd(callers, backtrace(callers, CALLERS_MAX), STDERR_FILENO);
 }
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));

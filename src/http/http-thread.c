@@ -39,6 +39,7 @@ struct HttpThread {
         HttpApi *api;
         const HttpDoor *door;
         struct MHD_Daemon *daemon;
+        HttpHandshakes *handshakes; // NULL: without TLS
         size_t n_refused; // connections that are one too many and were not told so yet
         EventsMemo *memo; // NULL: nobody was told of events
         AnswersMemo *answers;
@@ -74,6 +75,8 @@ static HttpPeer *new_peer_tcp(HttpThread *t, struct MHD_Connection *connection, 
 
         if (p && t->door->fleet)
                 http_tls_ask_for_certificate(session_of(connection));
+        if (p && t->handshakes)
+                http_handshake_begin(t->handshakes, &p->handshake, connection, session_of(connection), fd);
         return p;
 }
 
@@ -623,10 +626,24 @@ static struct MHD_Daemon *start_daemon(HttpThread *t, int fd) {
                 HTTP_TLS_PRIORITIES, MHD_OPTION_HTTPS_CERT_CALLBACK2, http_tls_on_certificate, MHD_OPTION_END);
 }
 
+static int start_all(HttpThread *t, int fd) {
+        int r = t->door->tls ? http_handshakes_new(&t->handshakes) : 0;
+
+        if (r < 0)
+                return r;
+        t->daemon = start_daemon(t, fd);
+        if (t->daemon)
+                return 0;
+        if (t->handshakes)
+                http_handshakes_stop(t->handshakes);
+        http_handshakes_free(t->handshakes);
+        return -EAGAIN; // libmicrohttpd does not say why
+}
+
 int http_thread_start(HttpDoor *door, HttpThread **ret) {
         HttpThread *t = calloc(1, sizeof(*t));
         sigset_t all, before;
-        int copy;
+        int copy, r;
 
         if (!t)
                 return -ENOMEM;
@@ -639,15 +656,15 @@ int http_thread_start(HttpDoor *door, HttpThread **ret) {
         }
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before); // signals are the loop's
-        t->daemon = start_daemon(t, copy);
+        r = start_all(t, copy);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
-        if (t->daemon) {
+        if (r == 0) {
                 *ret = t;
                 return 0;
         }
         close(copy);
         free(t);
-        return -EAGAIN; // libmicrohttpd does not say why
+        return r;
 }
 
 void http_thread_take_back(HttpCall *call) {
@@ -655,7 +672,10 @@ void http_thread_take_back(HttpCall *call) {
 }
 
 void http_thread_stop(HttpThread *t) {
+        if (t->handshakes)
+                http_handshakes_stop(t->handshakes);
         MHD_stop_daemon(t->daemon);
+        http_handshakes_free(t->handshakes);
         events_memo_free(t->memo);
         answers_memo_free(t->answers);
         free(t);

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "accounts.h"
+#include "http-handshakes.h"
 #include "http-pace.h"
 
 // Whoever is at the other end of a connection, as the kernel says.
@@ -20,6 +21,7 @@ typedef struct HttpPeer {
         bool is_known;  // but that it has shown a token that was good:
         Hash proof;     // this one
         HttpPaced paced;
+        HttpHandshake handshake; // with TLS
         struct HttpCall *call; // of which not everything was answered; NULL: there is none
         bool tls;
         int fd;     // borrowed

@@ -6,8 +6,11 @@
 #include "tmpdir.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <gnutls/gnutls.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "author-names.h"
@@ -56,6 +59,7 @@ static struct World {
         char behind[64]; // the list was asked for last
         char cookie[HTTP_SECRET_SIZE];
         char got[4096];
+        int half; // a connection whose handshake has begun, until the end of the API
 } w;
 
 // Where the stream of events is.
@@ -222,6 +226,8 @@ static int end(void **state) {
         author_names_close(w.names);
         assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
         assert_true(w.api_closed);
+        if (w.half > 0)
+                close(w.half);
         assert_int_equal(uv_loop_close(&w.loop), 0);
         accounts_free(w.accounts);
         gnutls_certificate_free_credentials(w.trusts);
@@ -244,12 +250,17 @@ typedef struct Client {
         size_t len; // of w.got
 } Client;
 
-static void say(Client *c, const char *text) {
+static int dial(void) {
         struct sockaddr_in at = {
                 .sin_family = AF_INET, .sin_port = htons(w.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-        *c = (Client){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-        assert_int_equal(connect(c->fd, (struct sockaddr *) &at, sizeof(at)), 0);
+        assert_int_equal(connect(fd, (struct sockaddr *) &at, sizeof(at)), 0);
+        return fd;
+}
+
+static void say(Client *c, const char *text) {
+        *c = (Client){.fd = dial()};
         assert_int_equal(gnutls_init(&c->tls, GNUTLS_CLIENT | GNUTLS_NONBLOCK), 0);
         assert_int_equal(gnutls_set_default_priority(c->tls), 0);
         assert_int_equal(gnutls_credentials_set(c->tls, GNUTLS_CRD_CERTIFICATE,
@@ -528,8 +539,87 @@ static void each_reader_has_pages_of_his_own(void **state) {
         assert_string_equal(w.behind, "1-099.service");
 }
 
+// Of all threads.
+static uint64_t cpu_us(void) {
+        struct rusage u;
+
+        assert_int_equal(getrusage(RUSAGE_SELF, &u), 0);
+        return (uint64_t) (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * USEC_PER_SEC + (uint64_t) (u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+// How often the loop turns is no matter: what is looked at is what the thread does while nothing comes.
+static void costs_nothing_for_a_while(void) {
+        const struct timespec settles = {.tv_nsec = 50 * 1000 * 1000}, lasts = {.tv_nsec = 400 * 1000 * 1000};
+        uint64_t before;
+
+        nanosleep(&settles, NULL);
+        before = cpu_us();
+        nanosleep(&lasts, NULL);
+        assert_true(cpu_us() - before < 10 * USEC_PER_MSEC);
+}
+
+static ssize_t keep_flight(gnutls_transport_ptr_t to, const void *data, size_t len) {
+        Buf *flight = to;
+
+        return buf_append(flight, data, len) < 0 ? -1 : (ssize_t) len;
+}
+
+static ssize_t hear_nothing(gnutls_transport_ptr_t from, void *data, size_t len) {
+        errno = EAGAIN;
+        return -1;
+}
+
+// What a client says first.
+static void hello(Buf *ret) {
+        gnutls_session_t tls;
+
+        assert_int_equal(gnutls_init(&tls, GNUTLS_CLIENT | GNUTLS_NONBLOCK), 0);
+        assert_int_equal(gnutls_set_default_priority(tls), 0);
+        assert_int_equal(gnutls_credentials_set(tls, GNUTLS_CRD_CERTIFICATE, w.trusts), 0);
+        gnutls_transport_set_ptr(tls, ret);
+        gnutls_transport_set_push_function(tls, keep_flight);
+        gnutls_transport_set_pull_function(tls, hear_nothing);
+        assert_int_equal(gnutls_handshake(tls), GNUTLS_E_AGAIN);
+        gnutls_deinit(tls);
+}
+
+static void a_handshake_that_does_not_go_on_costs_nothing(void **state) {
+        _cleanup_buf_ Buf first = {};
+        size_t parts[4];
+        int fds[ELEMENTSOF(parts)];
+
+        assert_int_equal(ask("GET /healthz HTTP/1.1\r\n" HOST "\r\n"), 200); // the thread is there from then on
+        hello(&first);
+        parts[0] = 1;
+        parts[1] = 5; // the head of a record
+        parts[2] = first.len / 2;
+        parts[3] = first.len; // and nothing behind it
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
+                fds[i] = dial();
+                assert_int_equal(write(fds[i], first.data, parts[i]), parts[i]);
+                costs_nothing_for_a_while();
+        }
+        assert_int_equal(ask("GET /healthz HTTP/1.1\r\n" HOST "\r\n"), 200); // nobody is kept out
+        for (size_t i = 1; i < ELEMENTSOF(parts); i++)
+                close(fds[i]);
+        w.half = fds[0];
+}
+
+// As that of a request.
+static void a_part_of_a_record_costs_nothing(void **state) {
+        Client c;
+
+        say(&c, "GET /healthz HTTP/1.1\r\n");
+        costs_nothing_for_a_while();
+        assert_int_equal(write(c.fd, "\x17\x03\x03\x00\x40 begins", 12), 12);
+        costs_nothing_for_a_while();
+        hang_up(&c);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(a_handshake_that_does_not_go_on_costs_nothing, begin, end),
+                cmocka_unit_test_setup_teardown(a_part_of_a_record_costs_nothing, begin, end),
                 cmocka_unit_test_setup_teardown(a_session_is_the_token_s_until_it_logs_out, begin, end),
                 cmocka_unit_test_setup_teardown(who_logs_in_with_no_token_has_no_session, begin, end),
                 cmocka_unit_test_setup_teardown(nobody_is_logged_in_by_a_page_of_somebody_else, begin, end),

@@ -549,19 +549,24 @@ static Fate draw_fate(void) {
         return (Fate){.mercy = (Mercy) draw_below(sim_draw(), _MERCIES)};
 }
 
-static void cut_write(Node *n, const Written *w, Fate *f) {
-        uint64_t at = w->offset, end = w->offset + w->len;
+// `unseen`: what was reserved up to there is lost. A write within that does not say that the file is longer, so nothing of it is seen behind the
+// file's end.
+static void cut_write(Node *n, const Written *w, Fate *f, uint64_t *unseen) {
+        uint64_t at = w->offset, end = w->offset + w->len, seen;
 
         if (!w->data) {
                 if (is_kept(f))
                         apply_write(n, w);
+                else if (w->offset > n->size)
+                        *unseen = MAX_OF(*unseen, w->offset);
                 return;
         }
+        seen = end <= *unseen ? n->size : end;
         while (at < end) {
                 uint64_t next = MIN_OF((at / SIM_SECTOR + 1) * SIM_SECTOR, end);
 
-                if (is_kept(f))
-                        content_put(n, at, w->data + (at - w->offset), (size_t) (next - at));
+                if (is_kept(f) && at < seen)
+                        content_put(n, at, w->data + (at - w->offset), (size_t) (MIN_OF(next, seen) - at));
                 else
                         all.figures.sectors_lost++;
                 at = next;
@@ -570,10 +575,11 @@ static void cut_write(Node *n, const Written *w, Fate *f) {
 
 static void cut_content(Node *n) {
         Fate f = draw_fate();
+        uint64_t unseen = 0;
 
         for (size_t i = 0; i < n->n_writes; i++)
                 if (!n->writes[i].lost)
-                        cut_write(n, &n->writes[i], &f);
+                        cut_write(n, &n->writes[i], &f, &unseen);
         forget_writes(n);
 }
 

@@ -14,7 +14,7 @@
 //
 // A power cut keeps what was synced, and of each later change draws whether it is there: of a write each sector of SIM_SECTOR bytes by itself,
 // never half a sector; of names each change by itself, a rename always whole. So writes come in any order, files are there without their
-// content, and names are lost while later ones are not. The sync of a file does not keep its name. After a sync that failed, what it was to write may
+// content, and names are lost while later ones are not. If the room that was reserved for a file is lost, nothing is behind the file's end. The sync of a file does not keep its name. After a sync that failed, what it was to write may
 // never reach the disk, and the next sync does not say so.
 
 #include <stdbool.h>

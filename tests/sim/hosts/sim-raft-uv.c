@@ -30,7 +30,6 @@
 
 int __wrap_posix_fallocate64(int fd, off_t offset, off_t len);
 int __wrap_linkat(int from_dir, const char *from, int dirfd, const char *path, int flags);
-int __real_linkat(int from_dir, const char *from, int dirfd, const char *path, int flags);
 int __wrap_uvx_start_pool(void (*on_thread)(void));
 
 // There are no threads to start.
@@ -127,15 +126,7 @@ static long system_call(long number, ...) {
 }
 
 EXPORTED int linkat(int from_dir, const char *from, int dirfd, const char *path, int flags) {
-        static int inside;
-        int r;
-
-        if (inside)
-                return (int) system_call(SYS_linkat, (long) from_dir, (long) from, (long) dirfd, (long) path, (long) flags, 0L);
-        inside++;
-        r = __wrap_linkat(from_dir, from, dirfd, path, flags);
-        inside--;
-        return r;
+        return __wrap_linkat(from_dir, from, dirfd, path, flags);
 }
 
 EXPORTED int gettimeofday(struct timeval *restrict ret, void *restrict zone) {

@@ -173,6 +173,36 @@ static void a_write_over_what_is_there_needs_a_sync(void **test) {
         assert_true(n_lost > 0);
 }
 
+static void write_within_reserved(void *data) {
+        _cleanup_free_ char *path = path_in(state, "reserved"), *text = malloc(LONG);
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+        memset(text, 'n', LONG);
+        assert_int_equal(posix_fallocate(fd, 0, (off_t) LONG * 4), 0);
+        assert_int_equal(pwrite(fd, text, LONG, 0), LONG);
+        close(fd);
+}
+
+// The file has the length that was reserved, or nothing: a write within does not make it longer.
+static void nothing_is_behind_the_end_of_a_file_that_lost_its_room(void **test) {
+        unsigned n_lost = 0, n_kept = 0, n_parts = 0;
+        _cleanup_buf_ Buf b = {};
+        size_t len;
+
+        for (int i = 0; i < TRIES; i++) {
+                assert_true(does(write_within_reserved, NULL));
+                cut();
+                read_file("reserved", &b, &len);
+                if (len == SIZE_MAX)
+                        continue;
+                assert_true(len == 0 || len == LONG * 4);
+                n_lost += len == 0;
+                n_kept += len > 0;
+                n_parts += len > 0 && memchr(b.data, 0, LONG);
+        }
+        assert_true(n_lost > 0 && n_kept > 0 && n_parts > 0);
+}
+
 static void make_folder(void *data) {
         _cleanup_free_ char *from = path_in(state, "next"), *to = path_in(state, "commit"), *file = path_in(state, "next/file");
 
@@ -339,6 +369,7 @@ int main(void) {
                 TEST(what_was_synced_is_kept_whatever_happens),
                 TEST(what_was_not_synced_is_there_in_parts),
                 TEST(a_write_over_what_is_there_needs_a_sync),
+                TEST(nothing_is_behind_the_end_of_a_file_that_lost_its_room),
                 TEST(names_are_kept_by_the_sync_of_their_directory),
                 TEST(who_dies_at_a_change_does_no_more),
                 TEST(trouble_is_what_it_was_asked_for),

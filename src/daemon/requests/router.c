@@ -428,7 +428,8 @@ static void answer_stale(Route *route) {
                    (unsigned) ((clock_boot_us() - d->leader_seen_us) / USEC_PER_SEC));
 }
 
-// By a leader that had it from here, or by one that had it from another host: a client that asks again says so by its age.
+// By a leader that had it from here, or by one that had it from another host: a client that asks again says so by its age. Of somebody else who
+// asks another host for the same, under its key, this host does not know.
 static bool may_be_done(const Route *route) {
         return route->asked || route->age_ms > 0;
 }
@@ -456,7 +457,7 @@ static void on_deadline(Route *route) {
                    (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC,
                    route->asked        ? "a leader had the request before, so look later whether it was carried out"
                    : may_be_done(route) ? "it was asked for before, so look later whether it was carried out"
-                                        : "nothing was changed by this request");
+                                        : "nothing was changed by this request, unless another host had it, too");
 }
 
 static bool somebody_leads(const Daemon *d) {

@@ -44,8 +44,20 @@ void once_on_answer(const WorldAsked *a, const Argosy__Response *r) {
 
 // ------------------------------------------------------------------------------------------------ refusals
 
-static bool says_nothing_was_changed(const Argosy__Response *r) {
-        return r->final && r->status != 0 && strstr(r->message, "nothing was changed");
+// Whoever asks without a leader is told so of what that host has done.
+static bool another_host_had_it(const WorldAsked *a) {
+        for (size_t i = 0; i < asks.n_asked; i++) {
+                const uint8_t *of = log_request_id(asks.asked[i].request);
+
+                if (&asks.asked[i] != a && of && memcmp(of, log_request_id(a->request), LOG_ID_SIZE) == 0)
+                        return true;
+        }
+        return false;
+}
+
+static bool says_nothing_was_changed(const WorldAsked *a, const Argosy__Response *r) {
+        return r->final && r->status != 0 && strstr(r->message, "nothing was changed") &&
+               !(strstr(r->message, "unless another host had it") && another_host_had_it(a));
 }
 
 // Nobody who asked with this id waits any more, and the last of them was told that nothing was changed.
@@ -58,7 +70,7 @@ static bool was_refused(const uint8_t *id) {
 
                 if (!of || memcmp(of, id, LOG_ID_SIZE) != 0)
                         continue;
-                if (!asks_last_response(a) || !says_nothing_was_changed(asks_last_response(a)))
+                if (!asks_last_response(a) || !says_nothing_was_changed(a, asks_last_response(a)))
                         return false;
                 refused = true;
         }
@@ -68,7 +80,7 @@ static bool was_refused(const uint8_t *id) {
 void refused_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         uint64_t job;
 
-        if (!is_change(a) || !says_nothing_was_changed(r))
+        if (!is_change(a) || !says_nothing_was_changed(a, r))
                 return;
         job = log_job_of(log_request_id(a->request));
         if (job > 0 && log_truth.jobs[job]->touched)

@@ -1,0 +1,24 @@
+# check refused-is-undone: one host was asked and found no leader, another one brought the same request to one
+chance c9a6378a79b27393
+hosts 3
+units 1
+lease_ms 0
+start_ms 0
+stop_ms 0
+mass_loss_percent 0
+batch_max 0
+time_max_ms 177
+voters 3
+guarded 5
+fault.one_way 16
+load.several 40
+load.undo 40
+load.again 40
+ask 3
+fault 0
+ask bd4ea620c75655b8
+settle 0
+ask 83fb54ac51c741df
+settle 0
+ask 1e2ab83da75d82c7
+settle 0

@@ -32,6 +32,7 @@
 #include "authorization.h"
 #include "budget-dependents.h"
 #include "companion-orders.h"
+#include "decide-moves.h"
 #include "decide.h"
 #include "disruption-budget.h"
 #include "drain-waiters.h"
@@ -78,6 +79,7 @@
 #include "unit-marks.h"
 #include "unit-record.h"
 #include "unit-work.h"
+#include "waiters.h"
 #include "voters.h"
 #include "wait-seen.h"
 #include "waiters.h"
@@ -482,5 +484,17 @@ void followers_clear(Leader *l) {
         open_jobs_clear(l);
         own_jobs_clear(l);
         held_jobs_clear(l);
+        waiters_clear(l);
+        decide_pending_clear(l);
+        sessions_clear(l);
+        file_pieces_clear(l);
+        orders_clear(l);
+        recovering_clear(l);
+        ordering_clear(l);
+        tombstones_clear(l);
+        retry_controller_clear(l);
+        replacers_clear(l);
+        pending_clear(l);
+        scheduler_clear_refusals(l);
         registry_clear(l);
 }

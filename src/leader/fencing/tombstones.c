@@ -439,3 +439,7 @@ int tombstones_fill(const Leader *l, Argosy__Response__UnitResult *result, Argos
                 qsort(result->may_run_on, result->n_may_run_on, sizeof(*result->may_run_on), name_compare);
         return x.error;
 }
+
+void tombstones_clear(Leader *l) {
+        list_init(&l->parting);
+}

@@ -743,3 +743,12 @@ void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *repo
         note_lived(l, h, reports->lived_ms);
         leader_mark(l);
 }
+
+void sessions_clear(Leader *l) {
+        list_init(&l->lived_due);
+        list_init(&l->barriers_due);
+        list_init(&l->barriers_flying);
+        list_init(&l->beats_waiting);
+        list_init(&l->outcomes);
+        list_init(&l->outcomes_flying);
+}

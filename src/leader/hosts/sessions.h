@@ -23,3 +23,4 @@ void sessions_on_time(Leader *l, uint64_t now_us);
 bool sessions_expire_some(Leader *l); // the rest of these; true: nothing is left
 void sessions_start_barrier(Leader *l);
 void host_lose(Leader *l, Host *h);
+void sessions_clear(Leader *l); // a term is over: nothing is due any more

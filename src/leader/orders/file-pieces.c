@@ -88,3 +88,7 @@ void file_pieces_turn(Leader *l) {
         if (!list_is_empty(&l->file_questions))
                 leader_mark(l);
 }
+
+void file_pieces_clear(Leader *l) {
+        list_init(&l->file_questions);
+}

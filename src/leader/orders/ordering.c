@@ -499,3 +499,7 @@ int ordering_check(const Leader *l, const char *name, const char *path, const Un
         *ret_why = context.why;
         return r;
 }
+
+void ordering_clear(Leader *l) {
+        list_init(&l->ordering);
+}

@@ -11,6 +11,7 @@
 int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions *options);
 void ordering_mark(Leader *l, Unit *u); // something about it has changed
 void ordering_drain(Leader *l);         // marks the orders that may go out now, or are to be taken back
+void ordering_clear(Leader *l);         // a term is over: nothing is due any more
 // What the order for the unit on the node has to wait for now. `wanted`: the unit is to be there at all;
 // else `e` may be NULL.
 OrderHold ordering_judge(Leader *l, const UnitOnNode *s, const UnitEntry *e, bool wanted);

@@ -602,3 +602,7 @@ void orders_flush(Leader *l) {
         if (left == 0 && !list_is_empty(&l->orders_due))
                 leader_mark(l);
 }
+
+void orders_clear(Leader *l) {
+        list_init(&l->awaiting);
+}

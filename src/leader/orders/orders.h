@@ -18,3 +18,4 @@ bool orders_rows_step(Leader *l);
 // lost or removed.
 void orders_release(Leader *l, Unit *u);
 void orders_mark_awaiting(Leader *l);
+void orders_clear(Leader *l); // a term is over: nothing is due any more

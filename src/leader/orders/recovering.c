@@ -82,3 +82,7 @@ void recovering_step(Leader *l) {
         if (!list_is_empty(&l->recovering_walks))
                 leader_mark(l);
 }
+
+void recovering_clear(Leader *l) {
+        list_init(&l->recovering_walks);
+}

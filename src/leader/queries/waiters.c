@@ -550,3 +550,9 @@ void waiters_drain(Leader *l) {
         list_splice(&l->waiters_due, &later);
         leader_mark(l);
 }
+
+void waiters_clear(Leader *l) {
+        list_init(&l->waited);
+        list_init(&l->waiting);
+        l->wait_round = 1;
+}

@@ -266,3 +266,12 @@ int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler) {
                 all_were_tried(l, b);
         return 0;
 }
+
+void pending_clear(Leader *l) {
+        list_init(&l->to_schedule);
+        list_init(&l->unscheduled);
+        list_init(&l->pending_due);
+        list_init(&l->pending_due_last);
+        list_init(&l->pending_later);
+        list_init(&l->preempted);
+}

@@ -93,3 +93,8 @@ void replacers_on_touched(Leader *l, const Unit *u) {
         list_splice(&l->replacing_due, &l->replacing);
         leader_mark(l);
 }
+
+void replacers_clear(Leader *l) {
+        list_init(&l->replacing);
+        list_init(&l->replacing_due);
+}

@@ -16,3 +16,4 @@ const Unit *replacer_of(const Leader *l, const Unit *u);
 void replacers_on_unit(Leader *l, const Node *before, bool replaced);
 // Something was seen of a unit: those who wait for others of its group may have to wait longer, or not any more.
 void replacers_on_touched(Leader *l, const Unit *u);
+void replacers_clear(Leader *l); // a term is over: nobody waits any more

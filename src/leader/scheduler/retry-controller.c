@@ -388,3 +388,11 @@ bool retry_controller_phrase(const Leader *l, const Unit *u, char *ret, size_t s
                          when);
         return true;
 }
+
+void retry_controller_clear(Leader *l) {
+        list_init(&l->retries);
+        list_init(&l->retries_flying);
+        list_init(&l->retries_held);
+        list_init(&l->retries_stuck);
+        deadline_heap_done(&l->retry_deadlines);
+}

@@ -431,3 +431,7 @@ void scheduler_refresh_followers(Leader *l, const char *name) {
                         unit_event(l, u, LIFE_RECONSIDER);
         }
 }
+
+void scheduler_clear_refusals(Leader *l) {
+        list_init(&l->refusals_due);
+}

@@ -366,3 +366,8 @@ int decide_pending(Decision *d) {
         end_offers(l);
         return r;
 }
+
+void decide_pending_clear(Leader *l) {
+        list_init(&l->enqueued);
+        list_init(&l->offered);
+}

@@ -17,5 +17,6 @@ the plan.
     source.py     files, whose they are, and what they include
     objects.py    which file calls which
     graph.py      cycles
+    fields.py     which folders write which fields of shared objects
     __main__.py   the command line, the checks and the report
 """

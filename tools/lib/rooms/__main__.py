@@ -9,7 +9,7 @@ from pathlib import Path
 
 import rooms
 
-from . import plan
+from . import fields, plan
 from .graph import cycles
 from .objects import Stale, calls
 from .source import SOURCE, House, may_use
@@ -21,6 +21,8 @@ def parse():
     parser.add_argument("build", nargs="?", metavar="BUILD", help="a directory in which all was built, for the calls "
                         "($ARGOSY_BUILD, or build/ if it is there)")
     parser.add_argument("--cycles", action="store_true", help="name the files of each cycle")
+    parser.add_argument("--fields", action="store_true",
+                        help="say which fields of shared objects are written by more than one folder, and nothing else (needs python3-clang)")
     args = parser.parse_args()
     name = args.build or os.environ.get("ARGOSY_BUILD")
     args.build = Path(name) if name else SOURCE / "build"
@@ -28,6 +30,8 @@ def parse():
         if name:
             parser.error(f"{name} is no build directory")
         args.build = None
+    if args.fields and not args.build:
+        parser.error("--fields needs a build directory")
     return args
 
 
@@ -86,7 +90,11 @@ def report(house, edges, found):
 
 
 def main():
-    args, house = parse(), House()
+    args = parse()
+    if args.fields:
+        fields.report(args.build)
+        return 0
+    house = House()
     try:
         edges = edges_of(house, args.build)
     except Stale as why:

@@ -279,12 +279,19 @@ static int add_replaced(UnitOptions *o, const RawOption *raw, const char *path, 
         return list_add(&o->replaces, word);
 }
 
+// Hosts are called by names in small letters, as they come to us (config.c), and so are their ids.
 static int add_host(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                     char **ret_why) {
+        _cleanup_free_ char *name = NULL;
+
         if (!label_is_valid(word))
                 return option_refuse(ret_why, path, raw->line, "Host=%s is neither a host's name nor a machine id",
                                      word);
-        return list_add(&o->hosts, word);
+        name = strdup(word);
+        if (!name)
+                return -ENOMEM;
+        str_lower(name);
+        return list_add(&o->hosts, name);
 }
 
 static int check_replaced(const UnitOptions *o, const char *path, const char *name, char **ret_why) {

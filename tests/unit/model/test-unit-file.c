@@ -70,6 +70,15 @@ static void managers_are_asked_for_by_name_or_pattern(void **state) {
                        ":2: Manager=a/b is not");
 }
 
+static void a_host_is_the_same_in_letters_of_any_case(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse("[X-Argosy]\nHost=N2 n2 Web-1.Example\n");
+        _cleanup_(unit_options_unrefp) UnitOptions *o = expand(f, "x.service");
+
+        assert_string_equal(o->hosts[0], "n2");
+        assert_string_equal(o->hosts[1], "web-1.example");
+        assert_null(o->hosts[2]);
+}
+
 static void values_of_one_key_are_alternatives_and_keys_are_all_needed(void **state) {
         _cleanup_(unit_file_freep) UnitFile *f = parse("[X-Fleet]\n"
                                                        "MachineMetadata=\"region=us\" \"disk=ssd\"\n"
@@ -562,6 +571,7 @@ int main(void) {
                 cmocka_unit_test(a_file_without_options_runs_anywhere),
                 cmocka_unit_test(what_systemd_stops_the_unit_with_is_remembered),
                 cmocka_unit_test(managers_are_asked_for_by_name_or_pattern),
+                cmocka_unit_test(a_host_is_the_same_in_letters_of_any_case),
                 cmocka_unit_test(values_of_one_key_are_alternatives_and_keys_are_all_needed),
                 cmocka_unit_test(the_same_demand_has_the_same_key_however_it_is_written),
                 cmocka_unit_test(an_empty_assignment_undoes_those_before_it),

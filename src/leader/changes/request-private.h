@@ -133,9 +133,10 @@ void request_cycles_done(Planner *p);
 // Before its record is put: that the secrets of what is to run are there. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
 int request_check_secrets(Planner *p, const Source *source, const UnitOptions *options, Argosy__Target target,
                           Argosy__Response__UnitResult *result);
-// Whether it gets the newest versions with this. u: as it is; NULL: it is new. keeps: it is only put back.
-bool request_raises_secrets(const Planner *p, const UnitEntry *u, const Source *source, const UnitOptions *options,
-                            Argosy__Target target, unsigned bump, bool keeps);
+// What of BatchBump it needs beside `bump`: whether it gets the newest versions with this, and is not what a host may have of that name.
+// u: as it is; NULL: it is new. next: as it is to be. keeps: it is only put back.
+unsigned request_bump_secrets(const Planner *p, const UnitEntry *u, const Source *source, const UnitOptions *options,
+                              const Argosy__UnitRecord *next, unsigned bump, bool keeps);
 
 // request-replaces.c
 // Before its record is put: that no cycle of units replaces it. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.

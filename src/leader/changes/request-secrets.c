@@ -46,12 +46,14 @@ static bool changes_in_place(const Planner *p, const UnitEntry *u, const Source 
                                ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
 }
 
-bool request_raises_secrets(const Planner *p, const UnitEntry *u, const Source *source, const UnitOptions *options,
-                            Argosy__Target target, unsigned bump, bool keeps) {
+// Nobody hears of the node on which it was launched and stays: it may run on with what it has, and that would not be known.
+static bool may_run_on(const Planner *p, const UnitEntry *u, const Argosy__UnitRecord *next) {
+        return next->node > 0 && next->node == u->record->node && p->ops->is_unheard && p->ops->is_unheard(next->name, p->userdata);
+}
+
+static bool raises(const Planner *p, const UnitEntry *u, const Source *source, const Argosy__UnitRecord *next, unsigned bump, bool keeps) {
         bool is_up;
 
-        if (options->n_secrets == 0 || target == ARGOSY__TARGET__TARGET_INACTIVE)
-                return false;
         if (!u || unit_record_secrets(u->record) == 0)
                 return true;
         if (keeps)
@@ -61,5 +63,18 @@ bool request_raises_secrets(const Planner *p, const UnitEntry *u, const Source *
         is_up = p->ops->is_up && p->ops->is_up(u->record->name, p->userdata);
         if (!hash_equal(&u->spec->hash, &source->hash))
                 return !is_up || !changes_in_place(p, u, source);
-        return (bump & BATCH_BUMP_START) && !is_up;
+        return (bump & BATCH_BUMP_START) && !is_up && !may_run_on(p, u, next);
+}
+
+// One of that name may run on where nobody has heard that it was destroyed, with secrets of then: as if a stop was missed, it is started again there.
+static bool may_be_what_was_destroyed(const Planner *p, const UnitEntry *u, const char *name) {
+        return !u && cluster_state_tombstones_of(p->state, name);
+}
+
+unsigned request_bump_secrets(const Planner *p, const UnitEntry *u, const Source *source, const UnitOptions *options,
+                              const Argosy__UnitRecord *next, unsigned bump, bool keeps) {
+        if (options->n_secrets == 0 || next->target == ARGOSY__TARGET__TARGET_INACTIVE)
+                return 0;
+        return (raises(p, u, source, next, bump, keeps) ? BATCH_BUMP_SECRETS : 0) |
+               (may_be_what_was_destroyed(p, u, next->name) ? BATCH_BUMP_STOP : 0);
 }

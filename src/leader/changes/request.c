@@ -328,8 +328,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         } else
                 r = place(p, source->file, options, &next, source->changes && u,
                           u && is_restarted_as_it_is(p, u, source), result);
-        if (request_raises_secrets(p, u, source, options, next.target, bump, wanted->keeps_secrets))
-                bump |= BATCH_BUMP_SECRETS;
+        bump |= request_bump_secrets(p, u, source, options, &next, bump, wanted->keeps_secrets);
         unit_options_unref(options);
         if (r != 0)
                 return r;

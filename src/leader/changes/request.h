@@ -97,6 +97,8 @@ typedef struct ChangeOps {
                                       void *counts_data, void *userdata);
         // Dependencies; NULL: nobody has any. Whether the unit is launched and seen to run.
         bool (*is_up)(const char *name, void *userdata);
+        // Whether it is launched where nobody hears of it, so that it may run on. NULL: nothing is.
+        bool (*is_unheard)(const char *name, void *userdata);
         // As dependencies_each_on() of what the cluster has.
         bool (*each_dependent)(const char *name, DependencyEach each, void *each_data, void *userdata);
         // The batch is about to give the unit these dependencies, in place of those that it has, if any. 0

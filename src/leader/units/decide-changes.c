@@ -217,6 +217,14 @@ static bool on_is_up(const char *name, void *userdata) {
         return ordering_standing(d->leader, name) == STANDING_UP;
 }
 
+static bool on_is_unheard(const char *name, void *userdata) {
+        const Decision *d = userdata;
+        const Unit *u = unit_find(d->leader, name);
+        Standing standing = ordering_standing(d->leader, name);
+
+        return standing == STANDING_UNKNOWN || (standing == STANDING_NOWHERE && u && u->node && host_is_lost(u->node->host));
+}
+
 static bool on_each_dependent(const char *name, DependencyEach each, void *each_data, void *userdata) {
         const Decision *d = userdata;
 
@@ -258,6 +266,7 @@ static const ChangeOps change_ops = {.place = on_place,
                                      .siblings = on_siblings,
                                      .find_activator = on_find_activator,
                                      .is_up = on_is_up,
+                                     .is_unheard = on_is_unheard,
                                      .each_dependent = on_each_dependent,
                                      .order = on_order,
                                      .cycles = on_cycles};

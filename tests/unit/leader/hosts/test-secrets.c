@@ -232,6 +232,50 @@ static void a_unit_that_moves_keeps_its_version(void **state) {
         assert_string_equal(at_unit("a.service")->value, "one");
 }
 
+// Of two units one is on another host than the leader's.
+static const char *start_elsewhere(const char *content) {
+        do_well(START, "a.service", content);
+        do_well(START, "b.service", content);
+        return rig_host_of(&g, "a.service") == 1 ? "b.service" : "a.service";
+}
+
+// It may run on there, and nobody would know with what.
+static void a_start_where_nobody_hears_of_it_keeps_its_version(void **state) {
+        const char *name;
+        uint32_t host;
+
+        set("db", "one");
+        name = start_elsewhere(APP "NodeLost=keep\n");
+        host = rig_host_of(&g, name);
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        set("db", "two");
+        (void) change(START, name, NULL);
+        assert_int_equal(row("db")->stale, 2);
+        rig_host_on(&g, host, false);
+        rig_pass_ms(&g, RIG_LEASE_MS);
+        assert_int_equal(sent[host].version, 1);
+        do_well(RESTART, name, NULL);
+        assert_int_equal(sent[host].version, 2);
+}
+
+static void what_was_destroyed_and_comes_again_is_not_what_its_host_has(void **state) {
+        const char *name;
+        uint32_t host;
+
+        set("db", "one");
+        name = start_elsewhere(APP "NodeLost=keep\n");
+        host = rig_host_of(&g, name);
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        (void) change(DESTROY, name, NULL);
+        assert_null(cluster_state_find_unit(g.state, name));
+        (void) change(START, name, APP "NodeLost=keep\n");
+        assert_true(cluster_state_find_unit(g.state, name)->record->stop_rev > 0);
+        do_well(START, "c.service", APP); // it is nowhere
+        assert_int_equal(cluster_state_find_unit(g.state, "c.service")->record->stop_rev, 0);
+}
+
 static void a_version_goes_when_nobody_has_it(void **state) {
         set("db", "one");
         do_well(START, "a.service", APP);
@@ -693,6 +737,8 @@ int main(void) {
                 RIG_TEST(the_log_has_it_sealed_only),
                 RIG_TEST(a_unit_gets_another_version_when_it_is_started_or_restarted),
                 RIG_TEST(a_unit_that_moves_keeps_its_version),
+                RIG_TEST(a_start_where_nobody_hears_of_it_keeps_its_version),
+                RIG_TEST(what_was_destroyed_and_comes_again_is_not_what_its_host_has),
                 RIG_TEST(a_version_goes_when_nobody_has_it),
                 RIG_TEST(a_list_says_who_has_what_and_no_value),
                 RIG_TEST(what_is_used_is_not_deleted),

@@ -67,8 +67,8 @@ static void on_left(const Argosy__Response *response, void *userdata) {
 // The leader has let us go: `cluster leave` is over when this host has forgotten the cluster, whichever
 // comes first, the leader's answer or ToHost.Removed.
 static bool is_leave_granted(Route *route, const Argosy__Response *response) {
-        if (!route->leaving || !response->final || response->status != 0)
-                return false;
+        if (!route->leaving || !response->final || response->status != 0 || response->held)
+                return false; // what the queue holds back is told when it has begun, as somebody else's removal would be
         route->place = ROUTE_LOCAL;
         route->cancel = 0; // was the leader's, not the agent's
         join_reset(route->router->daemon, "it left", on_left, route->router);

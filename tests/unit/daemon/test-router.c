@@ -669,6 +669,19 @@ static void leaving_asks_the_leader_to_remove_this_host(void **state) {
         assert_int_equal(w.answers, 1);
 }
 
+// By the queue, perhaps for hours: this host is a member until the leader has let it go.
+static void a_leave_that_is_held_back_forgets_nothing(void **state) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        submit(ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE);
+        leader_is(2);
+        response.final = response.held = true;
+        router_on_forward_reply(w.daemon.router, w.forward_id, &response);
+        turn();
+        assert_int_equal(w.resets, 0);
+        assert_int_equal(w.answers, 1);
+}
+
 static void who_waits_for_a_manager_means_the_host_that_is_asked(void **state) {
         leader_is(7);
         submit(ARGOSY__REQUEST__WHAT_MANAGER_WAIT);
@@ -797,6 +810,7 @@ int main(void) {
                 ROUTER_TEST(local_requests_need_no_leader),
                 ROUTER_TEST(being_removed_answers_a_leave_whose_answer_was_lost),
                 ROUTER_TEST(leaving_asks_the_leader_to_remove_this_host),
+                ROUTER_TEST(a_leave_that_is_held_back_forgets_nothing),
                 ROUTER_TEST(who_waits_for_a_manager_means_the_host_that_is_asked),
                 ROUTER_TEST(without_a_link_it_stays_until_there_is_one),
                 ROUTER_TEST(who_comes_costs_nothing_for_those_that_wait),

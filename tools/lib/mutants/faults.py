@@ -4956,4 +4956,8 @@ FAULTS = [
           "return kept.keeps && size >= KEPT_MIN && size <= KEPT_MAX;",
           "return kept.keeps;",
           "trust/tls-memory: what_is_no_record_is_overwritten_at_once"),
+    Fault("held-leave-forgets", "src/daemon/requests/router.c",
+          "if (!route->leaving || !response->final || response->status != 0 || response->held)",
+          "if (!route->leaving || !response->final || response->status != 0)",
+          "daemon/router: a_leave_that_is_held_back_forgets_nothing"),
 ]

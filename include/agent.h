@@ -194,8 +194,8 @@ void agent_goodbye(Agent *a, bool shutdown);
 void agent_ask_stopping(Agent *a, void (*done)(void *userdata), void *userdata);
 // Then, if it is: asks systemd what has ended. `done` as above; one of the two at a time.
 void agent_refresh_before_goodbye(Agent *a, void (*done)(void *userdata), void *userdata);
-// Removed from the cluster: stops and removes everything that is owned, then the fence, then calls `done`
-// from the loop. Afterwards the agent is as new and may meet another cluster's leader.
+// Removed from the cluster: stops and removes everything that is owned, then calls `done` from the loop. The fence stays as long as this
+// host is who it is: it goes when the host's identity is replaced (state-dir.h), and should that not come to pass, no older leader is obeyed.
 void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata);
 bool agent_is_stopping(const Agent *a);
 size_t agent_n_units(const Agent *a); // held or wanted

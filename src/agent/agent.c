@@ -94,11 +94,7 @@ static void arm_wake(Agent *a) {
 
 static void finish_clearing(Agent *a) {
         void (*cleared)(void *) = TAKE_PTR(a->cleared);
-        int r = fence_remove(a->state_dir);
 
-        if (r < 0)
-                log_warning("Cannot remove %s/fence: %s", a->state_dir, strerror(-r));
-        a->fence = a->fence_queued = (Fence){};
         a->clearing = false;
         agent_foreach_node (node, a)
                 node->number = 0;

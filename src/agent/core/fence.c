@@ -125,13 +125,3 @@ int fence_save(const char *state_dir, const Fence *f) {
         r = overwrite(path, bytes);
         return r == -ENOENT ? file_replace(AT_FDCWD, path, bytes, sizeof(bytes), 0600, FILE_SYNC) : r;
 }
-
-int fence_remove(const char *state_dir) {
-        _cleanup_free_ char *path = str_printf("%s/fence", state_dir);
-
-        if (!path)
-                return -ENOMEM;
-        if (unlink(path) < 0 && errno != ENOENT)
-                return -errno;
-        return dir_sync(AT_FDCWD, state_dir);
-}

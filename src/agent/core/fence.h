@@ -20,4 +20,3 @@ int fence_compare(const Fence *a, const Fence *b);
 // 0, also for a missing file (then all zero); -EBADMSG: damaged.
 int fence_load(const char *state_dir, Fence *ret);
 int fence_save(const char *state_dir, const Fence *f);
-int fence_remove(const char *state_dir);

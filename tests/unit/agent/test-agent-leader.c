@@ -648,8 +648,10 @@ static void an_older_fence_orders_nothing(void **state) {
 }
 
 static void the_fence_is_on_the_disk_before_anything_is_done(void **state) {
+        _cleanup_free_ char *path = str_printf("%s/fence", w.dir);
+
         meet_leader(NULL, 0);
-        assert_int_equal(fence_remove(w.dir), 0);
+        assert_int_equal(unlink(path), 0);
         send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         while (pid1_n_jobs(pid1) == 0) {
                 Fence fence;
@@ -706,7 +708,8 @@ static void on_cleared(void *userdata) {
         w.cleared = true;
 }
 
-static void leaving_the_cluster_leaves_no_trace(void **state) {
+// It goes with the identity: until that is replaced, this host is a member that might wake up as one.
+static void leaving_the_cluster_leaves_nothing_but_the_fence(void **state) {
         Fence fence;
 
         meet_leader(NULL, 0);
@@ -720,13 +723,7 @@ static void leaving_the_cluster_leaves_no_trace(void **state) {
         assert_false(pid1_is_active(pid1, "web.service"));
         assert_false(has_file("web.service") || has_file("bad.service") || has_file("web.service.d"));
         assert_int_equal(fence_load(w.dir, &fence), 0);
-        assert_int_equal(fence.term, 0);
-        // And it can join another one, whose terms begin again.
-        w.term = 1;
-        w.index = 1;
-        agent_on_leader(w.agent, 0, 0);
-        meet_leader((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5}}, 1);
-        loop_until(pid1_runs(pid1, "web.service") == 2);
+        assert_int_equal(fence.term, w.term);
 }
 
 int main(void) {
@@ -762,7 +759,7 @@ int main(void) {
                 WORLD_TEST(the_fence_is_on_the_disk_before_anything_is_done),
                 WORLD_TEST(nothing_is_obeyed_while_the_fence_cannot_be_written),
                 WORLD_TEST(content_that_was_not_sent_is_asked_for),
-                WORLD_TEST(leaving_the_cluster_leaves_no_trace),
+                WORLD_TEST(leaving_the_cluster_leaves_nothing_but_the_fence),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,7 @@ struct Daemon {
         uint64_t leader_term;    // of the last one
         uint64_t leader_seen_us; // boot clock: when there was one last
         bool attached;
-        // Set at the start: this host has another identity on disk, which a new process finds.
+        // Set at the start: this host has another identity on disk, which a new process finds, or has given up its units for one in vain.
         void (*identity_replaced)(Daemon *d);
         void (*address_changed)(Daemon *d); // `own` is another one
         ListNode detaching; // managers.c: who waits for a manager to be detached

@@ -10,7 +10,7 @@
 // A host that was removed has a certificate of the CA, too. It cannot prove anything, and is told nothing but the token's id.
 //
 // Nothing of the old identity is touched before state_dir_replace(), so any failure before leaves a working
-// one-node cluster.
+// one-node cluster; where that one fails, argosyd begins anew as who it was.
 //
 // Whoever has asked and has not heard the answer may be a member: the next attempt comes with the same key, by
 // which the cluster knows it again.
@@ -153,6 +153,8 @@ static void on_cleared(void *userdata) {
         if (r < 0) {
                 fail(j, -r, "cannot write the new identity to %s: %s", d->paths->state_dir, strerror(-r));
                 join_free(j);
+                // As who it was: the agent has nothing any more, and gets it again when it begins anew.
+                d->identity_replaced(d);
                 return;
         }
         if (j->reply)

@@ -514,10 +514,21 @@ static bool is_voter(const Leader *l, const Argosy__HostRecord *r) {
         return r->role == ARGOSY__HOST_ROLE__ROLE_VOTER || r->raft_id;
 }
 
+// No other host may vote, so this one stays a voter: others have gone since its removal began, or are going.
+static bool is_last_to_vote(const Leader *l, const Argosy__HostRecord *record) {
+        size_t n;
+        const HostEntry *hosts = cluster_state_hosts(l->state, &n);
+
+        for (size_t i = 0; i < n; i++)
+                if (hosts[i].record != record && !hosts[i].record->no_promote)
+                        return false;
+        return true;
+}
+
 bool members_removal_ready(Leader *l, Ticket *t) {
         const Argosy__HostRecord *r = cluster_state_find_host(l->state, t->removing);
 
-        return !t->removal_begun || !r || !is_voter(l, r) || !r->no_promote;
+        return !t->removal_begun || !r || !is_voter(l, r) || !r->no_promote || is_last_to_vote(l, r);
 }
 
 // Whether the log has or can get a voter without this host.
@@ -553,6 +564,14 @@ static int mark_leaving(const Argosy__HostRecord *record, BatchBuilder *b) {
 
         next.no_promote = true;
         return batch_builder_put_host(b, &next);
+}
+
+static int refuse_last(Ticket *t, const Argosy__HostRecord *record) {
+        ticket_settle(t, response_error(EEXIST,
+                                        "no other host is to keep the cluster's log any more, so %s stays a voter; "
+                                        "to call its removal off: argosyctl cluster promote %s",
+                                        record->name, record->name));
+        return 0;
 }
 
 // What the entry gives the host by now would be on a node that nobody has.
@@ -671,6 +690,8 @@ int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
         if (!t->readable)
                 return -ENOMEM;
         if (is_voter(l, record)) {
+                if (record->no_promote && is_last_to_vote(l, record))
+                        return refuse_last(t, record);
                 if (record->no_promote) { // waits in the queue until it is no voter
                         t->removal_begun = true;
                         return 0;

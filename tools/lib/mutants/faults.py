@@ -4960,4 +4960,8 @@ FAULTS = [
           "if (!route->leaving || !response->final || response->status != 0 || response->held)",
           "if (!route->leaving || !response->final || response->status != 0)",
           "daemon/router: a_leave_that_is_held_back_forgets_nothing"),
+    Fault("last-removal-waits", "src/leader/hosts/members.c",
+          "return !t->removal_begun || !r || !is_voter(l, r) || !r->no_promote || is_last_to_vote(l, r);",
+          "return !t->removal_begun || !r || !is_voter(l, r) || !r->no_promote;",
+          "leader/members-majorities: a_removal_of_the_last_that_votes_is_refused_in_the_end"),
 ]

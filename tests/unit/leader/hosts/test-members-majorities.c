@@ -24,7 +24,7 @@ static RigAnswer *cluster_role(const char *host, bool promote) {
         m.promote = promote;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
         request.cluster_role = &m;
-        return rig_ask_and_settle(&g, &request);
+        return g.slow ? rig_ask(&g, &request) : rig_ask_and_settle(&g, &request);
 }
 
 static void assert_says(const RigAnswer *a, int status, const char *words) {
@@ -223,6 +223,25 @@ static RigAnswer *wait_for_job(uint64_t number) {
         return rig_ask(&g, &request);
 }
 
+// It had begun when there was another host that could have kept the log.
+static void a_removal_of_the_last_that_votes_is_refused_in_the_end(void **state) {
+        RigAnswer *a;
+
+        assert_says(cluster_role("n2", false), 0, "");
+        rig_pass_ms(&g, 3000);
+        assert_int_equal(g.n_members, 1);
+        g.slow = true;
+        a = cluster_remove("n1");
+        assert_int_equal(g.n_held, 1);
+        (void) cluster_role("n3", false);
+        g.slow = false;
+        rig_release(&g); // n1 is to be no voter
+        rig_pass_ms(&g, 3000);
+        assert_says(a, EEXIST, "cluster promote n1");
+        assert_int_equal(g.n_members, 1);
+        assert_int_equal(cluster_state_find_host(g.state, 1)->role, ARGOSY__HOST_ROLE__ROLE_VOTER);
+}
+
 static void a_removal_is_done_when_the_host_is_gone(void **state) {
         RigAnswer *a, *wait;
         unsigned batches;
@@ -349,6 +368,7 @@ int main(void) {
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_removal_that_has_become_unsafe_waits, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_promotion_calls_a_waiting_removal_off, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_of_the_last_that_votes_is_refused_in_the_end, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_removal_is_done_when_the_host_is_gone, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_removal_that_nobody_goes_on_with_has_failed, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_removal_that_is_called_off_has_failed, setup, teardown),

@@ -11,6 +11,7 @@
 
 #include "argosy.pb-c.h"
 #include "buf.h"
+#include "daemon.h"
 #include "fence.h"
 #include "fileio.h"
 #include "hash.h"
@@ -32,15 +33,33 @@ int __wrap_fence_load(const char *state_dir, Fence *ret);
 
 static struct {
         Fence obeyed[SIM_CLUSTER_MAX + 1]; // by each host
+        Hash who[SIM_CLUSTER_MAX + 1];     // it was then: the cluster and its number there
         Map contents;                      // Hash: of unit files that the log has had
 } disk_checks;
 
 // ------------------------------------------------------------------------------------------------ the fence
 
+// Whoever has become another host begins anew.
+static Fence *obeyed_of(const SimHost *h) {
+        uint32_t number = sim_host_number(h);
+        const Argosy__PeersFile *peers = sim_machine(number)->daemon->peers;
+        Hash cluster = hash_of(peers->cluster_id.data, peers->cluster_id.len), who;
+        struct {
+                Hash cluster;
+                uint32_t host;
+        } key = {cluster, peers->host};
+
+        who = hash_of(&key, sizeof(key));
+        if (!hash_equal(&who, &disk_checks.who[number]))
+                disk_checks.obeyed[number] = (Fence){};
+        disk_checks.who[number] = who;
+        return &disk_checks.obeyed[number];
+}
+
 int __wrap_fence_save(const char *state_dir, const Fence *f) {
         int r = __real_fence_save(state_dir, f);
         SimHost *h = sim_current();
-        Fence *obeyed = h ? &disk_checks.obeyed[sim_host_number(h)] : NULL;
+        Fence *obeyed = h ? obeyed_of(h) : NULL;
 
         if (r == 0 && h && fence_compare(f, obeyed) > 0)
                 *obeyed = *f;
@@ -50,7 +69,7 @@ int __wrap_fence_save(const char *state_dir, const Fence *f) {
 int __wrap_fence_load(const char *state_dir, Fence *ret) {
         int r = __real_fence_load(state_dir, ret);
         SimHost *h = sim_current();
-        const Fence *obeyed = h ? &disk_checks.obeyed[sim_host_number(h)] : NULL;
+        const Fence *obeyed = h ? obeyed_of(h) : NULL;
 
         if (r < 0 || !h || obeyed->generation == 0)
                 return r;
@@ -135,6 +154,11 @@ static void on_died(SimMachine *m) {
         look_at_units(m);
 }
 
+static void on_executes(SimMachine *m) {
+        story_tell("n%u: argosyd executes itself again", m->number);
+        hosts_faults_touch(m->number);
+}
+
 static void on_refused(SimMachine *m, const char *why) {
         story_tell("n%u does not start: %s", m->number, why ?: "");
         check_says("comes-up");
@@ -147,7 +171,7 @@ static void on_refused(SimMachine *m, const char *why) {
 
 void disk_begin(void) {
         memset(&disk_checks, 0, sizeof(disk_checks));
-        sim_cluster_on_end(&(SimEndings){.ended = on_end, .died = on_died, .refused = on_refused});
+        sim_cluster_on_end(&(SimEndings){.ended = on_end, .died = on_died, .refused = on_refused, .executes = on_executes});
 }
 
 void disk_end(void) {

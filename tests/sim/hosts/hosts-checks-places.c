@@ -10,6 +10,7 @@
 #include "fake-pid1.h"
 #include "hosts-checks.h"
 #include "hosts-faults.h"
+#include "hosts-members.h"
 #include "hosts-story.h"
 #include "sim-host.h"
 #include "sim-store.h"
@@ -67,7 +68,7 @@ static uint32_t places_of(unsigned i) {
 static bool is_in_order(uint32_t number) {
         const SimMachine *m = sim_machine(number);
 
-        return m->daemon && m->daemon->attached && sim_now_us() >= hosts_faults_last_us(number) + ORDER_US;
+        return m->daemon && m->daemon->attached && members_is_in(number) && sim_now_us() >= hosts_faults_last_us(number) + ORDER_US;
 }
 
 static void look_at(unsigned i) {
@@ -102,6 +103,8 @@ static void look_at_begun(void *data) {
 
                 if (!m->powered || pid1_guard_sec(m->pid1, asks.units[i].name) < 0 || may_be_everywhere(i))
                         continue;
+                if (!members_record(n)) // whoever removes a host says that nothing of these runs there any more (argosy-unit(5), CutOff=)
+                        continue;
                 check_says("never-in-two-places");
                 if (first)
                         check_fail("never-in-two-places", "%s, which has CutOff=stop, runs on n%u and on n%u", asks.units[i].name, first, n);
@@ -111,10 +114,10 @@ static void look_at_begun(void *data) {
 
 // ------------------------------------------------------------------------------------------------ in the end
 
-static uint32_t host_of(uint32_t node) {
+static uint32_t machine_of(uint32_t node) {
         const Argosy__HostRecord *h = node ? cluster_state_find_host_by_node(hosts_story.truth, node) : NULL;
 
-        return h ? h->host : 0;
+        return h ? members_machine_of(h->host) : 0;
 }
 
 static bool any_is_open(void) {
@@ -160,7 +163,7 @@ static const char *why_not_reached(unsigned i) {
                 return bits ? "runs, and is not to" : NULL;
         if (u->global)
                 return NULL;
-        host = host_of(u->node);
+        host = machine_of(u->node);
         if (bits & ~(host ? 1u << host : 0))
                 return "runs on another host than the one that it is given";
         if (!is_plain(i))

@@ -3,6 +3,8 @@
 // The table of checks.h for stories of whole hosts. Checks themselves are in hosts-checks-*.c, and in lib/checks-*.c.
 #include "hosts-checks.h"
 
+#include "hosts-members.h"
+
 #include "macro.h"
 
 const Check checks[] = {
@@ -38,6 +40,10 @@ const Check checks[] = {
         {"two-places", "A unit runs in two places only as long as a host is cut off.", "a unit ran on a host that was in order", NULL,
                 .begin = places_begin, .on_entry = places_on_entry, .on_look = places_on_look},
         {"never-in-two-places", "A unit with CutOff=stop is never in two places.", "a unit with a guard began to run", "guards-are-not-waited-for"},
+        {"members-are-one", "In the end each machine is a member by the log and by itself, or no member and without units of the cluster.", "hosts had come or gone", "removed-are-not-told",
+                .on_entry = members_on_entry, .on_look = members_on_look, .on_calm = members_on_calm},
+        {"removed-run-nothing", "A host that was removed, and can be told, has nothing of the cluster a minute later.", "a host was removed a while ago", NULL},
+        {"tokens-are-used-once", "With a token of one use one host joins.", "a host had joined with such a token", "token-used-again"},
         {"all-find-the-leader", "In the end every host is attached to one leader, and has all of the log.", "all was mended", "next-leader-is-not-told", .on_calm = leader_on_calm},
         {"requests-are-answered", "In the end every open request is answered, or has lost its connection.", "all was mended, and something was asked", "committed-and-not-said",
                 .on_calm = answered_on_calm},

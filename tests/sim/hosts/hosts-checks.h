@@ -8,7 +8,7 @@
 #include "checks-log.h"
 
 // A voter has applied that entry.
-void hosts_checks_on_applied(uint32_t raft_id, uint64_t index);
+void hosts_checks_on_applied(uint32_t host, uint64_t index);
 // Every host is attached to one and the same leader, and has all of the log.
 bool hosts_checks_have_leader(void *data);
 // It waits for something that perhaps never comes, or nobody waits for it.
@@ -17,8 +17,8 @@ bool hosts_checks_may_stay_open(const WorldAsked *a);
 // hosts-checks-voters.c
 void voters_begin(void);
 void voters_end(void);
-void voters_on_applied(uint32_t raft_id, uint64_t index);
 void leader_on_calm(void);
+void voters_tell_links(uint32_t machine); // what it says of them, for people
 
 // hosts-checks-disk.c: what argosyd leaves on its disk, what becomes of it, and who ends
 void disk_begin(void);

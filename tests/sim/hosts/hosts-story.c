@@ -16,6 +16,7 @@
 #include "fake-pid1.h"
 #include "hosts-checks.h"
 #include "hosts-faults.h"
+#include "hosts-members.h"
 #include "log.h"
 #include "macro.h"
 #include "message.h"
@@ -72,9 +73,9 @@ void hosts_story_catch_up(void) {
         }
 }
 
-static void on_applied(uint32_t raft_id, uint64_t index) {
+static void on_applied(uint32_t host, uint64_t index) {
         hosts_story_catch_up();
-        hosts_checks_on_applied(raft_id, index);
+        hosts_checks_on_applied(host, index);
 }
 
 // ------------------------------------------------------------------------------------------------ who asks
@@ -97,11 +98,16 @@ static SimUser user_of(WorldAuthor who) {
         return user;
 }
 
-// Root asks anywhere, others where they are.
+// Root asks anywhere, others where they are, as long as that is a member.
 static void send_to_host(WorldAsked *a, Draw *d) {
-        uint32_t at = a->author == AUTHOR_ROOT ? 1 + draw_below(d, asks.swarm.hosts) : world_author_host(a->author);
+        uint32_t at = a->author == AUTHOR_ROOT ? members_or_next(1 + draw_below(d, asks.swarm.hosts)) : world_author_host(a->author);
         SimUser user = user_of(a->author);
 
+        if (at == 0 || !members_is_in(at)) { // another cluster's by now
+                story_tell("    at n%u, where nobody knows of it", at);
+                a->at_host = sim_client_lost(at);
+                return;
+        }
         story_tell("    at n%u", at);
         story_event("ask", at, (uint64_t) (a - asks.asked) + 1, "%s", request_kind(a->request->what_case)->name);
         a->at_host = sim_client_send(at, a->author == AUTHOR_ROOT ? NULL : &user, a->request);
@@ -122,6 +128,7 @@ static void on_response(const SimAsk *ask, const Argosy__Response *r) {
                         checks_on_answer(&asks.asked[i - 1], r);
                         return;
                 }
+        members_on_response(ask, r);
 }
 
 static uint64_t wall_us(void) {
@@ -203,7 +210,7 @@ static void end_oneshots(SimMachine *m) {
 }
 
 static void on_look(void *data) {
-        for (uint32_t i = 1; i <= asks.swarm.hosts; i++)
+        for (uint32_t i = 1; i <= sim_cluster_size(); i++)
                 end_oneshots(sim_machine(i));
         hosts_story_catch_up();
         checks_on_look();
@@ -241,6 +248,9 @@ static void step(const Step *s) {
         case STEP_SETTLE:
                 (void) sim_run_until(nobody_waits, NULL, SETTLE_US);
                 return;
+        case STEP_MEMBER:
+                members_step(&d);
+                break;
         default:
                 calm_down();
                 return;
@@ -256,7 +266,8 @@ static void begin(const StoryPlan *plan, StoryOutput output) {
 
         hosts_story = (HostsStory){.plan = *plan, .truth = cluster_state_new()};
         assert_non_null(hosts_story.truth);
-        sim_cluster_begin(plan->chance, plan->swarm.hosts, plan->swarm.voters ? MIN_OF(plan->swarm.voters, plan->swarm.hosts) : plan->swarm.hosts);
+        sim_cluster_begin(plan->chance, plan->swarm.hosts, plan->swarm.voters ? MIN_OF(plan->swarm.voters, plan->swarm.hosts) : plan->swarm.hosts,
+                          MIN_OF(plan->swarm.fresh, SIM_CLUSTER_MAX - plan->swarm.hosts));
         story_begin(output, sim_clock());
         sim_client_begin();
         sim_client_set_accounts(accounts, ELEMENTSOF(accounts));
@@ -264,9 +275,10 @@ static void begin(const StoryPlan *plan, StoryOutput output) {
         sim_store_on_applied(on_applied);
         asks_begin(&port, &plan->swarm, &d);
         hosts_faults_begin();
+        members_begin();
         hosts_story_catch_up();
         checks_begin();
-        for (uint32_t i = 1; i <= plan->swarm.hosts; i++)
+        for (uint32_t i = 1; i <= sim_cluster_size(); i++)
                 sim_machine_start(sim_machine(i));
         sim_at(sim_now_us(), NULL, on_look, NULL);
 }

@@ -4,6 +4,16 @@
 #include "hosts-faults.h"
 #include "world-units.h"
 
+// From a word of its own.
+static void draw_members(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x686f737473));
+
+        if (!draw_one_in(&d, 3))
+                return;
+        s->fresh = draw_below(&d, 3);
+        s->n_member_steps = (unsigned) draw_log(&d, 1, 32);
+}
+
 Swarm swarm_draw(uint64_t word) {
         static const unsigned sizes[] = {3, 3, 3, 5};
         static const unsigned voters[] = {0, 0, 3, 3, 3, 1};
@@ -12,7 +22,7 @@ Swarm swarm_draw(uint64_t word) {
 
         swarm_draw_weights(&d, s.faults, _HOSTS_FAULTS);
         swarm_draw_weights(&d, s.loads, _LOADS);
-        s.loads[LOAD_members] = 0; // the log's members stay (sim-store.h)
+        s.loads[LOAD_members] = 0; // STEP_MEMBER has them (hosts-members.h)
         if (s.loads[LOAD_units] < SWARM_WEIGHT_MAX / 4)
                 s.loads[LOAD_units] = SWARM_WEIGHT_MAX / 4; // without units there is nothing to look at
         if (s.loads[LOAD_several] < SWARM_WEIGHT_MAX && draw_below(&d, 4) > 0)
@@ -28,5 +38,6 @@ Swarm swarm_draw(uint64_t word) {
         s.steps[STEP_CALM] = draw_one_in(&d, 4) ? 1 : 0;
         s.n_steps = (unsigned) draw_log(&d, 24, 400);
         s.time_max_ms = (unsigned) draw_log(&d, 200, 40000);
+        draw_members(word, &s);
         return s;
 }

@@ -109,6 +109,16 @@ static const StreamOps ops = {.message = on_message, .closed = on_closed};
 
 // ------------------------------------------------------------------------------------------------ requests
 
+SimAsk *sim_client_lost(uint32_t at) {
+        Client *c = calloc(1, sizeof(*c));
+
+        if (!c || clients.n == ASKS_MAX)
+                abort();
+        c->ask = (SimAsk){.at = at, .asked_us = sim_now_us(), .final = true, .error = -ECONNREFUSED};
+        clients.all[clients.n++] = c;
+        return &c->ask;
+}
+
 SimAsk *sim_client_send(uint32_t at, const SimUser *user, const Argosy__Request *request) {
         Client *c = calloc(1, sizeof(*c));
 

@@ -35,6 +35,8 @@ void sim_client_set_accounts(const SimAccount *accounts, size_t n); // borrowed
 void sim_client_on_response(void (*answered)(const SimAsk *ask, const Argosy__Response *r));
 // `user` NULL: root. The answer is kept until the end.
 SimAsk *sim_client_send(uint32_t at, const SimUser *user, const Argosy__Request *request);
+// That could not be asked.
+SimAsk *sim_client_lost(uint32_t at);
 // The connection is closed, and nothing more is heard.
 void sim_client_call_off(SimAsk *ask);
 // A Change about one unit by root, with a new id. `content` NULL: no file.

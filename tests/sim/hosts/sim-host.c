@@ -3,8 +3,10 @@
 // See sim-host.h. What the daemon asks the machine for, and is neither the world's nor the network's, is answered here as well.
 #include "sim-host.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +17,10 @@
 
 #include "address-watch.h"
 #include "argosy.pb-c.h"
+#include "ca.h"
 #include "capacity.h"
 #include "clock.h"
+#include "daemon-listen.h"
 #include "daemon.h"
 #include "fake-pid1.h"
 #include "feature-level.h"
@@ -31,18 +35,17 @@
 #include "run.h"
 #include "sim-disk.h"
 #include "sim-store.h"
+#include "sim-x509.h"
 #include "state-dir.h"
 #include "str.h"
+#include "tls-context.h"
 #include "unit-state.h"
 #include "unit-verifier.h"
 #include "voter-secrets.h"
 
-#define WALL_US UINT64_C(1790000000000000)
 #define EXPORTED __attribute__((visibility("default")))
 // How hosts know it, whose words, some of which enter the log, name files: the same in each process.
 #define HERE "/proc/self/cwd"
-#define CA_CERT "the certificate of the CA"
-#define CA_KEY "the key of the CA"
 
 typedef struct Member {
         SimMachine machine;
@@ -54,8 +57,9 @@ typedef struct Member {
 static struct {
         char dir[64];
         Member members[SIM_CLUSTER_MAX + 1];
-        size_t n, n_voters;
+        size_t n, n_members, n_voters; // machines; of these members at first, and voters
         uint8_t cluster_id[16];
+        Ca ca;
         VoterSecrets secrets;
         SimEndings endings;
         void (*changed)(SimMachine *m, const char *name, Argosy__ActiveState was, Argosy__ActiveState is);
@@ -70,30 +74,18 @@ static void check(int r, const char *what) {
 
 // ------------------------------------------------------------------------------------------------ what the machine is asked for
 
-// Keys and certificates are names of themselves: nobody signs anything, and a pin is all that is known of anybody (sim-net.h).
-static void name_key(Buf *ret, const char *what, uint32_t number) {
-        check(buf_printf(ret, "%s of host %u", what, number), "identity");
-}
-
+// As if the CA had signed its request: nothing of it is drawn.
 static void make_identity(uint32_t number, Identity *ret) {
+        _cleanup_buf_ Buf csr = {};
+        char name[32];
+
         *ret = (Identity){};
-        name_key(&ret->key, "the key", number);
-        name_key(&ret->cert, "the certificate", number);
-        check(buf_append(&ret->ca_cert, CA_CERT, strlen(CA_CERT)), "identity");
-        ret->pin = hash_of(ret->key.data, ret->key.len);
-}
-
-int __wrap_identity_load(const char *dir, Identity *ret, char **ret_why);
-int __wrap_identity_days_left(const Identity *i, uint64_t wall_us);
-
-int __wrap_identity_load(const char *dir, Identity *ret, char **ret_why) {
-        *ret_why = NULL;
-        make_identity(sim_host_number(sim_current()), ret);
-        return 0;
-}
-
-int __wrap_identity_days_left(const Identity *i, uint64_t wall_us) {
-        return CERT_DAYS;
+        str_fit(name, sizeof(name), "of host %u", number);
+        sim_x509_key(name, &ret->key);
+        str_fit(name, sizeof(name), "n%u", number);
+        check(identity_renew(ret, name, &csr), "identity");
+        check(ca_sign(&cluster.ca, csr.data, csr.len, name, &ret->cert, &ret->pin), "identity");
+        check(buf_append(&ret->ca_cert, cluster.ca.cert.data, cluster.ca.cert.len), "identity");
 }
 
 int __wrap_state_dir_lock(const char *dir);
@@ -125,6 +117,30 @@ void address_watch_close(AddressWatch *w, void (*closed)(void *userdata), void *
 
 int uv_interface_addresses(uv_interface_address_t **ret, int *ret_n) {
         return UV_ENOSYS;
+}
+
+// Names are not looked up; an address is one.
+EXPORTED int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **ret) {
+        struct {
+                struct addrinfo info;
+                struct sockaddr_in address;
+        } *found = oom_checked(calloc(1, sizeof(*found)));
+
+        found->address.sin_family = AF_INET;
+        if (inet_pton(AF_INET, node, &found->address.sin_addr) != 1) {
+                free(found);
+                return EAI_NONAME;
+        }
+        found->info = (struct addrinfo){.ai_family = AF_INET,
+                                        .ai_socktype = SOCK_STREAM,
+                                        .ai_addrlen = sizeof(found->address),
+                                        .ai_addr = (struct sockaddr *) &found->address};
+        *ret = &found->info;
+        return 0;
+}
+
+EXPORTED void freeaddrinfo(struct addrinfo *found) {
+        free(found);
 }
 
 int uv_getaddrinfo(uv_loop_t *loop, uv_getaddrinfo_t *request, uv_getaddrinfo_cb done, const char *node, const char *service,
@@ -356,11 +372,16 @@ static void make_member(uint32_t number) {
         str_fit(b->address, sizeof(b->address), "10.0.0.%u", number);
         m->host = sim_host_new(number, &(SimClocks){.boot_us = draw_below(sim_draw(), 1000000000),
                                                     .monotonic_us = draw_below(sim_draw(), 1000000000),
-                                                    .wall_us = WALL_US + draw_below(sim_draw(), 2000000)});
+                                                    .wall_us = SIM_WALL_US + draw_below(sim_draw(), 2000000)});
         sim_net_set_address(m->host, b->address);
         write_config(b);
         make_options(b);
-        make_identity(number, &b->identity);
+        if (number <= cluster.n_members) {
+                make_identity(number, &b->identity);
+                check(identity_save(b->options.paths.state_dir, &b->identity), "identity");
+                m->pin = b->identity.pin;
+                m->in_cluster = true;
+        }
         if (number <= cluster.n_voters)
                 check(voter_secrets_save(b->options.paths.state_dir, &cluster.secrets), "secrets");
         make_pid1(m);
@@ -381,7 +402,7 @@ static void write_peers(void) {
                 voters[i].key_pin = (ProtobufCBinaryData){HASH_SIZE, b->identity.pin.bytes};
                 pointers[i] = &voters[i];
         }
-        for (uint32_t i = 1; i <= cluster.n; i++) {
+        for (uint32_t i = 1; i <= cluster.n_members; i++) {
                 Argosy__PeersFile peers = ARGOSY__PEERS_FILE__INIT;
 
                 node.node = i;
@@ -433,17 +454,17 @@ static void begin_log(void) {
         size_t len;
 
         node.manager = (char *) "system";
-        for (uint32_t i = 0; i <= cluster.n; i++) {
+        for (uint32_t i = 0; i <= cluster.n_members; i++) {
                 argosy__log_op__init(&ops[i]);
                 pointers[i] = &ops[i];
         }
-        for (uint32_t i = 0; i < cluster.n; i++) {
+        for (uint32_t i = 0; i < cluster.n_members; i++) {
                 numbers[i] = i + 1;
                 fill_host(i + 1, &hosts[i], ids[i], hex[i], nodes);
                 ops[i + 1].op_case = ARGOSY__LOG_OP__OP_HOST;
                 ops[i + 1].host = &hosts[i];
         }
-        ca.cert = (ProtobufCBinaryData){strlen(CA_CERT), (uint8_t *) CA_CERT};
+        ca.cert = (ProtobufCBinaryData){cluster.ca.cert.len, cluster.ca.cert.data};
         ca.number = 1;
         key.name = (char *) VOTER_SECRET_CA;
         key.number = 1;
@@ -460,14 +481,14 @@ static void begin_log(void) {
         ops[0].op_case = ARGOSY__LOG_OP__OP_CLUSTER;
         ops[0].cluster = &record;
         batch.ops = pointers;
-        batch.n_ops = cluster.n + 1;
-        batch.at_us = WALL_US;
+        batch.n_ops = cluster.n_members + 1;
+        batch.at_us = SIM_WALL_US;
         len = argosy__log_batch__get_packed_size(&batch);
         packed = oom_checked(malloc(len));
         argosy__log_batch__pack(&batch, packed);
         sim_store_begin(numbers, cluster.n_voters, packed, len);
         free(packed);
-        for (size_t i = 0; i < cluster.n; i++)
+        for (size_t i = 0; i < cluster.n_members; i++)
                 free(hosts[i].name);
 }
 
@@ -525,15 +546,19 @@ size_t sim_cluster_size(void) {
         return cluster.n;
 }
 
-size_t sim_cluster_n_voters(void) {
-        return cluster.n_voters;
+const char *sim_machine_address(const SimMachine *m) {
+        return cluster.members[m->number].address;
+}
+
+bool sim_machine_knows_voter(const SimMachine *m, const Hash *pin) {
+        return m->daemon && daemon_listen_judge(pin, ALPN_RAFT, m->daemon) == TLS_MEMBER;
 }
 
 SimMachine *sim_machine(uint32_t number) {
         return number > 0 && number <= cluster.n ? &cluster.members[number].machine : NULL;
 }
 
-void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters) {
+void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters, size_t n_fresh) {
         static const uint8_t map_seed[16] = "whole hosts";
 
         map_set_seed(map_seed);
@@ -541,6 +566,7 @@ void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters) {
         sim_net_begin();
         sim_on_end(on_end);
         memset(&cluster, 0, sizeof(cluster));
+        cluster.n_members = n;
         cluster.n_voters = n_voters;
         // Where a sync costs nothing, if there is such a place.
         str_fit(cluster.dir, sizeof(cluster.dir), "%s/argosy-sim-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
@@ -548,17 +574,63 @@ void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters) {
                 abort();
         sim_disk_begin(HERE);
         random_bytes(cluster.cluster_id, sizeof(cluster.cluster_id));
-        check(voter_secrets_put(&cluster.secrets, VOTER_SECRET_CA, 1, CA_KEY, strlen(CA_KEY)), "secret");
-        for (uint32_t i = 1; i <= n; i++)
+        sim_x509_ca("of the CA", &cluster.ca);
+        check(voter_secrets_put(&cluster.secrets, VOTER_SECRET_CA, 1, cluster.ca.key.data, cluster.ca.key.len), "secret");
+        for (uint32_t i = 1; i <= n + n_fresh; i++)
                 make_member(i);
-        cluster.n = n;
+        cluster.n = n + n_fresh;
         write_peers();
         begin_log();
-        for (uint32_t i = 1; i <= n; i++)
+        for (uint32_t i = 1; i <= cluster.n; i++)
                 sim_disk_adopt(i);
 }
 
 // ------------------------------------------------------------------------------------------------ machines
+
+typedef struct Stopping {
+        SimMachine *machine;
+        unsigned start; // of the daemon that ends
+} Stopping;
+
+enum { STOPPING_LOOK_US = 5000 };
+
+static void look_if_stopped(void *data);
+
+static bool has_ended(const Daemon *d) {
+        return d->closing == 0 && d->end != DAEMON_RUNNING && (d->cut_short || run_is_over(d));
+}
+
+static void look_when_ended(SimMachine *m) {
+        Stopping *s = oom_checked(malloc(sizeof(*s)));
+
+        *s = (Stopping){m, m->n_starts};
+        sim_at(sim_now_us() + STOPPING_LOOK_US, NULL, look_if_stopped, s);
+}
+
+static void end_stopped(SimMachine *m) {
+        bool again = m->daemon->end == DAEMON_RESTART;
+
+        sim_machine_kill(m);
+        if (!again)
+                return;
+        if (cluster.endings.executes)
+                cluster.endings.executes(m);
+        start_later(m, SIM_EXECUTE_US);
+}
+
+static void look_if_stopped(void *data) {
+        Stopping *s = data;
+        SimMachine *m = s->machine;
+        bool is_it = m->daemon && m->n_starts == s->start;
+
+        if (is_it && !has_ended(m->daemon)) {
+                sim_at(sim_now_us() + STOPPING_LOOK_US, NULL, look_if_stopped, s);
+                return;
+        }
+        if (is_it)
+                end_stopped(m);
+        free(s);
+}
 
 typedef struct Starting {
         SimMachine *machine;
@@ -566,11 +638,28 @@ typedef struct Starting {
         char *why;
 } Starting;
 
+static void note_identity(SimMachine *m) {
+        const Daemon *d = m->daemon;
+
+        if (d->identity.key.len > 0)
+                m->pin = d->identity.pin;
+        m->in_cluster = d->peers && d->peers->cluster_id.len == sizeof(cluster.cluster_id) &&
+                        memcmp(d->peers->cluster_id.data, cluster.cluster_id, sizeof(cluster.cluster_id)) == 0;
+}
+
+static void on_identity_replaced(Daemon *d) {
+        run_on_identity_replaced(d);
+        look_when_ended(sim_machine(sim_host_number(sim_current())));
+}
+
 static void run_start(void *data) {
         Starting *s = data;
         const Member *b = &cluster.members[s->machine->number];
+        Daemon *d = s->machine->daemon;
 
-        s->error = daemon_start(s->machine->daemon, sim_host_loop(s->machine->host), &b->options, &s->why);
+        s->error = daemon_start(d, sim_host_loop(s->machine->host), &b->options, &s->why);
+        d->identity_replaced = on_identity_replaced;
+        note_identity(s->machine);
 }
 
 static void on_refused(SimMachine *m, const Starting *s) {
@@ -613,29 +702,6 @@ void sim_machine_kill(SimMachine *m) {
         forget_daemon(m, false);
 }
 
-typedef struct Stopping {
-        SimMachine *machine;
-        unsigned start; // of the daemon that ends
-} Stopping;
-
-enum { STOPPING_LOOK_US = 5000 };
-
-static void look_if_stopped(void *data) {
-        Stopping *s = data;
-        SimMachine *m = s->machine;
-        bool over = true;
-
-        if (m->daemon && m->n_starts == s->start) {
-                over = m->daemon->closing == 0 && m->daemon->end != DAEMON_RUNNING && (m->daemon->cut_short || run_is_over(m->daemon));
-                if (over)
-                        sim_machine_kill(m);
-        }
-        if (!over)
-                sim_at(sim_now_us() + STOPPING_LOOK_US, NULL, look_if_stopped, s);
-        else
-                free(s);
-}
-
 static void run_stop(void *data) {
         SimMachine *m = data;
 
@@ -643,18 +709,8 @@ static void run_stop(void *data) {
 }
 
 void sim_machine_stop(SimMachine *m) {
-        Stopping *s = oom_checked(malloc(sizeof(*s)));
-
-        if (!m->daemon) {
-                free(s);
-                return;
-        }
-        *s = (Stopping){m, m->n_starts};
-        if (!sim_host_do(m->host, run_stop, m)) {
-                free(s);
-                return;
-        }
-        sim_at(sim_now_us() + STOPPING_LOOK_US, NULL, look_if_stopped, s);
+        if (m->daemon && sim_host_do(m->host, run_stop, m))
+                look_when_ended(m);
 }
 
 static void empty(const SimMachine *m, const char *name) {
@@ -701,5 +757,6 @@ void sim_cluster_end(void) {
         sim_net_end();
         sim_end();
         voter_secrets_done(&cluster.secrets);
+        ca_done(&cluster.ca);
         sim_cluster_remove();
 }

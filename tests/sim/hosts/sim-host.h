@@ -2,7 +2,9 @@
 #pragma once
 
 // Whole hosts in a world: the daemon below run.c as it is, on a loop of its own, with a PID 1 in memory, and a state directory and
-// configuration of its own in a directory of the world. All are members of one cluster from the beginning, the first of them its voters; who leads they find out.
+// configuration of its own in a directory of the world. Some are members of one cluster from the beginning, the first of them its voters; who leads they find
+// out. Others are fresh, and each makes a cluster of itself. Whoever joins or leaves executes argosyd again, as argosyd would: it begins anew when it has
+// ended in order.
 //
 //      real        mesh, agent, leader, model, router, local socket, unit files, fence, ledger, peers and identity files
 //      played      loop, clocks, pool, chance, network, disks (sim-disk.h), the log (sim-store.h), systemd (fake-pid1.h), this machine's facts
@@ -12,13 +14,14 @@
 #include <stdbool.h>
 
 #include "argosy.pb-c.h"
+#include "hash.h"
 #include "sim-net.h"
 #include "sim-world.h"
 
 typedef struct Daemon Daemon;
 typedef struct FakePid1 FakePid1;
 
-enum { SIM_CLUSTER_MAX = 7, SIM_PORT = 7867, SIM_RESTART_US = 200000 };
+enum { SIM_CLUSTER_MAX = 7, SIM_PORT = 7867, SIM_RESTART_US = 200000, SIM_EXECUTE_US = 2000 };
 
 typedef struct SimMachine {
         uint32_t number; // of the host in the cluster, in the world, and of its log
@@ -32,15 +35,20 @@ typedef struct SimMachine {
         uint64_t back_us;                      // how long it is away then
         uint64_t start_us;                     // when it is to be started; 0: not by itself
         uint64_t guard_us;                     // when its guards of units with CutOff=stop look at the lease; 0: there are none
+        Hash pin;                              // of the key that it had last; zero: it has none yet
+        bool in_cluster;                       // by that, it is a member of the story's cluster
 } SimMachine;
 
-// In a new directory. `word`: of everything that is drawn. The first `n_voters` of `n` vote.
-void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters);
+// In a new directory. `word`: of everything that is drawn. The first `n_voters` of `n` vote; behind these there are `n_fresh` machines which are nobody's
+// members yet.
+void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters, size_t n_fresh);
 void sim_cluster_end(void);
 // In the middle of it, by who is about to end the process: what lies in its directory is removed.
 void sim_cluster_remove(void);
-size_t sim_cluster_size(void);
-size_t sim_cluster_n_voters(void);
+size_t sim_cluster_size(void); // machines
+const char *sim_machine_address(const SimMachine *m);
+// Whether its argosyd, which runs, lets whoever has that key speak to its log.
+bool sim_machine_knows_voter(const SimMachine *m, const Hash *pin);
 SimMachine *sim_machine(uint32_t number); // from 1 on
 // argosyd is started, as by its service.
 void sim_machine_start(SimMachine *m);
@@ -59,5 +67,6 @@ typedef struct SimEndings {
         void (*ended)(SimMachine *m, int status);         // argosyd ended itself
         void (*died)(SimMachine *m);                      // by sim_machine_die_at(); what was synced is all that is left, if that was its power
         void (*refused)(SimMachine *m, const char *why);  // it does not start; `why` is NULL if it did not say
+        void (*executes)(SimMachine *m);                  // itself again: it has become another host. May be NULL
 } SimEndings;
 void sim_cluster_on_end(const SimEndings *endings);

@@ -62,6 +62,8 @@ struct Listener {
 struct TlsContext {
         unsigned refs;
         Hash pin;
+        Hash ca;    // of the certificate that signed it; of a joiner: that the token names
+        bool joins; // it has no key
         TlsJudge judge;
         void *userdata;
 };
@@ -80,6 +82,7 @@ typedef struct End {
         Stream *stream;   // NULL: not yet, or not any more
         bool gone;        // not any more
         Hash pin;         // that it shows
+        Hash ca;          // likewise: of the CA that has signed it
         Buf in;           // arrived
         bool ended;       // and nothing more comes
         int lost;         // negative errno: the connection is gone
@@ -106,7 +109,6 @@ struct Conn {
 // sim-net.c
 Listener *net_find_listener(const SimHost *h, uint16_t port, const char *path);
 void net_add_listener(Listener *l);
-SimHost *net_find_address(const char *address);
 const char *net_address(const SimHost *h);
 Conn *net_dial(SimHost *from, const char *address, uint16_t port, const char *path, const char *alpn);
 Conn *conn_ref(Conn *c);

@@ -113,6 +113,8 @@ static void on_dialled(Conn *c) {
                 refuse(c, c->local ? -ENOENT : -ECONNREFUSED);
                 return;
         }
+        if (l->tls)
+                c->ends[1].ca = l->tls->ca;
         conn_send(c, 1, PIECE_HELLO, l->tls ? l->tls->pin.bytes : NULL, l->tls ? HASH_SIZE : 0);
 }
 
@@ -293,7 +295,7 @@ Conn *net_dial(SimHost *from, const char *address, uint16_t port, const char *pa
                         if (streq(CONTAINER_OF(n, Listener, link)->path, path))
                                 c->ends[1].host = CONTAINER_OF(n, Listener, link)->host;
         } else
-                c->ends[1].host = net_find_address(address);
+                c->ends[1].host = sim_net_find(address);
         // To an address that nobody has, and to a machine that is down, nothing comes back.
         if (c->local || (c->ends[1].host && sim_host_is_up(c->ends[1].host)))
                 conn_send(c, 0, PIECE_DIAL, NULL, 0);
@@ -306,7 +308,7 @@ const char *net_address(const SimHost *h) {
         return net.addresses[sim_host_number(h)];
 }
 
-SimHost *net_find_address(const char *address) {
+SimHost *sim_net_find(const char *address) {
         for (uint32_t i = 0; i < SIM_HOSTS_MAX; i++)
                 if (*address && streq(net.addresses[i], address))
                         return sim_host(i);

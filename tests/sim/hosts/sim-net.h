@@ -41,6 +41,7 @@ void sim_net_begin(void);
 void sim_net_end(void);
 // Numeric. Connections from and to the one before are lost without a word.
 void sim_net_set_address(SimHost *h, const char *address);
+SimHost *sim_net_find(const char *address); // NULL: nobody has it
 SimWay sim_net_way(const SimHost *from, const SimHost *to);
 void sim_net_set_way(SimHost *from, SimHost *to, SimWay way);
 // What `from` sends next, and all that is on the way with it, is the last of its connection: it is read, and whoever sent it does not know.

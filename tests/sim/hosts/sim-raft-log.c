@@ -23,6 +23,7 @@
 #include "raft-store.h"
 #include "record.h"
 #include "sim-disk.h"
+#include "sim-host.h"
 #include "sim-store.h"
 #include "store.h"
 #include "str.h"
@@ -41,21 +42,20 @@ void __wrap_raft_set_snapshot_threshold(struct raft *r, unsigned n);
 unsigned __real_trailing_log_entries(const TrailingLog *t, uint64_t unwritten);
 unsigned __wrap_trailing_log_entries(const TrailingLog *t, uint64_t unwritten);
 
-typedef struct Open { // by raft id
+typedef struct Open { // by host
         Store *store;     // NULL: none is
         SimHost *host;
-        uv_loop_t *loop;  // of the run that has it
+        uint64_t life;    // of the host, in which it was opened
 } Open;
 
 static struct {
-        Open open[STORE_MEMBERS_MAX + 1];
-        size_t n;
+        Open open[SIM_HOSTS_MAX];
         SimEntry **entries; // by index - 1; NULL: none that is applied
         size_t n_entries, room;
         unsigned snapshot_after, trailing; // entries, at most: the product's own figures are beyond a story's length
         const uint8_t *data; // that was decoded last
         size_t len;
-        void (*applied)(uint32_t raft_id, uint64_t index);
+        void (*applied)(uint32_t host, uint64_t index);
         char broken[160];
 } sim_log;
 
@@ -88,6 +88,11 @@ int __wrap_batch_record_decode(const void *record, size_t size, BatchId *ret_id,
         return r;
 }
 
+// Of the story's cluster. Outside of all hosts its log is made.
+static bool is_of_story(const SimHost *h) {
+        return !h || sim_machine(sim_host_number(h))->in_cluster;
+}
+
 static void note_entry(uint32_t raft_id, uint64_t index) {
         SimEntry *e;
 
@@ -108,29 +113,32 @@ static void note_entry(uint32_t raft_id, uint64_t index) {
 
 void __wrap_raft_store_note_applied(RaftStore *s, BatchId id) {
         uint64_t index = raft_last_applied(&s->raft) + 1;
+        SimHost *h = sim_current();
 
         __real_raft_store_note_applied(s, id);
+        if (!is_of_story(h))
+                return;
         note_entry(s->raft_id, index);
-        if (sim_log.applied && sim_current())
-                sim_log.applied(s->raft_id, index);
+        if (sim_log.applied && h)
+                sim_log.applied(sim_host_number(h), index);
 }
 
-static RaftStore *open_store(uint32_t raft_id) {
-        const Open *o = raft_id <= sim_log.n ? &sim_log.open[raft_id] : NULL;
+static RaftStore *open_store(uint32_t host) {
+        const Open *o = host < SIM_HOSTS_MAX ? &sim_log.open[host] : NULL;
 
-        return o && o->store && o->host && sim_host_loop(o->host) == o->loop ? raft_store(o->store) : NULL;
+        return o && o->store && o->life == sim_host_life(o->host) && is_of_story(o->host) ? raft_store(o->store) : NULL;
 }
 
 int __wrap_store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, Store **ret, char **ret_why) {
         int r = __real_store_open(config, ops, userdata, ret, ret_why);
 
         if (r == 0)
-                sim_log.open[config->raft_id] = (Open){*ret, sim_current(), config->loop};
+                sim_log.open[sim_host_number(sim_current())] = (Open){*ret, sim_current(), sim_host_life(sim_current())};
         return r;
 }
 
 void __wrap_store_close(Store *s, void (*closed)(void *userdata), void *userdata) {
-        for (size_t i = 0; i <= STORE_MEMBERS_MAX; i++)
+        for (size_t i = 0; i < SIM_HOSTS_MAX; i++)
                 if (sim_log.open[i].store == s)
                         sim_log.open[i] = (Open){};
         __real_store_close(s, closed, userdata);
@@ -152,13 +160,13 @@ uint32_t sim_store_leader(void) {
         uint64_t term = 0;
         uint32_t leader = 0;
 
-        for (uint32_t i = 1; i <= sim_log.n; i++) {
+        for (uint32_t i = 1; i < SIM_HOSTS_MAX; i++) {
                 RaftStore *s = open_store(i);
 
                 if (!s || raft_state(&s->raft) != RAFT_LEADER)
                         continue;
                 if (raft_current_term(&s->raft) == term)
-                        snprintf(sim_log.broken, sizeof(sim_log.broken), "raft ids %u and %u lead in term %llu", leader, i, (unsigned long long) term);
+                        snprintf(sim_log.broken, sizeof(sim_log.broken), "hosts %u and %u lead in term %llu", leader, i, (unsigned long long) term);
                 if (raft_current_term(&s->raft) > term) {
                         term = raft_current_term(&s->raft);
                         leader = i;
@@ -167,13 +175,28 @@ uint32_t sim_store_leader(void) {
         return leader;
 }
 
-uint64_t sim_store_applied(uint32_t raft_id) {
-        RaftStore *s = open_store(raft_id);
+uint64_t sim_store_applied(uint32_t host) {
+        RaftStore *s = open_store(host);
 
         return s ? raft_last_applied(&s->raft) : 0;
 }
 
-void sim_store_on_applied(void (*applied)(uint32_t raft_id, uint64_t index)) {
+void sim_store_describe(uint32_t host, char *ret, size_t size) {
+        const RaftStore *s = open_store(host);
+        size_t len;
+
+        *ret = 0;
+        if (!s)
+                return;
+        len = str_fit(ret, size, "%s as raft id %u in term %llu, has %llu entries, %llu applied; members", raft_state_name(raft_state((struct raft *) &s->raft)),
+                      s->raft_id, (unsigned long long) raft_current_term((struct raft *) &s->raft), (unsigned long long) raft_last_index((struct raft *) &s->raft),
+                      (unsigned long long) raft_last_applied((struct raft *) &s->raft));
+        for (unsigned i = 0; i < s->raft.configuration.n; i++)
+                len += str_fit(ret + len, size - len, " %llu%s", (unsigned long long) s->raft.configuration.servers[i].id,
+                               s->raft.configuration.servers[i].role == RAFT_VOTER ? "" : " (spare)");
+}
+
+void sim_store_on_applied(void (*applied)(uint32_t host, uint64_t index)) {
         sim_log.applied = applied;
 }
 
@@ -288,7 +311,6 @@ void sim_store_begin(const uint32_t *hosts, size_t n, const void *entry, size_t 
         memset(&sim_log, 0, sizeof(sim_log));
         write_first_entry(first, entry, len);
         add_voters(first, n);
-        sim_log.n = n;
         sim_log.snapshot_after = (unsigned) draw_log(sim_draw(), 2, 2000);
         sim_log.trailing = (unsigned) draw_log(sim_draw(), 1, 200);
         for (size_t i = 1; i < n; i++) {

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How the voters of sim-store.h agree: Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm" (2014), with PreVote and the check
-// of a quorum of Ongaro's thesis (9.6, 6.2). Messages go over the ways between hosts (sim-net.h), with delays that are drawn.
-#include <stdio.h>
+// of a quorum of Ongaro's thesis (9.6, 6.2), and members that change one at a time (4.1). Messages go over the ways between hosts (sim-net.h), with delays that are drawn.
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "clock.h"
 #include "macro.h"
+#include "sim-host.h"
 #include "sim-net.h"
 #include "sim-store-private.h"
+#include "stream.h"
 
 typedef enum MessageKind { ASK_VOTE, VOTE, APPEND, APPENDED, TIMEOUT_NOW } MessageKind;
 
 typedef struct Message {
         MessageKind kind;
         Disk *from, *to;
+        Hash pin; // of the host that sends it
         uint64_t term, sent_us;
         bool pre, granted, forced;
         uint64_t last, last_term;    // ASK_VOTE
@@ -36,16 +39,31 @@ static void on_received(void *data) {
         free(m);
 }
 
-// From the world: whoever is up then, by the ways as they are then.
+// From the world: whoever is up then, by the ways as they are then; whom its host does not know as a voter it does not hear.
 static void on_arrived(void *data) {
         Message *m = data;
         SimHost *from = sim_host(m->from->host), *to = sim_host(m->to->host);
         SimWay way = sim_net_way(from, to);
 
-        if (way.cut || way.clogged || !sim_disk_is_open(m->to))
+        if (way.cut || way.clogged || !sim_disk_is_open(m->to) || !sim_machine_knows_voter(sim_machine(m->to->host), &m->pin))
                 free(m);
         else
                 sim_at(sim_now_us(), to, on_received, m);
+}
+
+// The log of that id, where the host of `s` says that it is; NULL: it does not know, or there is another one.
+static Disk *find_disk(Store *s, uint32_t raft_id) {
+        char address[STREAM_ADDRESS_SIZE];
+        uint16_t port;
+        SimHost *host;
+        Disk *d;
+        Hash pin;
+
+        if (!s->ops->resolve(raft_id, address, sizeof(address), &port, &pin, s->userdata))
+                return NULL;
+        host = sim_net_find(address);
+        d = host ? sim_store.of_host[sim_host_number(host)] : NULL;
+        return d && d->raft_id == raft_id && hash_equal(&sim_machine(d->host)->pin, &pin) ? d : NULL;
 }
 
 static void post(Store *s, Disk *to, Message m) {
@@ -57,19 +75,56 @@ static void post(Store *s, Disk *to, Message m) {
         *copy = m;
         copy->from = s->disk;
         copy->to = to;
+        copy->pin = sim_machine(s->disk->host)->pin;
         if (copy->term == 0)
                 copy->term = s->disk->term;
         sim_at(sim_now_us() + draw_log(sim_draw(), way.delay_min_us, way.delay_max_us), NULL, on_arrived, copy);
 }
 
-static void post_all(Store *s, Message m) {
-        for (size_t i = 0; i < sim_store.n_disks; i++)
-                if (&sim_store.disks[i] != s->disk)
-                        post(s, &sim_store.disks[i], m);
+static void post_to(Store *s, uint32_t raft_id, Message m) {
+        Disk *to = find_disk(s, raft_id);
+
+        if (to)
+                post(s, to, m);
 }
 
-static size_t majority(void) {
-        return sim_store.n_disks / 2 + 1;
+static void post_voters(Store *s, Message m) {
+        const SimConfig *c = s->disk->config;
+
+        for (size_t i = 0; i < c->n; i++)
+                if (c->members[i].voter && c->members[i].raft_id != s->disk->raft_id)
+                        post_to(s, c->members[i].raft_id, m);
+}
+
+static size_t majority(const Store *s) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < s->disk->config->n; i++)
+                n += s->disk->config->members[i].voter;
+        return n / 2 + 1;
+}
+
+static bool votes(const Store *s) {
+        bool voter = false;
+
+        return sim_config_has(s->disk->config, s->disk->raft_id, &voter) && voter;
+}
+
+Peer *sim_raft_peer(Store *s, uint32_t raft_id) {
+        Peer *p = NULL;
+
+        for (size_t i = 0; i < s->n_peers; i++)
+                if (s->peers[i].raft_id == raft_id)
+                        return &s->peers[i];
+        if (s->n_peers < STORE_MEMBERS_MAX)
+                p = &s->peers[s->n_peers++];
+        for (size_t i = 0; i < s->n_peers && !p; i++)
+                if (!sim_config_has(s->disk->config, s->peers[i].raft_id, NULL))
+                        p = &s->peers[i];
+        if (!p)
+                abort();
+        *p = (Peer){.raft_id = raft_id, .next = s->disk->n + 1, .answered_us = s->role == STORE_LEADER ? sim_now_us() : 0};
+        return p;
 }
 
 // ------------------------------------------------------------------------------------------------ roles
@@ -106,13 +161,14 @@ static void note_role(Store *s) {
 
 static void step_down(Store *s, uint64_t term, uint32_t leader) {
         bool led = s->role == STORE_LEADER;
+        Cluster *cluster = s->disk->cluster;
 
         if (term > s->disk->term) {
                 s->disk->term = term;
                 s->disk->vote = 0;
         }
-        if (led && sim_store.leader == s->disk->raft_id)
-                sim_store.leader = 0;
+        if (led && cluster->leader == s->disk->host)
+                cluster->leader = 0;
         s->role = STORE_FOLLOWER;
         s->ready = s->pre_voting = false;
         s->leader = leader;
@@ -121,6 +177,8 @@ static void step_down(Store *s, uint64_t term, uint32_t leader) {
         if (led) {
                 sim_at(sim_now_us(), s->host, sim_store_answer_unknown, s);
                 sim_at(sim_now_us(), s->host, sim_store_follow_up_transfer, s);
+                if (s->change.kind != CHANGE_NONE)
+                        sim_at(sim_now_us(), s->host, sim_store_follow_up_change, s);
         }
 }
 
@@ -141,12 +199,11 @@ static void apply_more(void *data) {
                 const SimEntry *e = s->disk->log[index - 1];
 
                 if (e->data && s->ops->apply(index, e->data, e->len, s->userdata) < 0) {
-                        snprintf(sim_store.broken, sizeof(sim_store.broken), "raft id %u cannot apply entry %llu", s->disk->raft_id,
-                                 (unsigned long long) index);
+                        sim_store_broke("raft id %u cannot apply entry %llu", s->disk->raft_id, (unsigned long long) index);
                         return;
                 }
-                if (sim_store.applied)
-                        sim_store.applied(s->disk->raft_id, index);
+                if (sim_store.applied && s->disk->cluster == sim_store.story)
+                        sim_store.applied(s->disk->host, index);
                 for (size_t i = 0; i < s->n_pending; i++)
                         if (s->pending[i].index == index && s->pending[i].term == e->term) {
                                 sim_store_answer(s, i, STORE_COMMITTED);
@@ -161,6 +218,7 @@ static void apply_more(void *data) {
                 s->ready = true;
                 note_role(s);
         }
+        sim_store_go_on_with_change(s);
 }
 
 static void set_commit(Store *s, uint64_t commit) {
@@ -175,21 +233,24 @@ static void set_commit(Store *s, uint64_t commit) {
 
 // ------------------------------------------------------------------------------------------------ the leader
 
-void sim_raft_send(Store *s, size_t i) {
-        Message m = {.kind = APPEND, .sent_us = sim_now_us(), .prev = s->next[i] - 1, .commit = s->commit};
+void sim_raft_send(Store *s, uint32_t raft_id) {
+        const Peer *p = sim_raft_peer(s, raft_id);
+        Message m = {.kind = APPEND, .sent_us = sim_now_us(), .prev = p->next - 1, .commit = s->commit};
 
         m.prev_term = sim_disk_term_at(s->disk, m.prev);
         while (m.n < APPEND_MAX && m.prev + m.n < s->disk->n) {
                 m.entries[m.n] = s->disk->log[m.prev + m.n];
                 m.n++;
         }
-        post(s, &sim_store.disks[i], m);
+        post_to(s, raft_id, m);
 }
 
 static void send_appends(Store *s) {
-        for (size_t i = 0; i < sim_store.n_disks; i++)
-                if (&sim_store.disks[i] != s->disk)
-                        sim_raft_send(s, i);
+        const SimConfig *c = s->disk->config;
+
+        for (size_t i = 0; i < c->n; i++)
+                if (c->members[i].raft_id != s->disk->raft_id)
+                        sim_raft_send(s, c->members[i].raft_id);
 }
 
 static int newer_first(const void *a, const void *b) {
@@ -199,35 +260,40 @@ static int newer_first(const void *a, const void *b) {
 }
 
 // What most of them have, or were heard at.
-uint64_t sim_raft_of_most(const Store *s, const uint64_t *values, uint64_t own) {
-        uint64_t sorted[VOTERS_MAX];
+uint64_t sim_raft_of_most(const Store *s, size_t offset, uint64_t own) {
+        const SimConfig *c = s->disk->config;
+        uint64_t sorted[STORE_MEMBERS_MAX];
+        size_t n = 0;
 
-        for (size_t i = 0; i < sim_store.n_disks; i++)
-                sorted[i] = i == sim_disk_index(s->disk) ? own : values[i];
-        qsort(sorted, sim_store.n_disks, sizeof(*sorted), newer_first);
-        return sorted[majority() - 1];
+        for (size_t i = 0; i < c->n; i++) {
+                const Peer *p = c->members[i].raft_id == s->disk->raft_id ? NULL : sim_raft_peer((Store *) s, c->members[i].raft_id);
+
+                if (c->members[i].voter)
+                        sorted[n++] = p ? *(const uint64_t *) ((const char *) p + offset) : own;
+        }
+        qsort(sorted, n, sizeof(*sorted), newer_first);
+        return sorted[majority(s) - 1];
 }
 
 static void advance_commit(Store *s) {
-        uint64_t most = sim_raft_of_most(s, s->match, s->disk->n);
+        uint64_t most = SIM_RAFT_OF_MOST(s, match, s->disk->n);
 
         if (sim_disk_term_at(s->disk, most) == s->disk->term)
                 set_commit(s, most);
 }
 
 static void lead(Store *s) {
+        Cluster *cluster = s->disk->cluster;
+
         s->role = STORE_LEADER;
         s->leader = s->disk->raft_id;
         s->ready = s->pre_voting = false;
-        if (sim_store.leader_term >= s->disk->term)
-                snprintf(sim_store.broken, sizeof(sim_store.broken), "two leaders in term %llu", (unsigned long long) s->disk->term);
-        sim_store.leader_term = s->disk->term;
-        sim_store.leader = s->disk->raft_id;
-        for (size_t i = 0; i < sim_store.n_disks; i++) {
-                s->next[i] = s->disk->n + 1;
-                s->match[i] = s->acked_us[i] = 0;
-                s->answered_us[i] = sim_now_us();
-        }
+        if (cluster->leader_term >= s->disk->term)
+                sim_store_broke("two leaders in term %llu", (unsigned long long) s->disk->term);
+        cluster->leader_term = s->disk->term;
+        cluster->leader = s->disk->host;
+        for (size_t i = 0; i < s->n_peers; i++)
+                s->peers[i] = (Peer){.raft_id = s->peers[i].raft_id, .next = s->disk->n + 1, .answered_us = sim_now_us()};
         sim_disk_append(s->disk, sim_entry_new(s->disk->term, NULL, 0));
         s->noop = s->disk->n;
         send_appends(s);
@@ -245,8 +311,9 @@ static void ask_votes(Store *s, bool pre, bool forced) {
                      .last = s->disk->n,
                      .last_term = sim_disk_term_at(s->disk, s->disk->n)};
 
-        s->votes = 1U << sim_disk_index(s->disk);
-        post_all(s, m);
+        for (size_t i = 0; i < s->n_peers; i++)
+                s->peers[i].voted = false;
+        post_voters(s, m);
 }
 
 static void stand(Store *s, bool forced) {
@@ -257,7 +324,7 @@ static void stand(Store *s, bool forced) {
         s->disk->vote = s->disk->raft_id;
         be_patient(s);
         ask_votes(s, false, forced);
-        if (majority() == 1)
+        if (majority(s) == 1)
                 lead(s);
         else
                 note_role(s);
@@ -265,10 +332,12 @@ static void stand(Store *s, bool forced) {
 
 static void begin_election(Store *s) {
         s->leader = 0;
-        s->pre_voting = true;
+        s->pre_voting = votes(s);
         be_patient(s);
         note_role(s);
-        if (majority() == 1)
+        if (!votes(s))
+                return;
+        if (majority(s) == 1)
                 stand(s, false);
         else
                 ask_votes(s, true, false);
@@ -297,6 +366,15 @@ static void on_ask_vote(Store *s, const Message *m) {
         post(s, m->from, reply);
 }
 
+static size_t count_votes(const Store *s) {
+        const SimConfig *c = s->disk->config;
+        size_t n = 0;
+
+        for (size_t i = 0; i < c->n; i++)
+                n += c->members[i].voter && (c->members[i].raft_id == s->disk->raft_id || sim_raft_peer((Store *) s, c->members[i].raft_id)->voted);
+        return n;
+}
+
 static void on_vote(Store *s, const Message *m) {
         if (m->pre ? !s->pre_voting || m->term != s->disk->term + 1 : s->role != STORE_CANDIDATE || m->term != s->disk->term) {
                 if (!m->pre && m->term > s->disk->term)
@@ -305,8 +383,8 @@ static void on_vote(Store *s, const Message *m) {
         }
         if (!m->granted)
                 return;
-        s->votes |= 1U << sim_disk_index(m->from);
-        if ((size_t) __builtin_popcount(s->votes) < majority())
+        sim_raft_peer(s, m->from->raft_id)->voted = true;
+        if (count_votes(s) < majority(s))
                 return;
         if (m->pre)
                 stand(s, false);
@@ -321,15 +399,17 @@ static bool take_entries(Store *s, const Message *m) {
 
         if (m->prev > d->n || sim_disk_term_at(d, m->prev) != m->prev_term)
                 return false;
+        if (!d->cluster)
+                d->cluster = m->from->cluster;
         for (size_t i = 0; i < m->n; i++) {
                 uint64_t index = m->prev + i + 1;
 
                 if (index <= d->n && d->log[index - 1] == m->entries[i])
                         continue;
-                if (index <= s->commit && !*sim_store.broken)
-                        snprintf(sim_store.broken, sizeof(sim_store.broken), "raft id %u is to forget entry %llu, which is committed", d->raft_id,
-                                 (unsigned long long) index);
-                d->n = index - 1;
+                if (index <= s->commit)
+                        sim_store_broke("raft id %u is to forget entry %llu, which is committed", d->raft_id, (unsigned long long) index);
+                if (index <= d->n)
+                        sim_disk_cut_log(d, index - 1);
                 sim_disk_append(d, m->entries[i]);
         }
         return true;
@@ -359,32 +439,33 @@ static void on_append(Store *s, const Message *m) {
 }
 
 static void on_appended(Store *s, const Message *m) {
-        size_t i = sim_disk_index(m->from);
+        Peer *p;
 
         if (m->term > s->disk->term) {
                 step_down(s, m->term, 0);
                 return;
         }
-        if (s->role != STORE_LEADER || m->term != s->disk->term)
+        if (s->role != STORE_LEADER || m->term != s->disk->term || !sim_config_has(s->disk->config, m->from->raft_id, NULL))
                 return;
-        s->answered_us[i] = sim_now_us();
-        s->acked_us[i] = MAX_OF(s->acked_us[i], m->sent_us);
+        p = sim_raft_peer(s, m->from->raft_id);
+        p->answered_us = sim_now_us();
+        p->acked_us = MAX_OF(p->acked_us, m->sent_us);
         if (!m->granted) {
-                s->next[i] = MAX_OF(m->match, s->match[i]) + 1;
-                sim_raft_send(s, i);
+                p->next = MAX_OF(m->match, p->match) + 1;
+                sim_raft_send(s, p->raft_id);
                 return;
         }
-        s->match[i] = MAX_OF(s->match[i], m->match);
-        s->next[i] = MAX_OF(s->next[i], s->match[i] + 1);
+        p->match = MAX_OF(p->match, m->match);
+        p->next = MAX_OF(p->next, p->match + 1);
         advance_commit(s);
-        if (s->match[i] < s->disk->n && m->match == s->match[i] && s->disk->n - s->match[i] > APPEND_MAX / 2)
-                sim_raft_send(s, i);
+        if (p->match < s->disk->n && m->match == p->match && s->disk->n - p->match > APPEND_MAX / 2)
+                sim_raft_send(s, p->raft_id);
         if (s->asked_in_vain && store_authority_until(s) > clock_boot_us()) {
                 s->asked_in_vain = false;
                 if (s->ops->authority)
                         s->ops->authority(s->userdata);
         }
-        if (s->transferring && s->transfer_to == m->from->raft_id && s->match[i] == s->disk->n)
+        if (s->transferring && s->transfer_to == m->from->raft_id && p->match == s->disk->n)
                 post(s, m->from, (Message){.kind = TIMEOUT_NOW});
 }
 
@@ -403,7 +484,7 @@ static void receive(Store *s, Message *m) {
                 on_appended(s, m);
                 break;
         case TIMEOUT_NOW:
-                if (m->term == s->disk->term && s->role == STORE_FOLLOWER)
+                if (m->term == s->disk->term && s->role == STORE_FOLLOWER && votes(s))
                         stand(s, true);
                 break;
         }
@@ -417,10 +498,12 @@ static void on_tick(void *data) {
         if (s->closing)
                 return;
         if (s->role == STORE_LEADER) {
-                if (sim_now_us() > sim_raft_of_most(s, s->answered_us, sim_now_us()) + s->election_us)
+                if (sim_now_us() > SIM_RAFT_OF_MOST(s, answered_us, sim_now_us()) + s->election_us)
                         step_down(s, s->disk->term, 0);
-                else
+                else {
                         send_appends(s);
+                        sim_store_go_on_with_change(s);
+                }
         } else if (sim_now_us() >= s->deadline_us)
                 begin_election(s);
         sim_at(sim_now_us() + s->heartbeat_us, s->host, on_tick, s);

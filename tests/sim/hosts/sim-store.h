@@ -6,31 +6,39 @@
 //
 // The rules are Raft's, with votes that are asked for beforehand and a leader that steps down when it hears no majority: so who is cut off
 // learns nothing, a leader without a majority has no authority soon, and what was on its way then is kept or lost as the others have it.
-// What a disk has (term, vote, entries) outlives its host; a disk loses nothing and is never full. Left out: snapshots, and members that
-// come and go (store_member_add() and store_member_remove() are refused with -EBUSY).
+// Members come and go one at a time, by entries of the log that hold from when they are written. Whom a voter sends to it asks its host for
+// (StoreOps.resolve), and it hears nobody whose key its host does not know as that of a voter.
+//
+// What a disk has (term, vote, entries) outlives its host; a disk loses nothing and is never full. In the log's directory there is one file, which
+// names the log: whoever empties the directory has none any more. Left out: snapshots.
+//
+// A log is of one cluster: that of the story, of which checks hear, or that of a host by itself.
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "sim-world.h"
 
-// Of all voters, raft ids 1 to n, on the hosts of these numbers. Each log begins with that entry.
+// Of all voters of the story's cluster, raft ids 1 to n, on the hosts of these numbers. Each log begins with that entry.
 void sim_store_begin(const uint32_t *hosts, size_t n, const void *entry, size_t len);
 void sim_store_end(void);
 
-// What an entry is, for checks: the state of no store is asked.
+// What an entry is, for checks: the state of no store is asked. All of this is of the story's cluster.
 typedef struct SimEntry {
         uint64_t term;
         const uint8_t *data; // NULL: none that is applied
         size_t len;
+        const struct SimConfig *config; // NULL: it changes no members
 } SimEntry;
 // That has been committed by anybody; they are all that is ever committed at these indices. Index from 1 on.
 uint64_t sim_store_committed(void);
 const SimEntry *sim_store_entry(uint64_t index);
-// The raft id of who leads in the newest term; 0: nobody does.
+// The host that leads in the newest term; 0: none does.
 uint32_t sim_store_leader(void);
-uint64_t sim_store_applied(uint32_t raft_id); // on the store that is open; 0: none is
-// Who looks at each entry that a store has applied. NULL: nobody.
-void sim_store_on_applied(void (*applied)(uint32_t raft_id, uint64_t index));
+uint64_t sim_store_applied(uint32_t host); // on the store that is open; 0: none is
+// What a host's log says of itself, for people.
+void sim_store_describe(uint32_t host, char *ret, size_t size);
+// Who looks at each entry that a host's store has applied. NULL: nobody.
+void sim_store_on_applied(void (*applied)(uint32_t host, uint64_t index));
 // A rule of the log itself was broken, in words; NULL: none was.
 const char *sim_store_broken(void);

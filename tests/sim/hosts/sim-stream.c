@@ -17,6 +17,7 @@
 #include "identity.h"
 #include "message.h"
 #include "str.h"
+#include "x509.h"
 
 enum { FDS_MAX = 16384, FIRST_FREE_PORT = 20000 };
 
@@ -209,6 +210,12 @@ static void look_for_end(Stream *s) {
                 fail_stream(s, -ECONNRESET, "the peer closed the connection");
 }
 
+// Whoever wants to join knows no key, but a CA. `ca`: the one that has signed the listener's certificate; zero: none that it shows.
+static int judge_for_joiner(const TlsContext *tls, const Hash *ca, const char **ret_why) {
+        *ret_why = "its certificate is not of the CA that the token names";
+        return hash_equal(&tls->ca, ca) ? 0 : -EACCES;
+}
+
 // Whether the other end's key is welcome, as tls_session_judge() says it.
 static int judge(TlsContext *tls, const Hash *expect_pin, const Hash *pin, const char *alpn, bool server, const char **ret_why) {
         TlsVerdict verdict;
@@ -226,9 +233,17 @@ static int judge(TlsContext *tls, const Hash *expect_pin, const Hash *pin, const
         return verdict == TLS_MEMBER ? 0 : verdict == TLS_REMOVED ? -EKEYREVOKED : -EACCES;
 }
 
+static int judge_listener(const Stream *s, const char **ret_why) {
+        if (!s->tls)
+                return 0;
+        if (s->tls->joins)
+                return judge_for_joiner(s->tls, &s->conn->ends[1].ca, ret_why);
+        return judge(s->tls, s->has_expect_pin ? &s->expect_pin : NULL, &s->peer.pin, s->peer.alpn, false, ret_why);
+}
+
 static void open_dialled(Stream *s) {
         const char *why;
-        int r = s->tls ? judge(s->tls, s->has_expect_pin ? &s->expect_pin : NULL, &s->peer.pin, s->peer.alpn, false, &why) : 0;
+        int r = judge_listener(s, &why);
 
         s->answered = false;
         if (r < 0) {
@@ -611,23 +626,51 @@ void listener_close(Listener *l) {
 
 // ------------------------------------------------------------------------------------------------ keys
 
+// What an identity shows: its key, and the CA that has signed it.
+static int show(TlsContext *c, const Identity *identity) {
+        gnutls_x509_crt_t cert = NULL, ca = NULL;
+        int r = 0;
+
+        c->pin = identity->pin;
+        c->ca = (Hash){};
+        if (identity->cert.len == 0)
+                return 0;
+        r = x509_cert_read(identity->cert.data, identity->cert.len, &cert);
+        if (r == 0)
+                r = x509_cert_read(identity->ca_cert.data, identity->ca_cert.len, &ca);
+        if (r == 0 && x509_is_signed_by(cert, ca))
+                c->ca = hash_of(identity->ca_cert.data, identity->ca_cert.len);
+        gnutls_x509_crt_deinit(cert);
+        gnutls_x509_crt_deinit(ca);
+        return r;
+}
+
 int tls_context_new(const Identity *identity, TlsJudge judge_pin, void *userdata, TlsContext **ret) {
+        TlsContext *c = calloc(1, sizeof(*c));
+        int r;
+
+        if (!c)
+                return -ENOMEM;
+        *c = (TlsContext){.refs = 1, .judge = judge_pin, .userdata = userdata};
+        r = show(c, identity);
+        if (r < 0)
+                c = tls_context_unref(c);
+        *ret = c;
+        return r;
+}
+
+int tls_context_new_joiner(const Hash *ca_hash, TlsContext **ret) {
         TlsContext *c = calloc(1, sizeof(*c));
 
         if (!c)
                 return -ENOMEM;
-        *c = (TlsContext){.refs = 1, .pin = identity->pin, .judge = judge_pin, .userdata = userdata};
+        *c = (TlsContext){.refs = 1, .joins = true, .ca = *ca_hash};
         *ret = c;
         return 0;
 }
 
-int tls_context_new_joiner(const Hash *ca_hash, TlsContext **ret) {
-        return -ENOTSUP; // nobody joins here
-}
-
 int tls_context_set_identity(TlsContext *c, const Identity *identity) {
-        c->pin = identity->pin;
-        return 0;
+        return show(c, identity);
 }
 
 int tls_context_set_cas(TlsContext *c, const Buf *certs, size_t n) {

@@ -171,6 +171,10 @@ bool sim_host_is_up(const SimHost *h) {
         return h->loop != NULL;
 }
 
+uint64_t sim_host_life(const SimHost *h) {
+        return h->life;
+}
+
 SimHost *sim_current(void) {
         return world.current;
 }
@@ -566,7 +570,7 @@ int machine_ids(const uint8_t application[MACHINE_ID_SIZE], MachineIds *ret) {
         for (size_t i = 0; i < MACHINE_ID_SIZE; i++) {
                 ret->machine[i] = machine.bytes[i];
                 ret->boot[i] = (uint8_t) (h->number * 16 + 2 + i * h->boots);
-                ret->host[i] = (uint8_t) (h->number * 16 + 3) ^ application[i];
+                ret->host[i] = (uint8_t) h->number; // as the log of a story begins with it
         }
         return 0;
 }

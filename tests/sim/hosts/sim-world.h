@@ -36,6 +36,9 @@ enum {
         SIM_DIED = -2,
 };
 
+// Where walls' clocks stand, about, when a story begins.
+#define SIM_WALL_US UINT64_C(1790000000000000)
+
 typedef struct SimHost SimHost; // a machine, and whatever loop of it runs now
 
 // What its clocks show when the world begins, in microseconds.
@@ -57,6 +60,7 @@ uint32_t sim_host_number(const SimHost *h);
 uv_loop_t *sim_host_start(SimHost *h);
 uv_loop_t *sim_host_loop(const SimHost *h); // NULL: it is down
 bool sim_host_is_up(const SimHost *h);
+uint64_t sim_host_life(const SimHost *h); // a number of its own from each start to its end
 // It is never run again, and nothing that was to come to it does. Not from inside of it: process_end() is for that.
 void sim_host_kill(SimHost *h);
 // The machine begins anew: it has another boot id, and the clocks that count from its boot begin with 0.

@@ -17,7 +17,7 @@ static uint32_t leader(void) {
         for (uint32_t i = 1; i <= sim_cluster_size(); i++) {
                 const Daemon *d = sim_machine(i)->daemon;
 
-                if (!d)
+                if (!d || !sim_machine(i)->in_cluster)
                         continue;
                 if (!d->attached || d->known_leader == 0 || (ret > 0 && d->known_leader != ret))
                         return 0;
@@ -30,13 +30,17 @@ static bool all_attached(void *data) {
         return leader() > 0;
 }
 
-static void begin(uint64_t word) {
-        sim_cluster_begin(word, 3, 3);
+static void begin_with(uint64_t word, size_t n_members, size_t n_fresh) {
+        sim_cluster_begin(word, n_members, n_members, n_fresh);
         story_begin((StoryOutput){}, sim_clock());
         sim_client_begin();
-        for (uint32_t i = 1; i <= 3; i++)
+        for (uint32_t i = 1; i <= sim_cluster_size(); i++)
                 sim_machine_start(sim_machine(i));
         assert_true(sim_run_until(all_attached, NULL, 30 * USEC_PER_SEC));
+}
+
+static void begin(uint64_t word) {
+        begin_with(word, 3, 0);
 }
 
 static void end(void) {
@@ -198,6 +202,100 @@ static void a_leader_that_is_cut_off_has_a_successor(void **state) {
         end();
 }
 
+// ------------------------------------------------------------------------------------------------ hosts that come and go
+
+static SimAsk *answered(SimAsk *ask) {
+        assert_true(sim_run_until(is_final, ask, 60 * USEC_PER_SEC));
+        assert_int_equal(ask->error, 0);
+        if (ask->last->status != 0)
+                fail_msg("%s", ask->last->message);
+        return ask;
+}
+
+static const char *make_token(uint32_t at) {
+        Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
+        request.cluster_token = &token;
+        return answered(sim_client_send(at, NULL, &request))->last->token->token;
+}
+
+static SimAsk *join(uint32_t number, uint32_t at, const char *token) {
+        Argosy__Request__ClusterJoin join = ARGOSY__REQUEST__CLUSTER_JOIN__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        join.address = (char *) sim_machine_address(sim_machine(at));
+        join.token = (char *) token;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_JOIN;
+        request.cluster_join = &join;
+        return sim_client_send(number, NULL, &request);
+}
+
+static bool is_member(void *data) {
+        const SimMachine *m = data;
+
+        return m->in_cluster && m->daemon && m->daemon->attached;
+}
+
+static bool is_alone(void *data) {
+        const SimMachine *m = data;
+
+        return !m->in_cluster && m->daemon && m->daemon->attached;
+}
+
+static void a_fresh_host_joins_and_leaves(void **state) {
+        Argosy__Request__ClusterLeave leave = ARGOSY__REQUEST__CLUSTER_LEAVE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        SimMachine *m;
+
+        begin_with(7, 3, 1);
+        m = sim_machine(4);
+        assert_true(sim_run_until(is_alone, m, 30 * USEC_PER_SEC));
+        answered(join(4, 2, make_token(1)));
+        assert_true(sim_run_until(is_member, m, 30 * USEC_PER_SEC));
+        assert_int_equal(m->daemon->peers->host, 4);
+        start_unit(4, "a.service");
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE;
+        request.cluster_leave = &leave;
+        answered(sim_client_send(4, NULL, &request));
+        assert_true(sim_run_until(is_alone, m, 30 * USEC_PER_SEC));
+        assert_true(sim_run_until(runs_once, (void *) "a.service", 60 * USEC_PER_SEC));
+        assert_int_not_equal(place_of("a.service"), 4);
+        end();
+}
+
+static SimAsk *voters(uint32_t at, unsigned n) {
+        Argosy__Request__ClusterVoters voters = ARGOSY__REQUEST__CLUSTER_VOTERS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        voters.wanted = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS;
+        request.cluster_voters = &voters;
+        return sim_client_send(at, NULL, &request);
+}
+
+static bool are_voters(void *data) {
+        for (uint32_t i = 1; i <= 3; i++)
+                if (sim_machine(i)->daemon->peers->raft_id == 0 || sim_store_applied(i) < sim_store_committed())
+                        return false;
+        return sim_store_leader() > 0;
+}
+
+static void those_who_join_vote_when_there_are_three(void **state) {
+        begin_with(8, 1, 2);
+        for (uint32_t i = 2; i <= 3; i++) {
+                assert_true(sim_run_until(is_alone, sim_machine(i), 30 * USEC_PER_SEC));
+                answered(join(i, 1, make_token(1)));
+                assert_true(sim_run_until(is_member, sim_machine(i), 30 * USEC_PER_SEC));
+        }
+        answered(voters(1, 3));
+        assert_true(sim_run_until(are_voters, NULL, 60 * USEC_PER_SEC));
+        sim_machine_power_off(sim_machine(1));
+        start_unit(2, "a.service");
+        end();
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(three_hosts_find_a_leader),
@@ -206,6 +304,8 @@ int main(void) {
                 cmocka_unit_test(a_leader_that_ends_in_good_order_hands_over),
                 cmocka_unit_test(what_ran_on_a_host_without_power_runs_elsewhere),
                 cmocka_unit_test(a_leader_that_is_cut_off_has_a_successor),
+                cmocka_unit_test(a_fresh_host_joins_and_leaves),
+                cmocka_unit_test(those_who_join_vote_when_there_are_three),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

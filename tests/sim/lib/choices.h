@@ -31,6 +31,7 @@ typedef enum StepKind {
         STEP_TIME,   // time passes
         STEP_SETTLE, // everything happens that happens without time passing
         STEP_CALM,   // what is broken works again, and what has been asked is looked at
+        STEP_MEMBER, // hosts come or go, or vote (whole hosts only)
         _STEP_KINDS,
 } StepKind;
 

@@ -54,7 +54,8 @@ extern const char *const swarm_load_names[_LOADS];
         F(batch_max, "bytes of an entry; 0: as many as may be")                     \
         F(time_max_ms, "that pass in one step at most")                             \
         F(voters, "among the hosts; 0: all")                                        \
-        F(guarded, "of 64 contents of units that have CutOff=stop and nothing else")
+        F(guarded, "of 64 contents of units that have CutOff=stop and nothing else") \
+        F(fresh, "hosts more that are no members at first")
 
 typedef struct Swarm {
         unsigned faults[SWARM_FAULTS_MAX], loads[_LOADS]; // weights; 0: left out
@@ -63,6 +64,7 @@ typedef struct Swarm {
         SWARM_FIGURES(SWARM_FIGURE_FIELD)
 #undef SWARM_FIGURE_FIELD
         unsigned n_steps; // that are drawn
+        unsigned n_member_steps; // likewise, among them
 } Swarm;
 
 enum { SWARM_WEIGHT_MAX = 64 };

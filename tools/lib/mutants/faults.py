@@ -4964,4 +4964,12 @@ FAULTS = [
           "return !t->removal_begun || !r || !is_voter(l, r) || !r->no_promote || is_last_to_vote(l, r);",
           "return !t->removal_begun || !r || !is_voter(l, r) || !r->no_promote;",
           "leader/members-majorities: a_removal_of_the_last_that_votes_is_refused_in_the_end"),
+    Fault("removed-are-not-told", "src/mesh/mesh-voters.c",
+          "return is_removed && 2 * n_refuse > n;",
+          "return false;",
+          "sim/hosts: members-are-one"),
+    Fault("token-used-again", "src/leader/hosts/members.c",
+          "used.used_by = (ProtobufCBinaryData){.data = (uint8_t *) pin->bytes, .len = HASH_SIZE};",
+          "used.used_by = (ProtobufCBinaryData){};",
+          "sim/hosts: tokens-are-used-once"),
 ]

@@ -1,0 +1,24 @@
+# check fence-is-kept: check fence-is-kept: n5 was to obey term 1, index 3, and knows of term 0, index 0
+chance 8e48a85c3260d9d0
+hosts 3
+units 1
+lease_ms 0
+start_ms 0
+stop_ms 0
+mass_loss_percent 0
+batch_max 0
+time_max_ms 5791
+voters 0
+guarded 0
+fresh 2
+fault.outage 3a
+load.access 4
+load.watches 40
+load.again 1
+load.calls_off 6
+member 3
+ask 1
+fault 0
+time 1
+member 1daf6d6fd4efc9a0
+ask 20d2eb1acd23ef51

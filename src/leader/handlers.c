@@ -22,6 +22,7 @@
 #include "drain-waiters.h"
 #include "forget-request.h"
 #include "job-show.h"
+#include "listing-question.h"
 #include "listings.h"
 #include "macro.h"
 #include "manager-waiters.h"

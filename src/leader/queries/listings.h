@@ -5,15 +5,7 @@
 
 #include "leader-core.h"
 
-enum {
-        LISTED_GLOBS_MAX = 64, // patterns with wildcards in one question; each name is compared with all of them
-        LISTED_GLOB_MAX = 255, // bytes of one of them
-};
-
-// Whether the request is one for such a list.
-bool listing_is_long(const Leader *l, const Argosy__Request *request);
-// Answers what would be compared for too long; NULL: it is not.
-Argosy__Response *listing_refuse(const Argosy__Request *request);
+// Of a request for a long list (listing-question.h). 0 or -ENOMEM.
 int listing_start(Leader *l, Ticket *t);
 void listing_end(Listing *g); // nobody listens any more; what it holds is freed in turns
 // What was seen or changed, while the list is made: about a unit, also one that goes; and about a node. What hosts note

@@ -7,6 +7,7 @@
 #include "author.h"
 #include "leader-rig-private.h"
 #include "listing-asks.h"
+#include "listing-question.h"
 #include "listings.h"
 
 // The same for a client of another host.

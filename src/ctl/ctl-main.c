@@ -116,17 +116,23 @@ static unsigned terminal_flags(const bool *given) {
                (given[OPT_QUIET] ? TERMINAL_QUIET : 0);
 }
 
+// It quotes what was typed, or what a script was given.
+static int complain(FILE *err, const Buf *why) {
+        _cleanup_buf_ Buf clean = {};
+
+        if (text_append_clean_file(&clean, why->data, why->len) == 0)
+                fprintf(err, "argosyctl: %.*s\nTry argosyctl --help.\n", (int) clean.len, (const char *) clean.data);
+        return EXIT_USAGE;
+}
+
 int ctl_main(int argc, char **argv, FILE *out, FILE *err) {
         Ctl ctl = {.verbs = &verb_table, .deadline_us = CLIENT_NEVER, .client.fd = -1};
         _cleanup_buf_ Buf why = {};
         int code, written;
 
         setlocale(LC_ALL, "");
-        if (options_parse(&verb_table, argc, argv, &ctl.opt, &why) < 0) {
-                fprintf(err, "argosyctl: %.*s\nTry argosyctl --help.\n", (int) why.len,
-                        (const char *) why.data);
-                return EXIT_USAGE;
-        }
+        if (options_parse(&verb_table, argc, argv, &ctl.opt, &why) < 0)
+                return complain(err, &why);
         terminal_init(&ctl.term, out, err, terminal_flags(ctl.opt.given));
         code = run(&ctl);
         written = ctl.term.pager > 0 ? EXIT_OK : flush_output(&ctl);

@@ -229,6 +229,22 @@ static Outcome list_into(int fd, size_t buffer_size) {
         return o;
 }
 
+static void what_is_no_command_is_quoted_without_what_a_terminal_obeys(void **state) {
+        char *words[] = {(char *) "\x1b[31mstart", (char *) "--\x1b]0;x\x07", (char *) "c\xc2\x9b\xe2\x80\xae"};
+
+        for (size_t i = 0; i < ELEMENTSOF(words); i++) {
+                char *argv[] = {(char *) "argosyctl", words[i]}, *text = NULL;
+                size_t size;
+                FILE *err = open_memstream(&text, &size);
+
+                assert_int_equal(ctl_main(2, argv, stdout, err), EXIT_USAGE);
+                fclose(err);
+                assert_non_null(strchr(text, '?'));
+                assert_null(strpbrk(text, "\x1b\x07\xc2\xe2"));
+                free(text);
+        }
+}
+
 static void a_reader_that_has_read_enough_is_no_error(void **state) {
         signal(SIGPIPE, SIG_IGN);
         for (size_t size = 16; size <= 8192; size *= 8) { // noticed in the middle, or at the end
@@ -786,6 +802,7 @@ int main(void) {
                 cmocka_unit_test(a_list_in_parts_is_one_list_whoever_gives_the_rest),
                 cmocka_unit_test(a_list_of_which_a_part_is_missing_is_asked_for_again),
                 cmocka_unit_test(a_reader_that_has_read_enough_is_no_error),
+                cmocka_unit_test(what_is_no_command_is_quoted_without_what_a_terminal_obeys),
                 cmocka_unit_test(output_that_is_lost_is_an_error),
                 cmocka_unit_test(an_unknown_field_is_a_usage_error),
                 cmocka_unit_test(is_active_exits_as_systemctl_does),

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gnutls/gnutls.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "fileio.h"
@@ -126,8 +127,11 @@ int identity_load(const char *dir, Identity *ret, char **ret_why) {
                 *ret_why = str_printf("%s: %s", path, damage(r));
                 return -EBADMSG;
         }
-        if (r < 0)
+        if (r < 0) {
+                if (r != -ENOENT && r != -ENOMEM)
+                        *ret_why = str_printf("%s cannot be read: %s", path, strerror(-r));
                 return r;
+        }
         *ret = i;
         i = (Identity){};
         return 0;

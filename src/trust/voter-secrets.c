@@ -250,8 +250,11 @@ int voter_secrets_load(const char *dir, VoterSecrets *ret, char **ret_why) {
                                       path);
                 return -EBADMSG;
         }
-        if (r < 0)
+        if (r < 0) {
+                if (r != -ENOMEM)
+                        *ret_why = str_printf("%s cannot be read: %s", path, strerror(-r));
                 return r;
+        }
         *ret = read;
         read = (VoterSecrets){};
         return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -222,6 +223,16 @@ static void damaged_files_are_named(void **state) {
         identity_remove(dir);
 }
 
+static void a_file_that_cannot_be_read_is_named(void **state) {
+        _cleanup_free_ char *path = str_printf("%s/identity.pem", dir), *why = NULL;
+        Identity i = {};
+
+        assert_int_equal(mkdir(path, 0700), 0);
+        assert_int_equal(identity_load(dir, &i, &why), -EISDIR);
+        assert_true(str_has_prefix(why, path));
+        assert_int_equal(rmdir(path), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(what_is_saved_is_loaded),
@@ -236,6 +247,7 @@ int main(void) {
                 cmocka_unit_test(the_pin_is_the_hash_of_the_public_key_info),
                 cmocka_unit_test(days_left_go_down_to_below_zero),
                 cmocka_unit_test(damaged_files_are_named),
+                cmocka_unit_test(a_file_that_cannot_be_read_is_named),
         };
 
         return cmocka_run_group_tests(tests, setup, teardown);

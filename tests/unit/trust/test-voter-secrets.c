@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tmpdir.h"
 
+#include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "fileio.h"
 #include "str.h"
@@ -146,6 +148,16 @@ static void a_damaged_file_is_named_and_not_overwritten(void **state) {
         assert_int_equal(after.len, good.len);
 }
 
+static void a_file_that_cannot_be_read_is_named(void **state) {
+        _cleanup_free_ char *path = str_printf("%s/voter-secrets", (char *) *state), *why = NULL;
+        VoterSecrets loaded = {};
+
+        assert_int_equal(mkdir(path, 0700), 0);
+        assert_int_equal(voter_secrets_load(*state, &loaded, &why), -EISDIR);
+        assert_true(str_has_prefix(why, path));
+        assert_int_equal(rmdir(path), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_secret_is_found_by_name_and_number, setup, teardown),
@@ -154,6 +166,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(what_the_log_names_no_more_goes_and_what_is_on_its_way_there_stays, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_is_saved_is_loaded, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_damaged_file_is_named_and_not_overwritten, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_named, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,7 @@
 #include "unit-marks.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
+#include "unit-state.h"
 #include "unit-wanted.h"
 #include "unit-work.h"
 
@@ -114,6 +115,12 @@ static void consider(const Leader *l, const UnitOnNode *s, const UnitEntry *e, c
         *until = t;
 }
 
+// What is up there is being stopped, or was told something that may be a stop, and is to start behind that.
+static bool starts_behind_a_stop(const UnitOnNode *s, const UnitEntry *e) {
+        return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING ||
+               (active_state_is_up(s->active) && s->revision < e->record->start_rev && s->revision < s->ordered_revision);
+}
+
 // Whether the order makes the unit begin there, maybe anew. What runs there as it is wanted runs on.
 static bool begins(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         Content c;
@@ -123,7 +130,8 @@ static bool begins(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         if (e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return false;
         c = rollout_content(l, e, s->node->number);
-        return !hash_equal(unit_on_node_seen(s), &c.spec->hash) || s->revision < c.restart_rev;
+        return !hash_equal(unit_on_node_seen(s), &c.spec->hash) || s->revision < c.restart_rev ||
+               starts_behind_a_stop(s, e);
 }
 
 const Node *previous_node_in_the_way(const Leader *l, const UnitOnNode *s, uint64_t *ret_until_us) {

@@ -52,22 +52,31 @@ bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const No
         return admits;
 }
 
-// One that is placed there, or a global one whose name sorts first.
+static bool is_before(const Unit *u, const char *name) {
+        return !name || strcmp(u->name, name) < 0;
+}
+
+// One that is placed there, or a global one whose name sorts first. Of several the first by name, so that each leader says the same.
 static const char *who_has_the_node(const Leader *l, const Unit *u, const Node *n) {
+        const char *first = NULL;
+
         list_foreach (i, &n->placed) {
                 const Unit *o = CONTAINER_OF(i, Unit, placed);
 
-                if (scheduler_conflict_between(l, u, o))
-                        return o->name;
+                if (is_before(o, first) && scheduler_conflict_between(l, u, o))
+                        first = o->name;
         }
+        if (first)
+                return first;
         list_foreach (i, &l->globals) {
                 const Unit *o = CONTAINER_OF(i, UnitWork, queue)->unit;
 
-                if (o != u && strcmp(o->name, u->name) < 0 && scheduler_conflict_between(l, u, o) &&
+                if (o != u && is_before(o, first) && is_before(o, u->name) &&
+                    scheduler_conflict_between(l, u, o) &&
                     unit_wanted_on(l, o, cluster_state_find_unit(l->state, o->name), n))
-                        return o->name;
+                        first = o->name;
         }
-        return NULL;
+        return first;
 }
 
 LeftOut unit_left_out(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n, char *ret_why,

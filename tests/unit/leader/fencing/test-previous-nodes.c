@@ -401,6 +401,23 @@ static void what_waits_to_begin_anew_runs_on_when_its_host_comes_back(void **sta
         assert_true(runs_on(2) && u->starts == 1 && u->restarts == 1);
 }
 
+// A start behind a stop that is under way is one more run.
+static void what_is_being_stopped_begins_anew_when_it_has_ended_elsewhere(void **state) {
+        assert_int_equal(rig_change(&g, START, X, EVERYWHERE)->status, 0);
+        place_what_is_everywhere();
+        g.stop_ms = 500;
+        (void) rig_change_with(&g, ARGOSY__VERB__VERB_STOP, X, NULL, false, NULL);
+        rig_settle(&g);
+        assert_int_equal(rig_unit_on(&g, 2, X)->active, ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING);
+        (void) rig_change_with(&g, START, X, NULL, false, NULL);
+        rig_pass_ms(&g, 1000);
+        assert_false(runs_on(2));
+        g.stop_ms = 0;
+        heal(1);
+        heal(3);
+        assert_true(runs_on(2) && !runs_on(1) && !runs_on(3));
+}
+
 // It is down for a reason of its own meanwhile, and not begun again.
 static void what_waits_to_begin_anew_ends_with_what_it_is_bound_to(void **state) {
         assert_int_equal(rig_change(&g, START, "b.service", SERVICE "[X-Argosy]\nHost=n2\n")->status, 0);
@@ -460,6 +477,7 @@ int main(void) {
                 RIG_TEST(a_silent_host_delays_nothing_that_was_never_there),
                 RIG_TEST(a_record_forgets_the_nodes_that_have_let_go),
                 RIG_TEST(what_ran_everywhere_begins_anew_when_it_has_ended_elsewhere),
+                RIG_TEST(what_is_being_stopped_begins_anew_when_it_has_ended_elsewhere),
                 RIG_TEST(what_waits_to_begin_anew_runs_on_when_its_host_comes_back),
                 RIG_TEST(what_waits_to_begin_anew_ends_with_what_it_is_bound_to),
                 RIG_TEST(what_a_node_refused_waits_there_like_any_other),

@@ -155,6 +155,13 @@ static void a_node_that_is_left_to_another_one_is_named(void **state) {
                                                 "db.service n1 loaded active running\n");
 }
 
+static void of_several_that_have_the_node_the_first_by_name_is_named(void **state) {
+        rig_change(&g, START, "db2.service", SERVICE "[X-Argosy]\nHost=n1\n");
+        rig_change(&g, START, "db1.service", SERVICE "[X-Argosy]\nHost=n1\n");
+        rig_change(&g, START, "all.service", GLOBAL "Conflicts=db*\n");
+        assert_string_equal(reason_on("all.service", "n1"), GIVES_WAY_TO("db1.service"));
+}
+
 static void a_global_unit_that_gives_way_everywhere_is_not_started(void **state) {
         const Argosy__Response__UnitResult *u;
 
@@ -252,6 +259,7 @@ int main(void) {
                 T(of_two_global_units_the_first_by_name_has_the_node),
                 T(the_next_leader_sees_it_the_same_way),
                 T(a_node_that_is_left_to_another_one_is_named),
+                T(of_several_that_have_the_node_the_first_by_name_is_named),
                 T(a_global_unit_that_gives_way_everywhere_is_not_started),
                 T(who_is_stopped_for_it_is_named),
                 T(a_node_that_refuses_a_global_unit_fails_its_start),

@@ -1,0 +1,27 @@
+# check two-places: check two-places: u4.service is to start on n3, and n2, which is heard, has it
+chance 6062b88a74169481
+hosts 4
+units f
+lease_ms 1f5
+start_ms 0
+stop_ms 70
+mass_loss_percent 31
+batch_max 0
+time_max_ms 67
+voters 0
+guarded 0
+load.units 36
+load.several 40
+load.apply 40
+load.queue 19
+load.access 1
+load.looks 1
+load.waits 19
+load.calls_off 1
+load.bound c
+load.options 40
+ask 3
+ask 10aaa47cac03322d
+ask 4584a1120069dfbf
+ask 95e54fa4d8cca1f6
+ask 0

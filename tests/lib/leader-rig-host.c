@@ -186,6 +186,12 @@ static bool fails(const VirtualUnit *u, void *userdata) {
         return hash_equal(&u->order.spec, &h->rig->bad) || (h->rig->is_bad && h->rig->is_bad(&u->order.spec));
 }
 
+static bool ends(const VirtualUnit *u, void *userdata) {
+        const RigHost *h = userdata;
+
+        return h->rig->is_oneshot && h->rig->is_oneshot(&u->order.spec);
+}
+
 static void violation(const char *why, void *userdata) {
         const RigHost *h = userdata;
 
@@ -203,6 +209,7 @@ static const VirtualHostOps virtual_ops = {
         .foreign = foreign,
         .takes_us = takes_us,
         .fails = fails,
+        .ends = ends,
         .violation = violation,
 };
 

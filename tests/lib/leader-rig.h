@@ -94,6 +94,7 @@ struct Rig {
         size_t frame_max;  // bytes of a message to a host; 0: any number
         Hash bad;          // units with this content fail
         bool (*is_bad)(const Hash *spec); // or with one of these; NULL: none
+        bool (*is_oneshot)(const Hash *spec); // whose failure is the end of their run; NULL: none
         unsigned stop_ms;  // same for a stop by an order that is no removal
         unsigned n_states; // state changes of units, all together
         unsigned start_ms; // how long a restart takes, while rig_pass_ms() lets time pass

@@ -137,9 +137,11 @@ static void end_step(VirtualHost *h, VirtualUnit *u) {
         u->stays = u->order.stay;
         if (stopped)
                 become(h, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
-        else if (h->ops->fails(u, h->userdata))
+        else if (h->ops->fails(u, h->userdata)) {
                 become(h, u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
-        else
+                if (h->ops->ends && h->ops->ends(u, h->userdata))
+                        u->outcome = ARGOSY__OUTCOME__KIND__FAILED;
+        } else
                 become(h, u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
         mark(h, u);
 }
@@ -160,6 +162,7 @@ static void begin_start(VirtualHost *h, VirtualUnit *u) {
         uint64_t takes_us = h->ops->takes_us(u, false, h->userdata);
 
         u->stopping = false;
+        u->outcome = ARGOSY__OUTCOME__KIND__NONE;
         become(h, u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
         if (takes_us > 0) {
                 end_in(h, u, takes_us);
@@ -221,7 +224,7 @@ static void let_go(VirtualHost *h, const char *name, uint32_t node, uint64_t rev
         queue_final(h, u, node, revision);
 }
 
-// What is held under that name stays as it is.
+// The name is somebody else's there. An agent refuses nothing that it holds: that is its own.
 static void refuse(VirtualHost *h, const Argosy__UnitOrder *o) {
         VirtualUnit *u = unit_new(o->name);
 
@@ -326,7 +329,7 @@ static void obey(VirtualHost *h, const Argosy__UnitOrder *o) {
                 let_go(h, o->name, o->node, o->revision);
                 return;
         }
-        if (h->ops->foreign && h->ops->foreign(o->name, h->userdata)) {
+        if (!(u && u->ordered) && h->ops->foreign && h->ops->foreign(o->name, h->userdata)) {
                 refuse(h, o);
                 return;
         }
@@ -432,11 +435,18 @@ static void fill_outcome(const VirtualUnit *u, Argosy__Outcome__Kind kind, Argos
 static bool send_some(VirtualHost *h, ListNode *list) {
         Argosy__ToVoter__Reports m = ARGOSY__TO_VOTER__REPORTS__INIT;
         Argosy__UnitReport rows[VIRTUAL_REPORTS_PER_MESSAGE], *pointers[VIRTUAL_REPORTS_PER_MESSAGE];
+        Argosy__Outcome outcomes[VIRTUAL_REPORTS_PER_MESSAGE];
 
         list_foreach (n, list) {
+                const VirtualUnit *u = CONTAINER_OF(n, const VirtualUnit, due);
+
                 if (m.n_reports == ELEMENTSOF(rows))
                         break;
-                fill(h, CONTAINER_OF(n, VirtualUnit, due), &rows[m.n_reports]);
+                fill(h, u, &rows[m.n_reports]);
+                if (u->outcome != ARGOSY__OUTCOME__KIND__NONE && !u->gone && !u->refused) {
+                        fill_outcome(u, u->outcome, &outcomes[m.n_reports]);
+                        rows[m.n_reports].outcome = &outcomes[m.n_reports];
+                }
                 pointers[m.n_reports] = &rows[m.n_reports];
                 m.n_reports++;
         }

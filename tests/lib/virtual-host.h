@@ -56,7 +56,8 @@ typedef struct VirtualUnit {
         uint64_t since_us, changed_us; // when its state changed last, by the wall clock and by that of now_us()
         unsigned starts, restarts;     // restarts: also those that new content made
         Argosy__ActiveState active;
-        Argosy__Outcome__Kind outcome; // told with the next Attach
+        Argosy__Outcome__Kind
+                outcome; // how its run has ended for good: told with each report and Attach; NONE: it has not
         bool ordered;                  // there was an order
         bool stays;                    // `answered` is an order to stay
         bool stopping;                 // what is under way is a stop
@@ -88,6 +89,8 @@ typedef struct VirtualHostOps {
         uint64_t (*takes_us)(VirtualUnit *u, bool stop, void *userdata);
         // A start comes to its end: badly?
         bool (*fails)(const VirtualUnit *u, void *userdata);
+        // If so: is that the end of its run, as of a one-shot? NULL: it is not.
+        bool (*ends)(const VirtualUnit *u, void *userdata);
         // The leader has ordered what no agent could carry out, or what is older than what it has ordered before. It was left
         // undone.
         void (*violation)(const char *why, void *userdata);

@@ -18,17 +18,50 @@ static bool is_open(const WorldAsked *a) {
         return a->answer && !a->answer->error && !a->answer->final && !a->called_off;
 }
 
+// No more than half of the voters have power: what a secret is sealed with is kept by most of them before the secret counts.
+static bool are_voters_few(void) {
+        unsigned n = 0, n_up = 0;
+
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
+                const Argosy__HostRecord *h = cluster_state_find_host(world.rig.state, i);
+
+                n += h && h->role == ARGOSY__HOST_ROLE__ROLE_VOTER;
+                n_up += h && h->role == ARGOSY__HOST_ROLE__ROLE_VOTER && rig_host(&world.rig, i)->up;
+        }
+        return 2 * n_up <= n;
+}
+
+// A host is to leave, or to vote no more, as soon as the other voters can do without it.
+static bool any_is_to_leave(void) {
+        for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++) {
+                const LogJob *j = log_truth.jobs[i];
+
+                if (j && strncmp(j->verb, "cluster ", strlen("cluster ")) == 0 &&
+                    (j->state == ARGOSY__JOB_STATE__JOB_HELD || j->state == ARGOSY__JOB_STATE__JOB_RUNNING))
+                        return true;
+        }
+        return false;
+}
+
+static bool waits_for_voters(const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
+        case ARGOSY__REQUEST__WHAT_CLUSTER_ROLE:
+                return true;
+        case ARGOSY__REQUEST__WHAT_SECRET_SET:
+                return are_voters_few();
+        case ARGOSY__REQUEST__WHAT_JOB_CANCEL: // of a job that was held and waits for the same: it is about to begin
+                return are_voters_few() || any_is_to_leave();
+        default:
+                return false;
+        }
+}
+
 // Those that wait for something to come to pass may wait for ever: also for hosts that are not heard, whatever works besides.
 static bool may_stay_open(const WorldAsked *a) {
         const RequestKind *kind = request_kind(a->request->what_case);
 
-        switch (a->request->what_case) {
-        case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
-        case ARGOSY__REQUEST__WHAT_CLUSTER_ROLE:
-                return true;
-        default:
-                return !kind || kind->effect == REQUEST_WAITS || kind->streams;
-        }
+        return !kind || kind->effect == REQUEST_WAITS || kind->streams || waits_for_voters(a->request);
 }
 
 void answered_on_end(void) {
@@ -53,8 +86,7 @@ static void leader_has_nothing(void) {
                 const Ticket *t = CONTAINER_OF(i, Ticket, all);
                 const Argosy__Request *q = t->request;
 
-                // They wait for voters.
-                if (q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE || q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_ROLE)
+                if (waits_for_voters(q))
                         continue;
                 if (list_is_linked(&t->queue))
                         check_fail("queues-are-empty", "%s waits for the leader", request_kind(q->what_case)->name);

@@ -27,6 +27,19 @@ typedef struct Lines {
 
 static void add(Lines *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// How long it takes until something is tried again a leader counts from when it has heard of the failure.
+static void cut_span(char *line) {
+        static const char words[] = "it is tried again in ";
+        char *at = strstr(line, words);
+        size_t n;
+
+        if (!at)
+                return;
+        at += strlen(words);
+        n = strcspn(at, ";");
+        memmove(at, at + n, strlen(at + n) + 1);
+}
+
 static void add(Lines *lines, const char *format, ...) {
         va_list ap;
 
@@ -34,6 +47,7 @@ static void add(Lines *lines, const char *format, ...) {
         va_start(ap, format);
         (void) vsnprintf(lines->list[lines->n++], LINE_SIZE, format, ap);
         va_end(ap);
+        cut_span(lines->list[lines->n - 1]);
 }
 
 // ------------------------------------------------------------------------------------------------ questions

@@ -53,6 +53,14 @@ static bool has_ended(const LogJob *j, uint64_t number) {
         return true;
 }
 
+// The log is told of an end with the next entry, or after a second.
+static bool goes_on(uint64_t number) {
+        enum { TOLD_MS = 2000 };
+
+        rig_pass_ms(&world.rig, TOLD_MS);
+        return cluster_state_job_state(world.rig.state, number) == ARGOSY__JOB_STATE__JOB_RUNNING;
+}
+
 // ------------------------------------------------------------------------------------------------ held
 
 static bool is_waited_for(uint64_t number) {
@@ -61,7 +69,10 @@ static bool is_waited_for(uint64_t number) {
         return !j || j->state != ARGOSY__JOB_STATE__JOB_DONE;
 }
 
+// What is asked of members waits for other voters when it has been released, too.
 static bool is_held_by_something(const LogJob *j) {
+        if (strncmp(j->verb, "cluster ", strlen("cluster ")) == 0)
+                return true;
         if (j->by_hand || log_truth.queue_is_closed || log_truth.queue_has_rules)
                 return true;
         for (size_t i = 0; i < j->n_waits_for; i++)
@@ -77,7 +88,8 @@ void open_on_finish(void) {
                 if (!j || j->own != ARGOSY__OWN_CAUSE__OWN_NONE)
                         continue;
                 check_says("jobs-come-to-an-end");
-                if (j->state == ARGOSY__JOB_STATE__JOB_RUNNING && is_about_units(j) && has_ended(j, i))
+                if (j->state == ARGOSY__JOB_STATE__JOB_RUNNING && is_about_units(j) && has_ended(j, i) &&
+                    goes_on(i))
                         check_fail("jobs-come-to-an-end", "job %" PRIu64 " (%s) is running, and all of its units are as they are to be", i, j->verb);
                 if (j->state == ARGOSY__JOB_STATE__JOB_HELD && !is_held_by_something(j))
                         check_fail("jobs-come-to-an-end", "job %" PRIu64 " (%s) is held, and nothing holds it", i, j->verb);

@@ -127,16 +127,15 @@ unsigned places_n_down(void) {
         return n;
 }
 
-// Contents with which units came to where they are. One that has got another content there stays, whatever that says of others.
-static Hash placed_with[WORLD_UNITS_MAX];
-
-static bool has_new_content(unsigned i) {
-        return memcmp(&placed_with[i], &log_truth.units[i].spec, sizeof(Hash)) != 0;
-}
+// Units that have got another content where they are. They stay there, whatever that says of others; also with the content of before, if they
+// have that again: meanwhile others may have come.
+static bool has_new_content[WORLD_UNITS_MAX];
 
 static void note_place(const struct LogTouched *t) {
         if (!t->before.exists || t->before.node != t->after.node)
-                placed_with[t->unit] = t->after.spec;
+                has_new_content[t->unit] = false;
+        else
+                has_new_content[t->unit] |= memcmp(&t->before.spec, &t->after.spec, sizeof(Hash)) != 0;
 }
 
 static int find_conflict(unsigned i) {
@@ -144,7 +143,8 @@ static int find_conflict(unsigned i) {
 
         for (unsigned k = 0; k < asks.n_units; k++) {
                 other = &log_truth.units[k];
-                if (are_in_conflict(i, k) && other->exists && other->node > 0 && other->node == u->node && other->target >= ARGOSY__TARGET__TARGET_LOADED && !has_new_content(k))
+                if (are_in_conflict(i, k) && other->exists && other->node > 0 && other->node == u->node &&
+                    other->target >= ARGOSY__TARGET__TARGET_LOADED && !has_new_content[k])
                         return (int) k;
         }
         return -1;
@@ -195,7 +195,7 @@ void places_on_entry(const Argosy__LogBatch *batch) {
 
 void conflicts_on_calm(void) {
         for (unsigned i = 0; i < asks.n_units; i++) {
-                int k = log_truth.units[i].exists && !has_new_content(i) ? find_conflict(i) : -1;
+                int k = log_truth.units[i].exists && !has_new_content[i] ? find_conflict(i) : -1;
 
                 if (k >= 0)
                         check_fail("conflicts-are-apart", "%s and %s are on one node, and are in conflict", asks.units[i].name, asks.units[k].name);

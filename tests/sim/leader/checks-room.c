@@ -135,13 +135,18 @@ static bool has_other_contents(unsigned of, const WorldContent *c) {
         return false;
 }
 
+// Others are no group: a unit that stands alone is where it is.
+static bool is_instance(unsigned i) {
+        return strcmp(asks.units[i].file, asks.units[i].name) != 0;
+}
+
 static void one_spread(const struct LogTouched *t) {
         const WorldContent *c = content_of(&log_truth.units[t->unit]);
         uint32_t host = places_host_of(log_truth.units[t->unit].node);
         const char *domain = c && c->spread && host ? domain_of(c, host) : NULL;
         unsigned n;
 
-        if (!c || !c->spread || !host || places_lies(log_truth.units[t->unit].node))
+        if (!c || !c->spread || !host || places_lies(log_truth.units[t->unit].node) || !is_instance(t->unit))
                 return;
         if (!domain)
                 check_fail("spread-is-kept", "%s is placed on n%u, which has no label '%s'", asks.units[t->unit].name, host, c->spread);

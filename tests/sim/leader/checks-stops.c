@@ -13,13 +13,16 @@ enum { HOSTS_KNOWN = 64 };
 
 static struct {
         struct {
-                uint64_t heard_us, attached_us;
+                uint64_t heard_us, attached_us, said_us; // said: anything, also what counted for nothing
                 bool goodbye, unwelcome; // unwelcome: it has attached, and was not answered yet
                 uint64_t term, index; // of what it was ordered last
         } hosts[HOSTS_KNOWN + 1];
-        uint64_t lost_then; // hosts that might be called lost when the entry that came last was decided: bit N-1
+        // When the entry that came last was decided: hosts that might be called lost, bit N-1, and how many were missing for certain.
+        uint64_t lost_then;
+        unsigned n_missing_then;
         uint32_t refused[WORLD_UNITS_MAX]; // by which hosts: bit N-1
         uint32_t failed[WORLD_UNITS_MAX];
+        uint32_t ended[WORLD_UNITS_MAX]; // or with success
 } known;
 
 // ------------------------------------------------------------------------------------------------ who is heard
@@ -37,11 +40,14 @@ static void on_report(uint32_t host, const Argosy__UnitReport *r) {
                 known.refused[i] |= 1u << (host - 1);
         if (r->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED || (r->outcome && r->outcome->kind == ARGOSY__OUTCOME__KIND__FAILED))
                 known.failed[i] |= 1u << (host - 1);
+        if (r->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED || r->outcome)
+                known.ended[i] |= 1u << (host - 1);
 }
 
 void heard_on_heard(uint32_t host, const Argosy__ToVoter *m) {
         if (host > HOSTS_KNOWN)
                 return;
+        known.hosts[host].said_us = world.rig.now_us;
         if (m->msg_case == ARGOSY__TO_VOTER__MSG_ATTACH) {
                 known.hosts[host].unwelcome = true;
                 known.hosts[host].attached_us = world.rig.now_us;
@@ -72,14 +78,54 @@ bool heard_is_lively(uint32_t host) {
 }
 
 bool heard_is_silent(uint32_t host) {
-        uint64_t since_us = host <= HOSTS_KNOWN && known.hosts[host].heard_us > world.rig.led_since_us ? known.hosts[host].heard_us : world.rig.led_since_us;
+        uint64_t since_us = host <= HOSTS_KNOWN && known.hosts[host].said_us > world.rig.led_since_us
+                                    ? known.hosts[host].said_us
+                                    : world.rig.led_since_us;
 
         return world.rig.now_us - since_us >= 2 * world.rig.lease_ms * UINT64_C(1000);
+}
+
+enum { LOSS_WINDOW_US = 60 * 1000 * 1000 }; // hosts that are lost within so long are lost at once
+
+// One that may have ended there for good has not to leave it.
+static bool holds_units(uint32_t host) {
+        for (unsigned i = 0; i < asks.n_units; i++)
+                if (log_truth.units[i].exists && log_truth.units[i].node > 0 &&
+                    places_host_of(log_truth.units[i].node) == host && !(known.ended[i] & 1u << (host - 1)))
+                        return true;
+        return false;
+}
+
+// Lost for certain, and expected to be there: it has not said goodbye, and its owner has not said that it may be away.
+static bool is_missing(uint32_t host) {
+        const Argosy__HostRecord *h = cluster_state_find_host(world.rig.state, host);
+        uint64_t since_us;
+
+        if (!h || host > HOSTS_KNOWN || known.hosts[host].goodbye || known.hosts[host].unwelcome ||
+            !holds_units(host))
+                return false;
+        for (size_t i = 0; i < h->n_nodes; i++)
+                if (h->nodes[i]->mode != ARGOSY__NODE_MODE__MODE_OPEN)
+                        return false;
+        since_us = world.rig.now_us - (known.hosts[host].heard_us > world.rig.led_since_us
+                                               ? known.hosts[host].heard_us
+                                               : world.rig.led_since_us);
+        return since_us > world.rig.lease_ms * UINT64_C(1000) && since_us < LOSS_WINDOW_US;
+}
+
+static unsigned count_missing(void) {
+        unsigned n = 0;
+
+        for (uint32_t i = 2; i <= asks.swarm.hosts;
+             i++) // the leader's own is there, whatever its agent says
+                n += is_missing(i);
+        return n;
 }
 
 // An entry may be on its way for long, and hosts come back meanwhile.
 void heard_on_decided(void) {
         known.lost_then = 0;
+        known.n_missing_then = count_missing();
         for (uint32_t host = 1; host <= HOSTS_KNOWN; host++)
                 if (heard_may_be_lost(host))
                         known.lost_then |= UINT64_C(1) << (host - 1);
@@ -339,42 +385,17 @@ void moves_on_entry(const Argosy__LogBatch *batch) {
 
 // ------------------------------------------------------------------------------------------------ many losses
 
-enum { LOSS_WINDOW_US = 60 * 1000 * 1000 }; // hosts that are lost within so long are lost at once
-
-static bool holds_units(uint32_t host) {
-        for (unsigned i = 0; i < asks.n_units; i++)
-                if (log_truth.units_before[i].exists && log_truth.units_before[i].node > 0 && places_host_of(log_truth.units_before[i].node) == host)
-                        return true;
-        return false;
-}
-
-// Lost for certain, and expected to be there: it has not said goodbye, and its owner has not said that it may be away.
-static bool is_missing(uint32_t host) {
-        const Argosy__HostRecord *h = cluster_state_find_host(world.rig.state, host);
-        uint64_t since_us;
-
-        if (!h || host > HOSTS_KNOWN || known.hosts[host].goodbye || known.hosts[host].unwelcome || !holds_units(host))
-                return false;
-        for (size_t i = 0; i < h->n_nodes; i++)
-                if (h->nodes[i]->mode != ARGOSY__NODE_MODE__MODE_OPEN)
-                        return false;
-        since_us = world.rig.now_us - (known.hosts[host].heard_us > world.rig.led_since_us ? known.hosts[host].heard_us : world.rig.led_since_us);
-        return since_us > world.rig.lease_ms * UINT64_C(1000) && since_us < LOSS_WINDOW_US;
-}
-
 // Of all hosts: of those that have units, which count, no smaller part is missing.
 void losses_on_entry(const Argosy__LogBatch *batch) {
-        unsigned n_missing = 0, n_hosts = 0;
+        unsigned n_missing = known.n_missing_then, n_hosts = 0;
         bool leaves = false;
 
         for (size_t i = 0; i < log_truth.n_moves; i++)
                 leaves |= log_truth.moves[i].cause == ARGOSY__OWN_CAUSE__OWN_LOST && *log_truth.moves[i].from && !world_host_lies(log_truth.moves[i].host);
         if (!leaves || asks.swarm.mass_loss_percent >= 100)
                 return;
-        for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++)
                 n_hosts += world_is_member(i);
-                n_missing += is_missing(i);
-        }
         check_says("losses-are-few");
         if (n_missing > 1 && n_missing * 100 > n_hosts * asks.swarm.mass_loss_percent)
                 check_fail("losses-are-few", "a unit leaves a lost host, and %u of %u hosts are missing, of which %u %% may be", n_missing, n_hosts, asks.swarm.mass_loss_percent);

@@ -71,7 +71,8 @@ void faults_on_turn(void) {
         if (!faults_state.entry_was_last)
                 return;
         faults_state.entry_was_last = false;
-        rig_depose_unknown(&world.rig, false); // what waits for a slow log is lost
+        if (world.rig.led)
+                rig_depose_unknown(&world.rig, false); // what waits for a slow log is lost
 }
 
 static RigHost *draw_host(Draw *d) {
@@ -138,6 +139,8 @@ static void elect(void) {
         if (world.rig.led)
                 return;
         story_tell("a leader is elected");
+        faults_state.entry_was_last =
+                false; // of the leader before, who was deposed for something else meanwhile
         rig_elect(&world.rig);
 }
 
@@ -394,6 +397,7 @@ void faults_step(Draw *d) {
 void faults_heal(void) {
         faults_state.entries_left = 0;
         log_goes_on();
+        faults_on_turn();
         world.rig.lags = false;
         world.rig.members_silent = 0;
         elect();

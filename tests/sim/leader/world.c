@@ -301,9 +301,16 @@ static bool is_bad(const Hash *spec) {
         return c && c->bad;
 }
 
+static bool is_oneshot(const Hash *spec) {
+        const WorldContent *c = world_content_find(spec->bytes);
+
+        return c && c->oneshot;
+}
+
 // What hosts have for units that reserve something; they say so when they attach, which they do anew.
 static void offer(void) {
         world.rig.is_bad = is_bad;
+        world.rig.is_oneshot = is_oneshot;
         if (!asks.swarm.loads[LOAD_options])
                 return;
         for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {

@@ -263,21 +263,28 @@ int rollout_controller_stop(Leader *l, BatchBuilder *b, const Argosy__RolloutRec
         return k < 0 ? k : batch_builder_put_rollout(b, &next);
 }
 
-static int finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r) {
+// `n_unplaced`: units that have what it brought, and no node.
+static int finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, size_t n_unplaced) {
         Argosy__RolloutRecord next = *r;
+        char reason[ROLLOUT_REASON_SIZE];
         int k = settle_global(l, b, r);
 
         if (k < 0)
                 return k;
         next.phase = rollout_is_returning(r) ? ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNED
                                              : ARGOSY__ROLLOUT_PHASE__ROLLOUT_DONE;
+        if (n_unplaced > 0 && !rollout_is_returning(r)) {
+                str_fit(reason, sizeof(reason), "%zu unit%s no node, and start%s as soon as one is found", n_unplaced, n_unplaced == 1 ? " has" : "s have",
+                        n_unplaced == 1 ? "s" : "");
+                next.reason = reason;
+        }
         next.spec = next.spec_before = (ProtobufCBinaryData){};
         next.nodes = NULL;
         next.n_nodes = 0;
         log_unit(LOG_NOTICE, r->name, "%s: its %s %s%s.", r->name,
                  rollout_is_update(r) ? "update" : "restart",
-                 rollout_is_returning(r) ? "was taken back: " : "is done",
-                 rollout_is_returning(r) ? r->reason : "");
+                 rollout_is_returning(r) ? "was taken back: " : *next.reason ? "is done, but " : "is done",
+                 next.reason);
         return batch_builder_put_rollout(b, &next);
 }
 
@@ -480,7 +487,7 @@ static int step_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Roll
         case ROLLOUT_FAILED:
                 return fail(l, b, r, u->name, node_find(l, o->nodes->nodes[step.culprit]), step.failure);
         case ROLLOUT_OVER:
-                return finish(l, b, r);
+                return finish(l, b, r, 0);
         default:
                 return step.n_chosen > 0 ? change_nodes(l, b, o, r, u, chosen, step.n_chosen) : 0;
         }
@@ -509,7 +516,7 @@ static int step_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Roll
                 if (why)
                         return fail(l, b, r, u->name, u->node, why);
         }
-        return sums.left == 0 ? finish(l, b, r) : change_units(l, b, o, r, &rules, sums, scheduler);
+        return sums.left == 0 ? finish(l, b, r, sums.unplaced) : change_units(l, b, o, r, &rules, sums, scheduler);
 }
 
 static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,

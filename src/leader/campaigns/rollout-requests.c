@@ -489,8 +489,8 @@ static Argosy__Response *ended_response(const Argosy__RolloutRecord *r, const ch
                 return response_error(EIO, "%s; everything has the file of before again", r->reason);
         case ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED:
                 return response_error(EIO, "%s; nothing more is changed", r->reason);
-        default:
-                return response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
+        default: // of a unit that has no node nobody can say that it is up
+                return *r->reason ? response_error(ENOSPC, "%s", r->reason) : response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
         }
 }
 

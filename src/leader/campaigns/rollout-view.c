@@ -82,6 +82,7 @@ RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const 
         item.mine =
                 rollout_is_update(r) ? e->record->from_template || streq(u->name, r->name) : item.wanted_up && is_restarted(l, r, e);
         item.changed = is_changed(r, e->record);
+        item.unplaced = e->record->node == 0;
         view_unit_on_node(l, u->node ? unit_on_node_find(u, u->node) : NULL, e, &item);
         if (o && o->kind != ARGOSY__OUTCOME__KIND__DONE)
                 item.failure = outcome_phrase(o);
@@ -208,6 +209,7 @@ static bool add_touched(const char *name, void *userdata) {
         t->sums.down += now.down - m->down;
         t->sums.on_way += now.on_way - m->on_way;
         t->sums.left += now.left - m->left;
+        t->sums.unplaced += now.unplaced - m->unplaced;
         return false;
 }
 

@@ -109,6 +109,8 @@ static bool rollout_is_over(const Leader *l, OpenJob *job) {
         else if (r->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED)
                 say(job, job->n_cancelled_by > 0 ? ARGOSY__JOB_STATE__JOB_CANCELLED : ARGOSY__JOB_STATE__JOB_FAILED,
                     "%s; nothing more was changed", r->reason);
+        else if (*r->reason)
+                say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s", r->reason);
         return true;
 }
 

@@ -66,7 +66,8 @@ RolloutSums rollout_policy_counts(const RolloutView *v, const RolloutItem *i) {
         return (RolloutSums){.wanted = i->wanted_up,
                              .down = !well,
                              .on_way = on_way,
-                             .left = is_to_change(v, i) || on_way};
+                             .left = is_to_change(v, i) || on_way,
+                             .unplaced = !well && i->unplaced && had_its_turn(v, i)};
 }
 
 RolloutTurn rollout_policy_turn(const RolloutView *v, const RolloutItem *i) {

@@ -2,6 +2,8 @@
 //
 // Rolling updates and restarts, and the budget that drains share with them, as the leader's neighbours see
 // them.
+#include <errno.h>
+
 #include "carried-files.h"
 #include "leader-asks.h"
 
@@ -319,6 +321,23 @@ static void a_restart_goes_through_them_all_and_changes_nothing_else(void **stat
         for (uint32_t h = 1; h <= 3; h++)
                 map_foreach (slot, &rig_host(&g, h)->virtual.units)
                         assert_int_equal(((VirtualUnit *) slot->value)->restarts, 1);
+}
+
+// It has had its turn, and nobody can say that it was restarted.
+static void of_a_unit_that_has_no_node_it_is_said_that_it_has_none(void **state) {
+        RigAnswer *a;
+
+        start_instances(N_UNITS, OLD);
+        for (uint32_t h = 1; h <= 3; h++)
+                (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        (void) rig_change_with(&g, START, "lone.service", OLD, true, NULL);
+        rig_settle(&g);
+        a = begin((RigRollout){RESTART, "lone.service"});
+        (void) watch(a);
+        assert_int_equal(rig_last(a)->status, ENOSPC);
+        assert_string_equal(rig_last(a)->message, "1 unit has no node, and starts as soon as one is found");
+        rig_pass_ms(&g, 2000);
+        assert_int_equal(cluster_state_job_state(g.state, cluster_state_last_job(g.state)), ARGOSY__JOB_STATE__JOB_FAILED);
 }
 
 static void an_update_that_ties_units_to_each_other_is_refused(void **state) {
@@ -735,6 +754,7 @@ int main(void) {
                 RIG_TEST(the_units_own_option_is_stricter_than_the_command),
                 RIG_TEST(an_update_that_fails_goes_back),
                 RIG_TEST(a_restart_goes_through_them_all_and_changes_nothing_else),
+                RIG_TEST(of_a_unit_that_has_no_node_it_is_said_that_it_has_none),
                 RIG_TEST(an_update_that_ties_units_to_each_other_is_refused),
                 RIG_TEST(a_second_update_is_refused_while_one_runs),
                 RIG_TEST(its_owner_can_give_it_up),

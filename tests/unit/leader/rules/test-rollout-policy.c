@@ -114,6 +114,17 @@ static void what_nobody_sees_is_not_touched_while_others_are_down(void **state) 
         assert_int_equal(chosen[0], 0);
 }
 
+static void what_has_no_node_is_counted_when_it_had_its_turn(void **state) {
+        items[0].unreachable = items[0].unplaced = true;
+        items[0].up = false;
+        assert_int_equal(rollout_policy_counts(&view, &items[0]).unplaced, 0);
+        has_changed(0, false, 0);
+        assert_int_equal(rollout_policy_counts(&view, &items[0]).unplaced, 1);
+        assert_int_equal(rollout_policy_counts(&view, &items[0]).left, 0); // and nobody waits for it
+        items[0].wanted_up = false;
+        assert_int_equal(rollout_policy_counts(&view, &items[0]).unplaced, 0);
+}
+
 static void what_is_not_to_run_is_changed_at_once(void **state) {
         for (size_t i = 1; i < N; i++)
                 items[i].wanted_up = items[i].up = false;
@@ -288,6 +299,7 @@ int main(void) {
                 TEST(what_is_down_anyway_has_its_turn_first),
                 TEST(of_many_that_are_down_no_more_than_allowed_are_on_their_way),
                 TEST(what_nobody_sees_is_not_touched_while_others_are_down),
+                TEST(what_has_no_node_is_counted_when_it_had_its_turn),
                 TEST(what_is_not_to_run_is_changed_at_once),
                 TEST(what_is_on_its_way_in_this_entry_counts_as_down),
                 TEST(one_that_fails_ends_it),

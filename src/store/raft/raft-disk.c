@@ -8,7 +8,7 @@
 //   set_term, set_vote,        libraft goes on after a failure as if nothing had happened: fatal (guard 8)
 //   append, truncate           the same; they wait at the gate before (raft-gate.c)
 //   start                      entries that are repeated, and configurations among others (guards 9, 10); what each tick
-//                              sends (guard 12); promotions (guard 19)
+//                              sends (guard 12); promotions (guards 19, 25)
 //   send                       the term of who refuses a pre-vote (guard 14); what a slow member has not taken (raft-window.c)
 //   tracer                     "retry failed write" is followed by a crash (wrong timer armed): fatal
 //                              (guard 4); whether a worker truncates the log (guard 15), or libraft closes
@@ -263,6 +263,37 @@ static raft_index commit_said(const struct raft_message *message) {
         return m->leader_commit;
 }
 
+// ---- guard 25: who does not know yet that it votes does
+//
+// Of one voter and a spare that is to be the second, both must have the entry that says so, and it holds from when it is written. A spare
+// that went down before it had it is asked for its vote, for without it nobody leads, and libraft's answer of a spare is no, for ever. A
+// vote that nobody counts does no harm, and whoever asks for one has this server as a voter.
+
+static void set_own_role(RaftStore *s, int role) {
+        struct raft_configuration *c = &s->raft.configuration;
+
+        for (unsigned i = 0; i < c->n; i++)
+                if (c->servers[i].id == s->raft_id)
+                        c->servers[i].role = role;
+}
+
+static int own_role(const RaftStore *s) {
+        const struct raft_configuration *c = &s->raft.configuration;
+
+        for (unsigned i = 0; i < c->n; i++)
+                if (c->servers[i].id == s->raft_id)
+                        return c->servers[i].role;
+        return RAFT_VOTER;
+}
+
+static void receive_request_vote(RaftStore *s, struct raft_message *message) {
+        int role = own_role(s);
+
+        set_own_role(s, RAFT_VOTER);
+        s->receive(&s->io, message);
+        set_own_role(s, role);
+}
+
 void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
         RaftStore *s = owner_of(io);
         struct raft_append_entries *m = &message->append_entries;
@@ -283,7 +314,9 @@ void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
                 find_answer(s, from)->result = message->append_entries_result;
                 raft_window_on_answer(s, from, &message->append_entries_result);
                 receive_answer(s, message);
-        } else
+        } else if (type == RAFT_REQUEST_VOTE)
+                receive_request_vote(s, message);
+        else
                 s->receive(io, message); // the message and what it holds are libraft's now
         if (commit > 0 && s->heard_commit == 0 && raft_authority_obeys(s, from, term))
                 s->heard_commit = commit;

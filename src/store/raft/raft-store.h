@@ -45,6 +45,7 @@
 //   22 a part of a long message is a sign of life            raft-authority.c, raft-disk.c store/long-message
 //   23 what is on its way is not sent again                  raft-window.c                 store/repeat, slow-link
 //   24 a snapshot keeps what is not written yet              judgement.c, raft-store.c     store/judgement, sim/hosts-raft
+//   25 who does not know yet that it votes does              raft-disk.c                   store/cluster
 
 #include <raft.h>
 #include <raft/uv.h>

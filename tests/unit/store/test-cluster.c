@@ -537,6 +537,35 @@ static void guard_14_who_refuses_an_older_term_says_so(void **state) {
         store_cluster_free(c);
 }
 
+static bool is_voter(const StoreNode *leader, size_t i) {
+        StoreStats stats;
+
+        store_stats(leader->store, &stats);
+        return stats.n_members > i && stats.members[i].voter;
+}
+
+// The second of two voters went down before it had the entry that makes it one; the first has it, and leads no more without the other's vote.
+static void guard_25_who_does_not_know_that_it_votes_does(void **state) {
+        StoreCluster *c = store_cluster_of(1);
+        StoreNode *leader = store_cluster_leader(c), *spare = &c->servers[1].node;
+        StoreAnswer a = {};
+
+        store_cluster_write(c, 1, 100);
+        store_node_open(spare, false, NULL, NULL);
+        assert_int_equal(store_member_add(leader->store, 2, store_on_member, &a), 0);
+        while (!is_voter(leader, 1))
+                uv_run(&c->loop, UV_RUN_ONCE);
+        store_node_close(spare);
+        store_run_for(&c->loop, 2000);
+        assert_int_not_equal(leader->role, STORE_LEADER);
+        assert_int_equal(a.error, -EAGAIN);
+        store_node_open(spare, false, NULL, NULL);
+        (void) store_cluster_leader(c);
+        store_cluster_write(c, 1, 100);
+        store_cluster_agree(c);
+        store_cluster_free(c);
+}
+
 // ---- who is talked to
 
 static void a_server_with_another_key_is_not_talked_to(void **state) {
@@ -634,6 +663,7 @@ int main(void) {
                 cmocka_unit_test(a_server_that_does_not_answer_is_not_promoted),
                 cmocka_unit_test(guard_6_a_lonely_member_does_not_raise_its_term),
                 cmocka_unit_test(guard_14_who_refuses_an_older_term_says_so),
+                cmocka_unit_test(guard_25_who_does_not_know_that_it_votes_does),
                 cmocka_unit_test(a_server_with_another_key_is_not_talked_to),
                 cmocka_unit_test(a_dial_on_its_way_does_not_hold_up_the_close),
                 cmocka_unit_test(guard_7_nothing_is_sent_in_the_clear),

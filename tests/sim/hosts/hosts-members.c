@@ -406,7 +406,7 @@ static bool all_are_answered(void *data) {
         return true;
 }
 
-static void tell_all(void) {
+void members_tell(void) {
         for (uint32_t i = 1; i <= sim_cluster_size(); i++) {
                 const Argosy__HostRecord *r = members_record(i);
 
@@ -419,7 +419,7 @@ static void tell_all(void) {
 static void await_answers(void) {
         if (sim_run_until(all_are_answered, NULL, CALM_US))
                 return;
-        tell_all();
+        members_tell();
         for (size_t i = 0; i < members.n_asked; i++)
                 if (!members.asked[i].at_host->final)
                         check_fail("members-are-one", "nobody has answered: %s n%u, asked at n%u %" PRIu64 " ms ago", members.asked[i].what, members.asked[i].machine,
@@ -525,7 +525,7 @@ void members_on_calm(void) {
         (void) sim_run_until(are_one, NULL, CALM_US);
         why = why_not_one(&machine);
         if (why) {
-                tell_all();
+                members_tell();
                 check_fail("members-are-one", "n%u %s", machine, why);
         }
         check_says("members-are-one");

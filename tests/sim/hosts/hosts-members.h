@@ -31,3 +31,4 @@ uint32_t members_or_next(uint32_t machine);
 void members_on_entry(const Argosy__LogBatch *batch);
 void members_on_look(void);
 void members_on_calm(void);
+void members_tell(void); // for people: who is what

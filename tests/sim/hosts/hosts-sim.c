@@ -6,6 +6,7 @@
 //      hosts-sim --file PATH ...                                 one that was written or shrunk
 //      hosts-sim --seeds A..B [--twice] [--figures] [--first-red]
 //                                                            all of them; or each in two processes, which are to tell the same
+//      hosts-sim --sweep all|NAME [--every N]                a small story, once for each place at which something may go wrong (hosts-sweep.h)
 //      hosts-sim --shrink (--seed N | --file PATH) --write PATH  the shortest story that is red for the same reason
 //
 // Each is played in a process of its own: what a killed host had is given back with it. A story that is red prints its last lines, the check,
@@ -29,11 +30,13 @@
 #include "coverage.h"
 #include "hosts-faults.h"
 #include "hosts-story.h"
+#include "hosts-sweep.h"
 #include "macro.h"
 #include "shrink.h"
 #include "sim-client.h"
 #include "sim-host.h"
 #include "sim-store.h"
+#include "str.h"
 #include "verdict.h"
 
 enum {
@@ -58,14 +61,19 @@ typedef struct Played {
 typedef struct Shared {
         Coverage coverage; // of all
         Played played;
+        SweepPoint point;   // of a sweep, that is played
+        SweepCounts counts; // what there was in it
 } Shared;
 
 static struct {
         StoryOutput output;
         uint64_t seed, first, last;
         const char *file, *write;
+        const char *sweep;
+        SweepPoint point; // --point
+        uint64_t every;
         bool twice, figures, first_red, shrinks;
-} options;
+} options = {.every = 1};
 
 static Shared *shared;
 static StoryPlan plan;
@@ -121,7 +129,10 @@ static void play(const StoryPlan *p, Played *ret) {
         atexit(on_exit_while_playing);
         is_playing = true;
         coverage_begin(&shared->coverage);
-        hosts_story_play(p, options.output);
+        if (options.sweep)
+                hosts_sweep_play(options.sweep, shared->point, options.output, &shared->counts);
+        else
+                hosts_story_play(p, options.output);
         is_playing = false;
         ret->digest = story_digest_value();
         ret->n_events = story_n_events();
@@ -251,6 +262,82 @@ static int play_all(void) {
         return n_red + show_premises(&sum) > 0;
 }
 
+// ------------------------------------------------------------------------------------------------ sweeps
+
+typedef struct Swept {
+        uint64_t n, n_red, cpu_ns;
+} Swept;
+
+static void play_point(SweepPoint point, Swept *sum) {
+        shared->point = point;
+        sum->n++;
+        if (play_apart(&plan)) {
+                sum->cpu_ns += shared->played.cpu_ns;
+                return;
+        }
+        sum->n_red++;
+        fprintf(stderr, "red: %s; again: hosts-sim --sweep %s --point %s:%u:%" PRIu64 " --prose\n", shared->played.red.sign, options.sweep,
+                sweep_fault_names[point.fault], point.host, point.n);
+}
+
+static void play_points(SweepFault fault, uint32_t host, uint64_t n, Swept *sum) {
+        Swept mine = {};
+
+        // Each `every`-th, not from the same one everywhere.
+        for (uint64_t i = 1 + (host + fault) % options.every; i <= n && !(options.first_red && sum->n_red + mine.n_red > 0); i += options.every)
+                play_point((SweepPoint){fault, host, i}, &mine);
+        printf("%s: %s%s%.0u: %" PRIu64 " of %" PRIu64 " places, %" PRIu64 " red\n", options.sweep, sweep_fault_names[fault], host ? " of n" : "", host, mine.n, n, mine.n_red);
+        fflush(stdout);
+        *sum = (Swept){sum->n + mine.n, sum->n_red + mine.n_red, sum->cpu_ns + mine.cpu_ns};
+}
+
+static int sweep_one(void) {
+        SweepCounts counts;
+        Swept sum = {};
+
+        play_point((SweepPoint){}, &sum);
+        counts = shared->counts;
+        for (SweepFault fault = SWEEP_CRASH; fault < _SWEEP_FAULTS && sum.n_red == 0; fault++) {
+                bool is_of_host = fault == SWEEP_CRASH || fault == SWEEP_OUTAGE;
+
+                for (uint32_t host = 1; is_of_host && host < SWEEP_HOSTS; host++)
+                        if (counts.changes[host] > 0)
+                                play_points(fault, host, counts.changes[host], &sum);
+                if (!is_of_host)
+                        play_points(fault, 0, counts.messages, &sum);
+        }
+        printf("%s: %" PRIu64 " stories, %" PRIu64 " red, %.1f CPU seconds\n", options.sweep, sum.n, sum.n_red, (double) sum.cpu_ns / 1e9);
+        return sum.n_red > 0;
+}
+
+static int sweep(void) {
+        const char *name;
+        int r = 0;
+
+        if (options.point.fault != SWEEP_NONE) {
+                shared->point = options.point;
+                return !play_apart(&plan);
+        }
+        if (!streq(options.sweep, "all"))
+                return sweep_one();
+        for (unsigned i = 0; (name = hosts_sweep_name(i)); i++) {
+                options.sweep = name;
+                r |= sweep_one();
+        }
+        return r;
+}
+
+// Of the command line: FAULT:HOST:N.
+static bool parse_point(const char *text, SweepPoint *ret) {
+        char name[16];
+
+        if (sscanf(text, "%15[a-z]:%" SCNu32 ":%" SCNu64, name, &ret->host, &ret->n) != 3)
+                return false;
+        for (ret->fault = SWEEP_CRASH; ret->fault < _SWEEP_FAULTS && !streq(sweep_fault_names[ret->fault], name);)
+                ret->fault++;
+        return ret->fault < _SWEEP_FAULTS;
+}
+
 // ------------------------------------------------------------------------------------------------ one, and shorter
 
 static int read_plan(void) {
@@ -320,7 +407,8 @@ static bool parse(int argc, char **argv) {
                 {"seed", required_argument, NULL, 's'}, {"seeds", required_argument, NULL, 'S'}, {"file", required_argument, NULL, 'f'},
                 {"prose", no_argument, NULL, 'p'},      {"events", no_argument, NULL, 'e'},      {"until", required_argument, NULL, 'u'},
                 {"twice", no_argument, NULL, 't'},      {"figures", no_argument, NULL, 'F'},     {"first-red", no_argument, NULL, 'r'},
-                {"shrink", no_argument, NULL, 'k'},     {"write", required_argument, NULL, 'w'}, {},
+                {"shrink", no_argument, NULL, 'k'},     {"write", required_argument, NULL, 'w'}, {"sweep", required_argument, NULL, 'W'},
+                {"point", required_argument, NULL, 'P'}, {"every", required_argument, NULL, 'E'}, {},
         };
 
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) >= 0;)
@@ -359,22 +447,37 @@ static bool parse(int argc, char **argv) {
                 case 'w':
                         options.write = optarg;
                         break;
+                case 'W':
+                        options.sweep = optarg;
+                        break;
+                case 'P':
+                        if (!parse_point(optarg, &options.point))
+                                return false;
+                        break;
+                case 'E':
+                        options.every = strtoull(optarg, NULL, 10);
+                        break;
                 default:
                         return false;
                 }
         if (options.shrinks && (!options.write || options.last))
                 return false;
-        return !!options.seed + !!options.last + !!options.file == 1 && optind == argc;
+        if (options.sweep && ((!hosts_sweep_is_known(options.sweep) && !streq(options.sweep, "all")) || options.every == 0))
+                return false;
+        return !!options.seed + !!options.last + !!options.file + !!options.sweep == 1 && optind == argc;
 }
 
 int main(int argc, char **argv) {
         shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (shared == MAP_FAILED || !parse(argc, argv)) {
                 fprintf(stderr, "hosts-sim --seed N | --file PATH [--prose] [--events] [--until STEP] [--shrink --write PATH]\n"
-                                "hosts-sim --seeds A..B [--twice] [--figures] [--first-red]\n");
+                                "hosts-sim --seeds A..B [--twice] [--figures] [--first-red]\n"
+                                "hosts-sim --sweep all|start|update|join|leave|vote [--every N] [--point FAULT:HOST:N [--prose]]\n");
                 return 2;
         }
         if (options.shrinks)
                 return shrink_one();
+        if (options.sweep)
+                return sweep();
         return options.last ? play_all() : play_one();
 }

@@ -224,7 +224,7 @@ static bool nobody_waits(void *data) {
         return true;
 }
 
-static void calm_down(void) {
+void hosts_story_calm_down(void) {
         story_tell("all is mended");
         hosts_faults_mend();
         coverage_note_calm();
@@ -252,7 +252,7 @@ static void step(const Step *s) {
                 members_step(&d);
                 break;
         default:
-                calm_down();
+                hosts_story_calm_down();
                 return;
         }
         if (draw_below(&d, 3) > 0)
@@ -295,18 +295,26 @@ static void end(void) {
         cluster_state_free(hosts_story.truth);
 }
 
+void hosts_story_begin(const StoryPlan *plan, StoryOutput output) {
+        begin(plan, output);
+        sim_run_until(hosts_checks_have_leader, NULL, REST_US);
+}
+
+void hosts_story_end(void) {
+        checks_on_end();
+        end();
+}
+
 void hosts_story_play(const StoryPlan *plan, StoryOutput output) {
         Draw d = draw_from(plan->chance ^ 4);
 
-        begin(plan, output);
-        sim_run_until(hosts_checks_have_leader, NULL, REST_US);
+        hosts_story_begin(plan, output);
         asks_ask_first(&d);
         for (; hosts_story.step < plan->n_steps; hosts_story.step++) {
                 if (output.until == hosts_story.step + 1)
                         verdict_stop_for_debugger();
                 step(&plan->steps[hosts_story.step]);
         }
-        calm_down();
-        checks_on_end();
-        end();
+        hosts_story_calm_down();
+        hosts_story_end();
 }

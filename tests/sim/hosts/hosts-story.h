@@ -31,5 +31,9 @@ extern HostsStory hosts_story;
 
 // Returns when it has ended well. A check that fails ends the process.
 void hosts_story_play(const StoryPlan *plan, StoryOutput output);
+// The same in parts, for a story that is a script: until a leader was found; all is mended, and the checks look; its end.
+void hosts_story_begin(const StoryPlan *plan, StoryOutput output);
+void hosts_story_calm_down(void);
+void hosts_story_end(void);
 // All of the log that is committed, and the checks have looked at each entry.
 void hosts_story_catch_up(void);

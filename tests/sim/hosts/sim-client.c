@@ -159,6 +159,7 @@ SimAsk *sim_client_change(uint32_t at, Argosy__Verb verb, const char *name, cons
         change.verb = verb;
         change.names = (char **) &name;
         change.n_names = 1;
+        change.replace = content != NULL;
         if (content) {
                 file.name = file.path = (char *) name;
                 file.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};

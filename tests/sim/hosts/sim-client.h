@@ -39,7 +39,7 @@ SimAsk *sim_client_send(uint32_t at, const SimUser *user, const Argosy__Request 
 SimAsk *sim_client_lost(uint32_t at);
 // The connection is closed, and nothing more is heard.
 void sim_client_call_off(SimAsk *ask);
-// A Change about one unit by root, with a new id. `content` NULL: no file.
+// A Change about one unit by root, with a new id. `content` NULL: no file; else it replaces what the unit has.
 SimAsk *sim_client_change(uint32_t at, Argosy__Verb verb, const char *name, const char *content);
 // Of the answer to that: what became of the unit; NULL: it is not said.
 const Argosy__Response__UnitResult *sim_client_result(const SimAsk *ask);

@@ -64,6 +64,7 @@ typedef struct Disk {
         size_t n_changes, room;
         SimDiskTrouble trouble;
         unsigned dies_in;
+        uint64_t n_begun; // changes
         bool dying;
 } Disk;
 
@@ -207,6 +208,10 @@ SimDiskFigures sim_disk_figures(void) {
         return all.figures;
 }
 
+uint64_t sim_disk_changes(uint32_t number) {
+        return all.disks[number].n_begun;
+}
+
 // ------------------------------------------------------------------------------------------------ places
 
 // The part of a path up to a slash; returns what is behind it.
@@ -342,6 +347,7 @@ int sim_disk_begin_change(uint32_t number, bool kept, Change change, bool grows)
                 return 0;
         t = &d->trouble;
         all.figures.changes++;
+        d->n_begun++;
         if (kept)
                 sim_stall(change == CHANGE_SYNC ? t->sync_us : t->change_us);
         if (grows && (kept ? t->disk_full : t->run_full)) {

@@ -54,3 +54,4 @@ void sim_disk_trouble(uint32_t number, SimDiskTrouble trouble);
 void sim_disk_forgive(void);
 bool sim_disk_is_well(uint32_t number);
 SimDiskFigures sim_disk_figures(void);
+uint64_t sim_disk_changes(uint32_t number); // that its argosyd has begun

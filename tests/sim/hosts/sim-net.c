@@ -34,6 +34,7 @@ static struct {
         ListNode conns, listeners;
         uint64_t n_conns;
         SimUser user; // who dials
+        void (*sent)(SimHost *from, SimHost *to);
         SimNetFigures figures;
 } net;
 
@@ -211,6 +212,10 @@ static void add_piece(Conn *c, int side, PieceKind kind, int error, const void *
         sim_at(end->last_us, NULL, on_due, p);
 }
 
+void sim_net_on_message(void (*sent)(SimHost *from, SimHost *to)) {
+        net.sent = sent;
+}
+
 void conn_send(Conn *c, int side, PieceKind kind, const void *data, size_t len) {
         size_t rest = len, n = kind == PIECE_DATA ? 1 + draw_below(sim_draw(), PIECES_OF_ONE) : 1;
 
@@ -221,6 +226,8 @@ void conn_send(Conn *c, int side, PieceKind kind, const void *data, size_t len) 
                           kind == PIECE_REFUSED ? 0 : len);
                 return;
         }
+        if (net.sent && !c->local && c->ends[!side].host)
+                net.sent(c->ends[side].host, c->ends[!side].host);
         c->ends[side].on_way += len;
         while (rest > 0) {
                 size_t some = n-- > 1 ? 1 + draw_below(sim_draw(), (unsigned) rest) : rest;

@@ -48,6 +48,8 @@ void sim_net_set_way(SimHost *from, SimHost *to, SimWay way);
 void sim_net_lose_behind_next(SimHost *from, SimHost *to);
 // All connections between the two are broken off, which both see.
 void sim_net_reset(SimHost *a, SimHost *b);
+// Who is told before each part of what a host says to another one goes on its way. NULL: nobody. It changes nothing but ways and what they lose.
+void sim_net_on_message(void (*sent)(SimHost *from, SimHost *to));
 // The host was killed, or is about to be. Its kernel closes its connections, or with `silent` (its power is gone) the others have to find
 // out. To be called before it starts again.
 void sim_net_host_gone(SimHost *h, bool silent);

@@ -574,14 +574,6 @@ static int refuse_last(Ticket *t, const Argosy__HostRecord *record) {
         return 0;
 }
 
-// What the entry gives the host by now would be on a node that nobody has.
-static bool is_given_units(const Argosy__HostRecord *record, const BatchBuilder *b) {
-        for (size_t i = 0; i < record->n_nodes; i++)
-                if (batch_builder_gives_node(b, record->nodes[i]->node))
-                        return true;
-        return false;
-}
-
 enum { MOVES_MORE = 0, MOVES_ALL = 1 };
 
 // Moves what the host has. MOVES_ALL: all of it is in the batch; MOVES_MORE: there is more than one entry is to have.
@@ -708,7 +700,7 @@ int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
                 t->again = t->removal_begun = true;
                 return PLAN_IN_BATCH;
         }
-        if (is_given_units(record, b))
+        if (batch_builder_gives_host(b, l->state, record->host)) // that would be on a node that nobody has
                 return -EBUSY;
         r = move_all(l, record, b);
         if (r < 0)

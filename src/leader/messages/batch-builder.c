@@ -626,11 +626,14 @@ int batch_builder_set_time(BatchBuilder *b, uint64_t at_us, uint64_t counted_us)
         return append(b, &part);
 }
 
-bool batch_builder_gives_node(const BatchBuilder *b, uint32_t node) {
+bool batch_builder_gives_host(const BatchBuilder *b, const ClusterState *state, uint32_t host) {
         for (size_t i = 0; i < b->touched.n; i++) {
                 const Key *key = b->touched.keys[i];
+                const Argosy__HostRecord *given = key->bytes[0] == KEY_UNIT && key->put && key->node
+                                                          ? cluster_state_find_host_by_node(state, key->node)
+                                                          : NULL;
 
-                if (key->bytes[0] == KEY_UNIT && key->put && key->node == node)
+                if (given && given->host == host)
                         return true;
         }
         return false;

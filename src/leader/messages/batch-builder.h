@@ -15,6 +15,7 @@
 #include "argosy.pb-c.h"
 #include "buf.h"
 #include "cluster-state-limits.h"
+#include "cluster-state.h"
 #include "hash.h"
 #include "map.h"
 #include "store.h"
@@ -137,8 +138,8 @@ bool batch_builder_has_claim(const BatchBuilder *b, const void *data, size_t len
 int batch_builder_note_order(BatchBuilder *b, const char *name);
 bool batch_builder_has_order(const BatchBuilder *b, const char *name);
 
-// Whether a unit is put that is to be there.
-bool batch_builder_gives_node(const BatchBuilder *b, uint32_t node);
+// Whether a unit is put that is to be on one of the nodes that the host has in that state. Looks at each unit of the batch once.
+bool batch_builder_gives_host(const BatchBuilder *b, const ClusterState *state, uint32_t host);
 bool batch_builder_has_unit(const BatchBuilder *b, const char *name);
 // True if the batch puts the unit: its target then, and its node, 0 if it has none or is global.
 bool batch_builder_find_unit(const BatchBuilder *b, const char *name, Argosy__Target *ret_target,

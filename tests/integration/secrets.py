@@ -180,6 +180,43 @@ def test_a_unit_whose_stop_its_host_has_missed_starts_with_what_the_cluster_says
     assert c.invocation("r@1.service") == run, "what runs with what it is to have is not restarted"
 
 
+def test_a_unit_that_was_made_anew_where_its_host_was_away_has_the_secret_of_now(c: Cluster):
+    """Another value has the number of the one that was deleted."""
+    forget(c)
+    set_secret(c, "db", "before")
+    node = next(node for node in c.followers() if node.name != "n1")  # who asks
+    text = READER.replace("%i", "again") + f"Host={node.name}\nNodeLost=keep\n"
+    c.start("again", text)
+    eventually(lambda: node.run("cat /root/read-again") == "before")
+    node.partition()
+    eventually(lambda: c.row("again.service")["active"] != "active")
+    assert "may still run" in c.ctl_result("destroy again").err
+    c.ctl("secret delete db")
+    set_secret(c, "db", "after")
+    c.submit("again.service", text)
+    c.ctl("start --no-block again")
+    assert secrets(c)["db"]["version"] == 1
+    node.heal()
+    eventually(lambda: node.run("cat /root/read-again") == "after")
+
+
+def test_a_start_where_nobody_hears_of_the_unit_says_what_it_has(c: Cluster):
+    forget(c)
+    set_secret(c, "db", "one")
+    node = next(node for node in c.followers() if node.name != "n1")
+    c.start("r@1", READER + f"Host={node.name}\nNodeLost=keep\n")
+    node.partition()
+    eventually(lambda: c.row("r@1.service")["active"] != "active")
+    set_secret(c, "db", "two")
+    c.ctl("start --no-block r@1")
+    node.heal()
+    c.wait_online()
+    assert {use["unit"]: use["version"] for use in secrets(c)["db"]["uses"]}["r@1.service"] == 1
+    assert read(c) == "one"
+    set_secret(c, "db", "three", options="--restart")
+    assert read(c) == "three"
+
+
 def test_a_unit_that_moves_brings_its_secret(c: Cluster):
     forget(c)
     set_secret(c, "db", "one")

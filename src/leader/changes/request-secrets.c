@@ -68,7 +68,9 @@ static bool raises(const Planner *p, const UnitEntry *u, const Source *source, c
 
 // One of that name may run on where nobody has heard that it was destroyed, with secrets of then: as if a stop was missed, it is started again there.
 static bool may_be_what_was_destroyed(const Planner *p, const UnitEntry *u, const char *name) {
-        return !u && cluster_state_tombstones_of(p->state, name);
+        bool was_launched = u && u->record->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+
+        return !was_launched && cluster_state_tombstones_of(p->state, name);
 }
 
 unsigned request_bump_secrets(const Planner *p, const UnitEntry *u, const Source *source, const UnitOptions *options,

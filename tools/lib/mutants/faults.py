@@ -475,7 +475,7 @@ FAULTS = [
           "return (bump & BATCH_BUMP_START) && !is_up;",
           "leader/secrets: a_start_where_nobody_hears_of_it_keeps_its_version"),
     Fault("what-was-destroyed-runs-on", "src/leader/changes/request-secrets.c",
-          "return !u && cluster_state_tombstones_of(p->state, name);",
+          "return !was_launched && cluster_state_tombstones_of(p->state, name);",
           "return false;",
           "leader/secrets: what_was_destroyed_and_comes_again_is_not_what_its_host_has"),
     Fault("hosts-differ-by-case", "src/model/unit-options-demands.c",

@@ -270,7 +270,9 @@ static void what_was_destroyed_and_comes_again_is_not_what_its_host_has(void **s
         rig_pass_ms(&g, 3 * RIG_LEASE_MS);
         (void) change(DESTROY, name, NULL);
         assert_null(cluster_state_find_unit(g.state, name));
-        (void) change(START, name, APP "NodeLost=keep\n");
+        do_well(SUBMIT, name, APP "NodeLost=keep\n");
+        assert_int_equal(cluster_state_find_unit(g.state, name)->record->stop_rev, 0);
+        (void) change(START, name, NULL);
         assert_true(cluster_state_find_unit(g.state, name)->record->stop_rev > 0);
         do_well(START, "c.service", APP); // it is nowhere
         assert_int_equal(cluster_state_find_unit(g.state, "c.service")->record->stop_rev, 0);

@@ -12,7 +12,7 @@
 //   send                       the term of who refuses a pre-vote (guard 14); what a slow member has not taken (raft-window.c)
 //   tracer                     "retry failed write" is followed by a crash (wrong timer armed): fatal
 //                              (guard 4); whether a worker truncates the log (guard 15), or libraft closes
-//                              segments (guard 16)
+//                              segments (guard 16); whether one was closed (guard 26)
 //
 // Beside these, the watchdog: entries that wait for the disk for STORE_STUCK_MS end the process, whoever is
 // to blame, unless the disk is full, or a quota on it, when a restart would change nothing. A leader whose disk is full hands
@@ -21,6 +21,7 @@
 // Tests: store/disk, store/install-marker, store/cluster.
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -150,19 +151,35 @@ static int on_set_vote(struct raft_io *io, raft_id id) {
         return raft_disk_must_work(s, s->uv_io.set_vote(io, id), "vote");
 }
 
-// ---- guards 4, 15 and 16: what libraft tells nobody but its tracer. Called from worker threads too, for these messages from
+// ---- guards 4, 15, 16 and 26: what libraft tells nobody but its tracer. Called from worker threads too, for these messages from
 // the loop only. The message is in memory that all threads share, so what another one says must not even be read.
 //
 // 15: libraft's close waits for all that its workers do, but for a truncation: that goes on in memory which is free by
 // then.
 // 16: raft-gate.c.
+// 26: libraft notes that a segment could not be closed, and never looks at that note. The segment keeps its name, open-N, and later ones are
+// closed. The next start takes it for the newest and reads its entries a second time, behind all others. Until another one is closed, it is
+// still the oldest of those that are open: libraft reads them in their order, so the process ends before that. Of a close a worker says that
+// it begins, and then only what went wrong.
+
+static void note_close(RaftStore *s, const char *message) {
+        bool is_over = message && str_has_prefix(message, "uv finalize after work ");
+
+        if (!message || str_has_prefix(message, "finalize ") || str_has_prefix(message, "truncate segment "))
+                s->close_words++;
+        if (is_over && atomic_exchange(&s->close_words, 0) > 1)
+                raft_store_fatal(s, "the disk failed: a segment of the log could not be closed");
+}
 
 static void on_trace(struct raft_tracer *tracer, int type, const void *info) {
         RaftStore *s = CONTAINER_OF(tracer, RaftStore, tracer);
         const struct raft_tracer_info *i = info;
         uv_thread_t here = uv_thread_self();
+        bool own = uv_thread_equal(&here, &s->thread);
 
-        if (!uv_thread_equal(&here, &s->thread) || type != RAFT_TRACER_DIAGNOSTIC)
+        if (type == RAFT_TRACER_DIAGNOSTIC && str_has_suffix(i->diagnostic.file, "uv_finalize.c"))
+                note_close(s, own ? i->diagnostic.message : NULL);
+        if (!own || type != RAFT_TRACER_DIAGNOSTIC)
                 return;
         if (strstr(i->diagnostic.message, "retry failed write"))
                 raft_store_fatal(s, "the disk failed: %s", i->diagnostic.message);

@@ -46,6 +46,7 @@
 //   23 what is on its way is not sent again                  raft-window.c                 store/repeat, slow-link
 //   24 a snapshot keeps what is not written yet              judgement.c, raft-store.c     store/judgement, sim/hosts-raft
 //   25 who does not know yet that it votes does              raft-disk.c                   store/cluster
+//   26 a segment that is not closed ends the process         raft-disk.c                   store/disk
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -95,6 +96,7 @@ typedef struct RaftStore {
         struct raft_io uv_io; // libraft's own functions, which ours in `io` stand before
         struct raft_fsm fsm;
         struct raft_tracer tracer;
+        _Atomic unsigned close_words; // what a worker has said of the segment that it closes
         uv_thread_t thread; // the loop's
         Transport transport;
 

@@ -248,7 +248,8 @@ static void begin_job(const Argosy__LogOp__JobPut *put) {
         if (put->id.len == LOG_ID_SIZE) {
                 same = log_job_of(put->id.data);
                 if (same)
-                        check_fail("acknowledged-once", "jobs %" PRIu64 " and %" PRIu64 " are of one request", same, number);
+                        check_fail("acknowledged-once", "jobs %" PRIu64 " of entry %" PRIu64 " and %" PRIu64 " of entry %" PRIu64 " are of one request", same,
+                                   (uint64_t) log_truth.jobs[same]->entry, number, (uint64_t) j->entry);
                 memcpy(j->id, put->id.data, LOG_ID_SIZE);
                 j->has_id = true;
         }

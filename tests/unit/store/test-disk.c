@@ -28,6 +28,7 @@ enum { SCENE_DONE = 0, SCENE_SKIPPED = 77, SCENE_FATAL = 99 };
 
 static bool fail_writes;   // asynchronous writes report EIO
 static bool fail_metadata; // files that hold term and vote cannot be opened
+static bool fail_closes;   // segments cannot be renamed
 
 long syscall(long number, ...);
 _public_ long syscall(long number, ...) {
@@ -59,6 +60,18 @@ _public_ int open64(const char *path, int flags, ...) {
                 return -1;
         }
         return real(path, flags, mode);
+}
+
+int rename(const char *from, const char *to);
+_public_ int rename(const char *from, const char *to) {
+        int (*real)(const char *, const char *) =
+                (int (*)(const char *, const char *)) dlsym(RTLD_NEXT, "rename");
+
+        if (fail_closes && strstr(from, "/open-")) {
+                errno = EIO;
+                return -1;
+        }
+        return real(from, to);
 }
 
 // ---- scenes
@@ -142,6 +155,20 @@ static void play_failing_write(Scene *s) {
 
 static void guard_4_a_failed_write_ends_the_process(void **state) {
         assert_int_equal(scene_play(*state, play_failing_write), SCENE_FATAL);
+}
+
+static void play_failing_close(Scene *s) {
+        StoreAnswer a = {};
+
+        scene_open(s, true);
+        assert_int_equal(store_submit(s->node.store, "x", 1, store_on_done, &a), 0);
+        store_run_until(&s->loop, store_is_answered, &a, STORE_PATIENCE_MS, "an entry");
+        fail_closes = true;
+        scene_close(s); // which closes the segment that has entries, as a snapshot does, or a full one
+}
+
+static void guard_26_a_segment_that_cannot_be_closed_ends_the_process(void **state) {
+        assert_int_equal(scene_play(*state, play_failing_close), SCENE_FATAL);
 }
 
 static void play_stuck_disk(Scene *s) {
@@ -406,6 +433,7 @@ static void what_was_acknowledged_survives_kill_9(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(guard_4_a_failed_write_ends_the_process),
+                TEST(guard_26_a_segment_that_cannot_be_closed_ends_the_process),
                 TEST(guard_4_a_disk_that_does_nothing_ends_the_process),
                 TEST(guard_8_a_term_that_cannot_be_written_ends_the_process),
                 TEST(guard_8_entries_that_are_refused_later_end_the_process),

@@ -1,0 +1,20 @@
+# check acknowledged-once: check acknowledged-once: jobs 11 of entry 6 and 14 of entry 10 are of one request
+chance e158203878418f90
+hosts 3
+units 1
+lease_ms 0
+start_ms 0
+stop_ms 0
+mass_loss_percent 0
+batch_max 0
+time_max_ms 143a
+voters 0
+guarded 0
+fault.disk_error 39
+load.several 40
+load.options 40
+fault dbd6cfe755fcfef8
+settle 0
+ask 0
+fault 3
+time 0

@@ -16,12 +16,12 @@
 
 enum { VIEWERS = AUTHOR_TOKEN + LOG_TOKENS_MAX + 1, ROLES = ELEMENTSOF(world_roles), ALL = ROLES };
 
-// When each viewer (an author, or AUTHOR_TOKEN and the number of a token) had each right last, of each role and, behind these, of all units.
-static uint64_t had_us[VIEWERS][ARGOSY__RIGHT__RIGHT_ADMIN + 1][ROLES + 1];
+// Behind which entry each viewer (an author, or AUTHOR_TOKEN and the number of a token) had each right last, of each role and, behind these, of all units.
+static uint64_t had_at[VIEWERS][ARGOSY__RIGHT__RIGHT_ADMIN + 1][ROLES + 1];
 // What counted after the entry before, so that only a change is looked at.
 static LogToken tokens_then[LOG_TOKENS_MAX + 1];
-// When each unit was changed last: its role may have been another one.
-static uint64_t changed_us[WORLD_UNITS_MAX];
+// By which entry each unit was changed last: its role may have been another one.
+static uint64_t changed_at[WORLD_UNITS_MAX];
 // Contents that the log had before the entry.
 static bool is_known[WORLD_CONTENTS_MAX];
 
@@ -40,22 +40,23 @@ static void note_viewer(unsigned viewer) {
                 for (size_t role = 0; role <= ROLES; role++)
                         if (has_by(log_truth.grants, log_truth.n_grants, log_truth.tokens, viewer, right, role) ||
                             has_by(log_truth.grants_before, log_truth.n_grants_before, tokens_then, viewer, right, role))
-                                had_us[viewer][right][role] = world.rig.now_us;
+                                had_at[viewer][right][role] = log_truth.n_entries;
 }
 
 static unsigned viewer_of(const WorldAsked *a) {
         return a->author == AUTHOR_TOKEN ? AUTHOR_TOKEN + (a->token <= LOG_TOKENS_MAX ? a->token : 0) : a->author;
 }
 
-// Now, or after somebody has asked.
-static bool had(unsigned viewer, Argosy__Right right, size_t role, uint64_t since_us) {
-        return has_by(log_truth.grants, log_truth.n_grants, log_truth.tokens, viewer, right, role) || had_us[viewer][right][role] >= since_us;
+// Now, or by an entry behind that one.
+static bool had(unsigned viewer, Argosy__Right right, size_t role, uint64_t since) {
+        return has_by(log_truth.grants, log_truth.n_grants, log_truth.tokens, viewer, right, role) ||
+               had_at[viewer][right][role] > since;
 }
 
 void unit_rights_begin(void) {
-        memset(had_us, 0, sizeof(had_us));
+        memset(had_at, 0, sizeof(had_at));
         memset(tokens_then, 0, sizeof(tokens_then));
-        memset(changed_us, 0, sizeof(changed_us));
+        memset(changed_at, 0, sizeof(changed_at));
         memset(is_known, 0, sizeof(is_known));
 }
 
@@ -111,16 +112,16 @@ static void one_unit(const struct LogTouched *t) {
         unsigned who = j && t->asked && !t->goes_on && j->has_id ? author_of(j) : 0;
         const char *name = asks.units[t->unit].name;
         size_t role = role_of(&t->before.spec);
-        uint64_t now_us = world.rig.now_us;
+        uint64_t before = log_truth.n_entries - 1; // it was decided behind that one
 
-        if (who == 0 || had(who, ARGOSY__RIGHT__RIGHT_DEPLOY, ALL, now_us))
+        if (who == 0 || had(who, ARGOSY__RIGHT__RIGHT_DEPLOY, ALL, before))
                 return;
         check_says("units-are-ones-own");
         if (!t->before.exists)
                 check_fail("units-are-ones-own", "job %" PRIu64 " of %s brings %s, and to bring it is not his right", t->job, world_authors[who], name);
         if (is_new(&t->after.spec) && is_alone(t->job))
                 check_fail("units-are-ones-own", "job %" PRIu64 " of %s gives %s a new content, and to bring one is not his right", t->job, world_authors[who], name);
-        if (role < ROLES && !had(who, ARGOSY__RIGHT__RIGHT_OPERATE, role, now_us))
+        if (role < ROLES && !had(who, ARGOSY__RIGHT__RIGHT_OPERATE, role, before))
                 check_fail("units-are-ones-own", "job %" PRIu64 " (%s) of %s changes %s, whose role is %s", t->job, j->verb, world_authors[who], name,
                            world_roles[role]);
 }
@@ -135,7 +136,7 @@ void unit_rights_on_entry(const Argosy__LogBatch *batch) {
                         note_viewer(i);
         memcpy(tokens_then, log_truth.tokens, sizeof(tokens_then));
         for (size_t i = 0; i < log_truth.n_touched; i++) {
-                changed_us[log_truth.touched[i].unit] = world.rig.now_us;
+                changed_at[log_truth.touched[i].unit] = log_truth.n_entries;
                 one_unit(&log_truth.touched[i]);
         }
         note_contents(batch);
@@ -147,10 +148,10 @@ static void one_name(const WorldAsked *a, const char *name) {
         int i = world_unit_index(name);
         size_t role = i >= 0 && log_truth.units[i].exists ? role_of(&log_truth.units[i].spec) : ROLES;
 
-        if (role == ROLES || changed_us[i] >= a->asked_us)
+        if (role == ROLES || changed_at[i] > a->asked_at)
                 return;
         check_says("names-are-ones-own");
-        if (!had(viewer_of(a), ARGOSY__RIGHT__RIGHT_VIEW, role, a->asked_us))
+        if (!had(viewer_of(a), ARGOSY__RIGHT__RIGHT_VIEW, role, a->asked_at))
                 check_fail("names-are-ones-own", "%s is told of %s, whose role is %s, by %s (%zu)", world_authors[a->author], name, world_roles[role],
                            request_kind(a->request->what_case)->name, (size_t) (a - asks.asked) + 1);
 }
@@ -190,7 +191,7 @@ static void check_token(const WorldAsked *a) {
 
         if (a->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && right > ARGOSY__RIGHT__RIGHT_OPERATE)
                 right = ARGOSY__RIGHT__RIGHT_OPERATE; // of some units it is enough
-        while (role <= ROLES && !had(viewer_of(a), right, role, a->asked_us))
+        while (role <= ROLES && !had(viewer_of(a), right, role, a->asked_at))
                 role++;
         check_says("tokens-let-in");
         if (role > ROLES)

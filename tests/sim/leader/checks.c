@@ -26,7 +26,7 @@ const Check checks[] = {
         {"answers-are-allowed", "Nobody is told what his rights do not give.", "somebody who needs a right was answered", "anybodys-grant", .on_answer = rights_on_answer},
         {"units-are-ones-own", "Nobody changes units whose roles are not his.", "somebody without the right to all units changed one", "some-roles-are-all",
                 .begin = unit_rights_begin, .on_entry = unit_rights_on_entry},
-        {"names-are-ones-own", "Nobody is told of units that he may not see.", "somebody who needs a right was told of a unit", NULL,
+        {"names-are-ones-own", "Nobody is told of units that he may not see.", "somebody who needs a right was told of a unit", "every-unit-is-seen",
                 .on_answer = unit_rights_on_answer},
         {"tokens-let-in", "A token gives its right and no other one.", "a token was shown, and answered", "token-gives-every-right"},
         {"undo-puts-back", "An undo puts back exactly what its job has changed.", "a job was undone that nothing has touched since", "undo-leaves-what-it-is-to-be",

@@ -11,6 +11,7 @@
 
 #include "asks-private.h"
 #include "author.h"
+#include "checks-log.h"
 #include "macro.h"
 #include "message.h"
 #include "request-kind.h"
@@ -300,6 +301,7 @@ static void draw_author(Draw *d, WorldAsked *a) {
 
 static void ask(WorldAsked *a, Draw *d) {
         a->asked_us = asks.port->now_us();
+        a->asked_at = log_truth.n_entries;
         asks.port->send(a, d);
 }
 

@@ -28,7 +28,7 @@ typedef struct WorldAsked {
         unsigned token;  // of AUTHOR_TOKEN: its number, from 1
         size_t n_seen;   // of the answer's responses, by the checks
         bool called_off;
-        uint64_t asked_us;
+        uint64_t asked_us, asked_at; // asked_at: behind so many entries
 } WorldAsked;
 
 // What the program has for those who ask.

@@ -104,6 +104,11 @@ static void warn_of_voters(Daemon *d) {
                             (unsigned) d->config.voters, wanted);
 }
 
+// Who votes, or has a log that a record gives it.
+static bool is_of_the_log(const Argosy__HostRecord *record) {
+        return record->role == ARGOSY__HOST_ROLE__ROLE_VOTER || record->raft_id > 0;
+}
+
 // Voters as the replicated state names them: to the mesh (whom to dial, whom to tell others of) and to the
 // peers file.
 static void publish_voters(Daemon *d) {
@@ -120,7 +125,7 @@ static void publish_voters(Daemon *d) {
         for (size_t i = 0; i < n_hosts; i++) {
                 const Argosy__HostRecord *h = hosts[i].record;
 
-                if (h->role != ARGOSY__HOST_ROLE__ROLE_VOTER)
+                if (!is_of_the_log(h)) // who is to vote no more does so until the log's own members are without it (membership.h)
                         continue;
                 argosy__voter__init(&voters[n]);
                 voters[n].host = h->host;
@@ -457,13 +462,8 @@ static uint64_t recovered_job(const Daemon *d) {
         return (cluster_state_last_job(d->state) / JOBS_LOST_MAX + 2) * JOBS_LOST_MAX;
 }
 
-// Who votes, or has a log that a record gives it. All others are left as they are: an entry has no room for every host.
-static bool is_of_the_log(const Argosy__HostRecord *record) {
-        return record->role == ARGOSY__HOST_ROLE__ROLE_VOTER || record->raft_id > 0;
-}
-
-// After `cluster recover`: the new generation, revisions that no host has seen; every other host is a spare until it is
-// made a voter again.
+// After `cluster recover`: the new generation, revisions that no host has seen; every other host that had a log is a spare until it is
+// made a voter again. All others are left as they are: an entry has no room for every host.
 static int submit_recovery(Daemon *d) {
         size_t n_hosts, n = 0;
         const HostEntry *hosts = cluster_state_hosts(d->state, &n_hosts);

@@ -263,6 +263,25 @@ static void a_peers_file_that_cannot_be_written_is_tried_with_the_next_change(vo
         assert_int_equal(w.saved_voters, 4);
 }
 
+// Until the log's own members are without it: whoever starts again without having heard of an entry elects a leader with the peers file alone.
+static void a_host_that_is_to_vote_no_more_stays_known_as_long_as_it_has_its_log(void **state) {
+        Batch b = {};
+        Argosy__HostRecord *h;
+
+        follow_a_cluster();
+        h = batch_host(&b, 2, "n2", 1);
+        h->raft_id = 2;
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_int_equal(cluster_state_find_host(w.d.state, 2)->role, ARGOSY__HOST_ROLE__ROLE_SPARE);
+        assert_int_equal(w.d.peers->n_voters, 2);
+        (void) batch_host(&b, 2, "n2", 1);
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_int_equal(w.d.peers->n_voters, 1);
+        disk_works();
+}
+
 // The changes that come while the disk is slow are one more write.
 static void a_slow_disk_holds_up_no_change_of_voters(void **state) {
         Batch b = {};
@@ -375,6 +394,7 @@ int main(void) {
                 LOG_TEST(a_peers_file_that_cannot_be_written_is_tried_with_the_next_change),
                 LOG_TEST(a_slow_disk_holds_up_no_change_of_voters),
                 LOG_TEST(where_a_member_is_the_mesh_knows_best_and_the_log_knows_its_key),
+                LOG_TEST(a_host_that_is_to_vote_no_more_stays_known_as_long_as_it_has_its_log),
                 LOG_TEST(what_is_no_batch_is_an_error),
                 LOG_TEST(what_a_later_version_wrote_ends_the_daemon_for_good),
                 LOG_TEST(what_a_later_version_wrote_keeps_the_log_from_being_opened),

@@ -111,7 +111,7 @@ void leader_on_calm(void) {
 
                         if (!r || (sim_store_leader() > 0 && leader_of(i) == sim_store_leader() && is_up_to_date(r, i)))
                                 continue;
-                        voters_tell_links(i);
+                        members_tell();
                         check_fail("all-find-the-leader", "n%u: attached %i, leader n%u; the log's is n%u; applied %" PRIu64 " of %" PRIu64, i, d && d->attached,
                                    leader_of(i), sim_store_leader(), sim_store_applied(i), sim_store_committed());
                 }

@@ -17,6 +17,7 @@
 #include "hash.h"
 #include "hosts-checks.h"
 #include "hosts-faults.h"
+#include "hosts-rot.h"
 #include "hosts-story.h"
 #include "map.h"
 #include "sim-host.h"
@@ -161,12 +162,18 @@ static void on_executes(SimMachine *m) {
 
 static void on_refused(SimMachine *m, const char *why) {
         story_tell("n%u does not start: %s", m->number, why ?: "");
+        hosts_faults_touch(m->number);
+        if (hosts_rot_is_refused(m->number, why))
+                return;
         check_says("comes-up");
         if (!why || !*why)
                 check_fail("comes-up", "n%u does not start and does not say why", m->number);
         if (!hosts_faults_disk_was_in_trouble(m->number))
                 check_fail("comes-up", "n%u does not start: %s", m->number, why);
-        hosts_faults_touch(m->number);
+}
+
+void disk_fence_is_lost(uint32_t number) {
+        disk_checks.obeyed[number] = (Fence){};
 }
 
 void disk_begin(void) {

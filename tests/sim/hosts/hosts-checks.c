@@ -4,7 +4,7 @@
 #include "hosts-checks.h"
 
 #include "hosts-members.h"
-
+#include "hosts-rot.h"
 #include "macro.h"
 
 const Check checks[] = {
@@ -19,6 +19,9 @@ const Check checks[] = {
         {"comes-up", "argosyd comes up; with a disk in trouble it may say instead why not.", "argosyd did not come up", "file-not-synced"},
         {"fence-is-kept", "What a host was to obey last before it went down it still knows when it is up again.", "a host read its fence again", "fence-lost-with-the-power"},
         {"units-are-whole", "A unit file has the whole content of one that the log has, at any moment.", "a host had a unit file", "unit-file-cut-short", .on_look = disk_on_look},
+        {"rot-is-said", "A file that has rotten is named, and nothing is done by it.", "a host was started with a rotten file", "rotten-secrets-are-taken",
+                .begin = hosts_rot_begin, .on_look = hosts_rot_on_look},
+        {"secrets-come-back", "A voter whose secrets were removed gets them from another one.", "a file of secrets was removed", NULL, .on_calm = hosts_rot_on_calm},
         {"counters-only-grow", "Revisions and the log's time never go back.", "an entry raised the revision", "log-time-goes-back", .on_entry = counters_on_entry},
 
         {"acknowledged-is-kept", "An acknowledged request is in the log before it is acknowledged.", "a change was acknowledged", "jobs-of-an-entry-share-a-number",

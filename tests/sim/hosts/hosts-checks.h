@@ -25,6 +25,8 @@ void disk_begin(void);
 void disk_on_entry(const Argosy__LogBatch *batch);
 void disk_on_look(void);
 void disk_end(void);
+// An administrator has removed it.
+void disk_fence_is_lost(uint32_t number);
 
 // hosts-checks-places.c
 void places_begin(void);

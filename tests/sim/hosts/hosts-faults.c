@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "coverage.h"
 #include "daemon.h"
+#include "hosts-rot.h"
 #include "macro.h"
 #include "sim-disk.h"
 #include "sim-host.h"
@@ -96,6 +97,7 @@ static void end(void *data) {
         case HOSTS_FAULT_kill:
         case HOSTS_FAULT_restart:
         case HOSTS_FAULT_power:
+        case HOSTS_FAULT_rot:
                 run_again(e->from);
                 break;
         case HOSTS_FAULT_cut:
@@ -199,6 +201,13 @@ static uint64_t begin(HostsFault fault, uint32_t from, uint32_t to, Draw *d) {
         case HOSTS_FAULT_disk_slow:
                 sim_disk_trouble(from, draw_slowness(d));
                 return draw_log(d, USEC_PER_SEC, 60 * USEC_PER_SEC);
+        case HOSTS_FAULT_rot:
+                if (draw_below(d, 2))
+                        sim_machine_power_off(sim_machine(from));
+                else
+                        sim_machine_kill(sim_machine(from));
+                (void) hosts_rot(from, d);
+                return draw_log(d, 10 * USEC_PER_MSEC, 20 * USEC_PER_SEC);
         case _HOSTS_FAULTS:
                 break;
         }

@@ -21,7 +21,8 @@
         F(outage, "a host loses its power at a change of a file")                   \
         F(disk_error, "a disk fails, once or for a while")                          \
         F(disk_full, "there is no room on the disk, or in memory")                  \
-        F(disk_slow, "a disk is slow")
+        F(disk_slow, "a disk is slow")                                              \
+        F(rot, "a host goes down, and one bit of a file on its disk rots")
 
 typedef enum HostsFault {
 #define HOSTS_FAULT_NUMBER(name, what) HOSTS_FAULT_##name,

@@ -192,7 +192,9 @@ static void units_flap(void) {
         large_cluster_turns(TURNS);
 }
 
+// Of what it was to hold, and has lost: what it holds is its own.
 static void name_is_refused(void) {
+        virtual_host_forget(&rig_host(&large.rig, HOST)->virtual);
         rig_host(&large.rig, HOST)->refuses = true;
         attach_anew();
 }

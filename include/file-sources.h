@@ -30,6 +30,9 @@ bool file_source_covers(const FileSource *s, const char *name);
 // Parses the value of a line and appends what it names. 0; -EINVAL and a clause in *ret_why; -ENOMEM.
 int file_sources_parse(const char *value, unsigned line, FileSource **list, size_t *n, char **ret_why) _warn_unused_;
 void file_sources_drop(FileSource *list, size_t *n);
+// Whether what is bound over this path of a node, to which a destination leads there by a link, hides what systemd or every program needs. No destination
+// is such a path by its own name.
+bool file_destination_hides_system(const char *path);
 // For the unit of that name: a new string; NULL: out of memory.
 char *file_source_destination(const FileSource *s, const char *name);
 // What depends on the name, of the files of one unit: where they are to be can be, and no place lies in another one. 0; -EINVAL and *ret_why, a

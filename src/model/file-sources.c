@@ -85,6 +85,13 @@ static int check_source(const char *source, char **ret_why) {
         return 0;
 }
 
+bool file_destination_hides_system(const char *path) {
+        for (size_t i = 0; i < ELEMENTSOF(others); i++)
+                if (streq(path, "/") || path_is_beneath(others[i], path))
+                        return true;
+        return false;
+}
+
 // What is one only for some instance is looked at there.
 static int check_destination(const char *destination, char **ret_why) {
         const char *bad = destination;

@@ -24,6 +24,7 @@
 #include <linux/limits.h>
 #include <linux/magic.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -145,11 +146,19 @@ static bool would_hang_systemd(const char *path, const char *part, dev_t device)
                is_of_others(part);
 }
 
-enum { LOOK_DEAD = 1, LOOK_WOULD_HANG_SYSTEMD };
+// A link that leads to /usr, say: its namespace would be set up, and the unit find no program in it.
+static bool leads_to_system(const char *path) {
+        _cleanup_free_ char *real = realpath(path, NULL);
+
+        return real && file_destination_hides_system(real);
+}
+
+enum { LOOK_DEAD = 1, LOOK_WOULD_HANG_SYSTEMD, LOOK_LEADS_TO_SYSTEM };
 
 // One folder after the other. 0, negative errno, or one of these: it leads to a device that does not answer, or that it must not lead to.
 static int look_along(PlaceLook *l, const char *path, struct statx *ret) {
         char part[PATH_MAX];
+        bool has_link = false;
         int r = 0;
 
         atomic_store(&l->at.folder, 0);
@@ -162,6 +171,7 @@ static int look_along(PlaceLook *l, const char *path, struct statx *ret) {
                 atomic_store(&l->at.len, len);
                 r = look_at(part, AT_SYMLINK_NOFOLLOW, ret);
                 if (r == 0 && S_ISLNK(ret->stx_mode)) {
+                        has_link = true;
                         atomic_store(&l->at.behind_link, true);
                         r = look_at(part, 0, ret);
                 }
@@ -173,7 +183,7 @@ static int look_along(PlaceLook *l, const char *path, struct statx *ret) {
                 if (r == 0 && would_hang_systemd(path, part, device))
                         r = LOOK_WOULD_HANG_SYSTEMD;
         }
-        return r;
+        return r == 0 && has_link && leads_to_system(path) ? LOOK_LEADS_TO_SYSTEM : r;
 }
 
 // systemd would make a missing place on the host itself, and what is of another type cannot be bound over.
@@ -185,6 +195,8 @@ static const char *what_bars(PlaceLook *l, const struct AgentPlace *p) {
                 return NO_ANSWER;
         if (r == LOOK_WOULD_HANG_SYSTEMD)
                 return "is in /etc, where systemd itself looks, and lies on a file system of a server or of a program";
+        if (r == LOOK_LEADS_TO_SYSTEM)
+                return "leads by a link to what no unit may hide";
         if (r < 0)
                 return r == -ENOENT || r == -ENOTDIR ? "does not exist"
                        : r == -EACCES                ? "lies in a folder that is closed to others, so that argosyd cannot see it"

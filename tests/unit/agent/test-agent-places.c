@@ -59,6 +59,15 @@ int __wrap_statfs64(const char *path, struct statfs *ret) {
         return 0;
 }
 
+#define LINK_TO_USR "/srv/argosy-test/link-to-usr"
+#define LINK_TO_OWN "/srv/argosy-test/link-to-own"
+
+char *__wrap_realpath(const char *path, char *ret);
+char *__wrap_realpath(const char *path, char *ret) {
+        assert_null(ret);
+        return strdup(streq(path, LINK_TO_USR) ? "/usr" : streq(path, LINK_TO_OWN) ? "/usr/local/own" : path);
+}
+
 int __real_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
 int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
 int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret) {
@@ -78,6 +87,10 @@ int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct sta
         if (str_has_prefix(path, DEAD) || streq(path, ALIVE) || streq(path, OF_A_SERVER) || str_has_prefix(path, LINK_TO_DEAD) || str_has_prefix(path, LINK_SEEN)) {
                 *ret = (struct statx){.stx_mode = S_IFREG};
                 ret->stx_dev_minor = streq(path, ALIVE) ? ALIVE_MINOR : ROOT_MINOR;
+                return 0;
+        }
+        if (streq(path, LINK_TO_USR) || streq(path, LINK_TO_OWN)) {
+                *ret = (struct statx){.stx_mode = follows ? S_IFREG : S_IFLNK, .stx_dev_minor = ROOT_MINOR};
                 return 0;
         }
         if (!streq(path, PLACE))
@@ -218,6 +231,21 @@ static void a_dead_file_system_is_known_by_its_device(void **state) {
         buf_done(&a.content);
         buf_done(&b.content);
         buf_done(&c.content);
+}
+
+// Whose link it is, and that what it hides is so for the unit alone, does not help: no program starts there.
+static void a_link_that_leads_to_the_system_is_no_place(void **state) {
+        Carried a = bound_over("a.service", LINK_TO_USR), b = bound_over("b.service", LINK_TO_OWN);
+
+        meet_leader(NULL, 0);
+        order(&a, 5);
+        await_failure("a.service", 1, LINK_TO_USR ", where File=data is to be, leads by a link to what no unit may hide on this node");
+        order(&b, 6);
+        await_ask(1);
+        answer_all(&b, 6);
+        assert_true(pid1_is_active(pid1, "b.service"));
+        buf_done(&a.content);
+        buf_done(&b.content);
 }
 
 // It looks at places in /etc at any start, whoever makes it.
@@ -493,6 +521,7 @@ int main(void) {
                 WORLD_TEST(a_dead_file_system_is_no_place_and_holds_up_nobody_else),
                 WORLD_TEST(what_hangs_behind_a_link_bars_what_lies_beneath_the_link),
                 WORLD_TEST(a_dead_file_system_is_known_by_its_device),
+                WORLD_TEST(a_link_that_leads_to_the_system_is_no_place),
                 WORLD_TEST(what_systemd_would_hang_with_is_no_place),
                 WORLD_TEST(those_who_wait_are_answered_some_in_each_turn),
                 WORLD_TEST(with_too_many_dead_ones_nothing_is_looked_at),

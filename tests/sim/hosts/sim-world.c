@@ -186,11 +186,19 @@ SimHost *sim_host_of_loop(const uv_loop_t *loop) {
         return NULL;
 }
 
+// The head of a ring of handles: two pointers, in a struct of their own since libuv 1.46, and before in an array.
+static bool waits_for_others(const uv_loop_t *loop) {
+        const void *first;
+
+        memcpy(&first, &loop->watcher_queue, sizeof(first));
+        return first != &loop->watcher_queue;
+}
+
 // The kernel has something for it: what it wrote to itself; or it has not yet told the kernel what it waits for.
 static bool kernel_has_news(uv_loop_t *loop) {
         struct pollfd fd = {.fd = uv_backend_fd(loop), .events = POLLIN};
 
-        return loop->watcher_queue[0] != (void *) &loop->watcher_queue || poll(&fd, 1, 0) > 0;
+        return waits_for_others(loop) || poll(&fd, 1, 0) > 0;
 }
 
 // When its loop has something to do, if nothing comes from outside.

@@ -286,29 +286,16 @@ static raft_index commit_said(const struct raft_message *message) {
 // that went down before it had it is asked for its vote, for without it nobody leads, and libraft's answer of a spare is no, for ever. A
 // vote that nobody counts does no harm, and whoever asks for one has this server as a voter.
 
-static void set_own_role(RaftStore *s, int role) {
-        struct raft_configuration *c = &s->raft.configuration;
-
-        for (unsigned i = 0; i < c->n; i++)
-                if (c->servers[i].id == s->raft_id)
-                        c->servers[i].role = role;
-}
-
-static int own_role(const RaftStore *s) {
-        const struct raft_configuration *c = &s->raft.configuration;
-
-        for (unsigned i = 0; i < c->n; i++)
-                if (c->servers[i].id == s->raft_id)
-                        return c->servers[i].role;
-        return RAFT_VOTER;
-}
-
 static void receive_request_vote(RaftStore *s, struct raft_message *message) {
-        int role = own_role(s);
+        struct raft_server *own = raft_member_find(s, s->raft_id);
+        int role = own ? own->role : RAFT_VOTER;
 
-        set_own_role(s, RAFT_VOTER);
+        if (own)
+                own->role = RAFT_VOTER;
         s->receive(&s->io, message);
-        set_own_role(s, role);
+        own = raft_member_find(s, s->raft_id); // libraft may have gone back to its former configuration
+        if (own)
+                own->role = role;
 }
 
 void raft_disk_receive(struct raft_io *io, struct raft_message *message) {

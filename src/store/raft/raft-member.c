@@ -23,9 +23,9 @@ typedef struct MemberChange {
         };
 } MemberChange;
 
-static const struct raft_server *find_server(const RaftStore *s, uint32_t raft_id) {
+struct raft_server *raft_member_find(const RaftStore *s, raft_id id) {
         for (unsigned i = 0; i < s->raft.configuration.n; i++)
-                if (s->raft.configuration.servers[i].id == raft_id)
+                if (s->raft.configuration.servers[i].id == id)
                         return &s->raft.configuration.servers[i];
         return NULL;
 }
@@ -97,7 +97,7 @@ static void on_changed(struct raft_change *req, int status) {
 
 int raft_store_member_add(Store *store, uint32_t raft_id, StoreMemberDone done, void *userdata) {
         RaftStore *s = raft_store(store);
-        const struct raft_server *server = find_server(s, raft_id);
+        const struct raft_server *server = raft_member_find(s, raft_id);
         char address[TRANSPORT_ADDRESS_SIZE];
         MemberChange *c;
         int r = takes_change(s);
@@ -120,7 +120,7 @@ int raft_store_member_add(Store *store, uint32_t raft_id, StoreMemberDone done, 
 
 int raft_store_member_remove(Store *store, uint32_t raft_id, StoreMemberDone done, void *userdata) {
         RaftStore *s = raft_store(store);
-        const struct raft_server *server = find_server(s, raft_id);
+        const struct raft_server *server = raft_member_find(s, raft_id);
         MemberChange *c;
         int r = takes_change(s);
 
@@ -163,14 +163,14 @@ static MemberRoom *find_room(RaftStore *s, uint32_t raft_id) {
         for (size_t i = 0; i < STORE_MEMBERS_MAX; i++) {
                 if (s->rooms[i].raft_id == raft_id)
                         return &s->rooms[i];
-                if (!find_server(s, s->rooms[i].raft_id))
+                if (!raft_member_find(s, s->rooms[i].raft_id))
                         unused = &s->rooms[i];
         }
         return unused;
 }
 
 void raft_store_note_room(RaftStore *s, uint32_t raft_id, unsigned short kib) {
-        MemberRoom *room = find_server(s, raft_id) ? find_room(s, raft_id) : NULL;
+        MemberRoom *room = raft_member_find(s, raft_id) ? find_room(s, raft_id) : NULL;
 
         if (room)
                 *room = (MemberRoom){.raft_id = raft_id, .kib = kib};

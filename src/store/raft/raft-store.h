@@ -231,6 +231,7 @@ void raft_store_end_requests(RaftStore *s);
 int raft_store_takes_requests(const RaftStore *s);
 
 // raft-member.c
+struct raft_server *raft_member_find(const RaftStore *s, raft_id id); // in the configuration that holds; libraft's; NULL: it is in none
 int raft_store_member_add(Store *store, uint32_t raft_id, StoreMemberDone done, void *userdata);
 int raft_store_member_remove(Store *store, uint32_t raft_id, StoreMemberDone done, void *userdata);
 int raft_store_transfer(Store *store, uint32_t raft_id, StoreMemberDone done, void *userdata);

@@ -39,21 +39,12 @@ static SendWindow *find_window(RaftStore *s, uint32_t raft_id) {
         return NULL;
 }
 
-static bool is_member(const RaftStore *s, uint32_t raft_id) {
-        const struct raft_configuration *c = &s->raft.configuration;
-
-        for (unsigned i = 0; i < c->n; i++)
-                if (c->servers[i].id == raft_id)
-                        return true;
-        return false;
-}
-
 // NULL: all are in use, by members of before whose connections libraft still waits for.
 static SendWindow *make_window(RaftStore *s, uint32_t raft_id) {
         SendWindow *w = find_window(s, raft_id);
 
         for (size_t i = 0; !w && i < STORE_MEMBERS_MAX; i++)
-                if (s->windows[i].bytes == 0 && !is_member(s, s->windows[i].raft_id)) {
+                if (s->windows[i].bytes == 0 && !raft_member_find(s, s->windows[i].raft_id)) {
                         w = &s->windows[i];
                         *w = (SendWindow){.raft_id = raft_id};
                 }

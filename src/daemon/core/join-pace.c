@@ -10,25 +10,18 @@
 #include "macro.h"
 #include "map.h"
 
-static uint64_t used(const JoinAllowance *a, uint64_t now_us) {
-        return a->used_us - MIN_OF(a->used_us, now_us - a->since_us);
-}
-
-static bool has_room(const JoinAllowance *a, unsigned times, uint64_t now_us) {
-        return used(a, now_us) + USEC_PER_SEC / (JOIN_RATE_PER_SEC * times) <= JOIN_BURST * USEC_PER_SEC / JOIN_RATE_PER_SEC;
-}
-
-static void take(JoinAllowance *a, unsigned times, uint64_t now_us) {
-        a->used_us = used(a, now_us) + USEC_PER_SEC / (JOIN_RATE_PER_SEC * times);
-        a->since_us = now_us;
+// When what is used of it will have come back, with one more request.
+static uint64_t with_one_more(uint64_t used_until_us, unsigned times, uint64_t now_us) {
+        return MAX_OF(used_until_us, now_us) + USEC_PER_SEC / (JOIN_RATE_PER_SEC * times);
 }
 
 bool join_pace_takes(JoinPace *p, const Principal *from, uint64_t now_us) {
-        JoinAllowance *own = &p->of[map_hash(from, sizeof(*from)) % JOIN_PACE_SLOTS];
+        uint64_t *own = &p->used_until_us[map_hash(from, sizeof(*from)) % JOIN_PACE_SLOTS];
+        uint64_t next = with_one_more(*own, 1, now_us), of_all = with_one_more(p->all_used_until_us, JOIN_RATE_OF_ALL, now_us);
 
-        if (!has_room(own, 1, now_us) || !has_room(&p->all, JOIN_RATE_OF_ALL, now_us))
+        if (MAX_OF(next, of_all) > now_us + JOIN_BURST * USEC_PER_SEC / JOIN_RATE_PER_SEC)
                 return false;
-        take(own, 1, now_us);
-        take(&p->all, JOIN_RATE_OF_ALL, now_us);
+        *own = next;
+        p->all_used_until_us = of_all;
         return true;
 }

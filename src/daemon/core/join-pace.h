@@ -16,14 +16,10 @@ enum {
         JOIN_PACE_SLOTS = 256,
 };
 
-typedef struct JoinAllowance {
-        uint64_t used_us;  // what is left of it is JOIN_BURST without this, in time that passes
-        uint64_t since_us; // when that was so
-} JoinAllowance;
-
-// Zero at the beginning. Addresses share a slot by their hash, which nobody outside can foresee.
+// Each request uses up a part of a second: when all of it will have come back, boot time. Zero at the beginning. Addresses share a slot by their hash,
+// which nobody outside can foresee.
 typedef struct JoinPace {
-        JoinAllowance all, of[JOIN_PACE_SLOTS];
+        uint64_t all_used_until_us, used_until_us[JOIN_PACE_SLOTS];
 } JoinPace;
 
 bool join_pace_takes(JoinPace *p, const Principal *from, uint64_t now_us);

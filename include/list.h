@@ -45,6 +45,12 @@ static inline void list_unlink(ListNode *n) {
         list_init(n);
 }
 
+// A walk over the list comes to `n` next, and n is about to leave it.
+static inline void list_cursor_pass(ListNode **next, const ListNode *n) {
+        if (*next == n)
+                *next = n->next;
+}
+
 // Moves all members of `from` to the end of `to`; `from` is empty afterwards.
 static inline void list_splice(ListNode *to, ListNode *from) {
         if (list_is_empty(from))

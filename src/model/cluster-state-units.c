@@ -159,8 +159,7 @@ int state_take_unit(ClusterState *s, UnitEntry *u) {
         unlink_placed(s, u);
         state_leave_set(s, u);
         s->left_revision = s->revision;
-        if (s->walk == &u->all)
-                s->walk = u->all.next;
+        list_cursor_pass(&s->walk, &u->all);
         list_unlink(&u->all);
         unit_order_remove(&s->by_name, u);
         name_table_take(&s->units, u->name);

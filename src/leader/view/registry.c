@@ -377,12 +377,9 @@ void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
 static void unit_unplace(Unit *u) {
         if (!u->node)
                 return;
-        if (u->node->welcome_placed == &u->placed)
-                u->node->welcome_placed = u->placed.next;
-        if (u->node->empty_placed == &u->placed)
-                u->node->empty_placed = u->placed.next;
-        if (u->node->mark_placed == &u->placed)
-                u->node->mark_placed = u->placed.next;
+        list_cursor_pass(&u->node->welcome_placed, &u->placed);
+        list_cursor_pass(&u->node->empty_placed, &u->placed);
+        list_cursor_pass(&u->node->mark_placed, &u->placed);
         list_unlink(&u->placed);
         u->node->n_placed--;
         u->node->n_to_leave -= u->leaves;

@@ -56,8 +56,8 @@ UnitOnNode *row_walk_next(Leader *l) {
 void row_walk_on_freed(Leader *l, const UnitOnNode *s) {
         RowWalk *w = find(l, s->unit);
 
-        if (w && w->next == &s->by_unit)
-                w->next = s->by_unit.next;
+        if (w)
+                list_cursor_pass(&w->next, &s->by_unit);
 }
 
 void row_walk_end(Leader *l, const Unit *u) {

@@ -274,10 +274,8 @@ void unit_on_node_free(Leader *l, UnitOnNode *s) {
         event_mark_unit_on_node_gone(l, s);
         row_walk_on_freed(l, s);
         take_row(u, s);
-        if (s->node->welcome_held == &s->by_node)
-                s->node->welcome_held = s->by_node.next;
-        if (s->node->mark_held == &s->by_node)
-                s->node->mark_held = s->by_node.next;
+        list_cursor_pass(&s->node->welcome_held, &s->by_node);
+        list_cursor_pass(&s->node->mark_held, &s->by_node);
         list_unlink(&s->by_node);
         s->node->n_units_on_node--;
         host_mark_tombstones(l, s->node->host);

@@ -11,5 +11,8 @@ enum {
         SECRETS_PER_UNIT = 32,
 };
 
+// What is told of one that is none, with SECRET_NAME_MAX.
+#define SECRET_NAME_RULE "1 to %d letters, digits and ._-, and neither '.' nor '-' in front"
+
 // Of a secret, or of what a unit finds it by.
 bool secret_name_is_valid(const char *name);

@@ -87,9 +87,9 @@ static int check_source(const char *source, char **ret_why) {
 
 bool file_destination_hides_system(const char *path) {
         for (size_t i = 0; i < ELEMENTSOF(others); i++)
-                if (streq(path, "/") || path_is_beneath(others[i], path))
+                if (path_is_beneath(others[i], path))
                         return true;
-        return false;
+        return streq(path, "/");
 }
 
 // What is one only for some instance is looked at there.

@@ -15,7 +15,7 @@
 
 static int refuse_name(const RawOption *raw, const char *path, const char *word, char **ret_why) {
         return option_refuse(ret_why, path, raw->line,
-                             "Secret=%s is not NAME[:ID], each 1 to %d letters, digits and ._-, and neither '.' nor '-' in front", word,
+                             "Secret=%s is not NAME[:ID], each " SECRET_NAME_RULE, word,
                              SECRET_NAME_MAX);
 }
 

@@ -237,7 +237,7 @@ int verb_secret_set(Ctl *ctl, char **words, size_t n) {
         if (code != EXIT_OK)
                 return code;
         if (!secret_name_is_valid(words[0]))
-                return ctl_usage(ctl, "'%.80s' is no name of a secret: 1 to %d letters, digits and ._-, and neither '.' nor '-' in front", words[0],
+                return ctl_usage(ctl, "'%.80s' is no name of a secret: " SECRET_NAME_RULE, words[0],
                                  SECRET_NAME_MAX);
         r = ctl->opt.file ? read_file(ctl->opt.file, &value) : read_all(STDIN_FILENO, &value);
         if (r < 0)

@@ -171,7 +171,7 @@ Argosy__Response *secrets_refuse_set(const Argosy__Request *request) {
         const Argosy__Request__SecretSet *m = request->secret_set;
 
         if (!secret_name_is_valid(m->name))
-                return response_error(EINVAL, "that is no name of a secret: 1 to %d letters, digits and ._-, and neither '.' nor '-' in front",
+                return response_error(EINVAL, "that is no name of a secret: " SECRET_NAME_RULE,
                                       SECRET_NAME_MAX);
         if (m->value.len == 0)
                 return response_error(EINVAL, "the value of the secret %s is empty", m->name);

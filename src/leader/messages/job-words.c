@@ -39,7 +39,7 @@ const char *job_verb(const Argosy__Request *q) {
 // ------------------------------------------------------------------------------------------------ targets
 
 static int add(JobWords *w, const char *text) {
-        size_t len = strnlen(text, JOB_TARGET_MAX);
+        size_t whole = strlen(text), len = MIN_OF(whole, (size_t) JOB_TARGET_MAX);
         char *copy;
 
         if (w->n_targets == JOB_TARGETS_MAX || w->n_bytes + len > JOB_TARGETS_BYTES_MAX) {

@@ -18,6 +18,7 @@
 #include "author-jobs.h"
 #include "batch-builder.h"
 #include "ca-controller.h"
+#include "due.h"
 #include "secrets-key-controller.h"
 #include "clock.h"
 #include "decide-jobs.h"
@@ -207,7 +208,7 @@ static void forget_granted_records(Leader *l) {
 
 // What we decided of our own accord is still to be done. Units that were to move are looked at once more anyhow (land()).
 static void mark_everything(Leader *l) {
-        l->retry_pending = l->features_due = l->voter_secrets_due = l->globals_changed = true;
+        leader_set_due(l, DUE_PLACEMENT | DUE_FEATURES | DUE_VOTER_SECRETS | DUE_GLOBALS);
         rollout_controller_mark_all(l);
         retry_controller_take_back(l);
         list_splice(&l->pending_records_due, &l->pending_records_flying);

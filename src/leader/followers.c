@@ -36,6 +36,7 @@
 #include "decide.h"
 #include "disruption-budget.h"
 #include "drain-waiters.h"
+#include "due.h"
 #include "event-marks.h"
 #include "event-stream.h"
 #include "file-pieces.h"
@@ -205,7 +206,7 @@ bool followers_pull(Leader *l) {
 static int follow_place(Leader *l, Unit *u, UnitEntry *e) {
         // There may be room now, or a conflict is gone; or room was kept for it.
         if ((u->node || (unit_life_is_queued(u->life) && !unit_has_place(e))) && l->n_pending > 0)
-                l->retry_pending = true;
+                leader_set_due(l, DUE_PLACEMENT);
         registry_on_unit(l, u, e);
         if (!e->removed)
                 previous_nodes_on_unit(l, u, e);
@@ -265,7 +266,8 @@ static void follow_units(Leader *l) {
                 mark_globals_beside(l, u); // who gave way to it
                 follow_unit(l, u, e);
                 mark_globals_beside(l, u);
-                l->globals_changed |= e->record->global || e->global_before;
+                if (e->record->global || e->global_before)
+                        leader_set_due(l, DUE_GLOBALS);
                 before = e->node_before ? node_find(l, e->node_before) : NULL;
                 orders_on_unit(l, e->removed ? NULL : e, u, before);
                 replacers_on_unit(l, before, replaced);
@@ -287,7 +289,7 @@ static void follow_hosts(Leader *l) {
         while (!list_is_empty(&l->nodes_gone))
                 drop_node(l, CONTAINER_OF(l->nodes_gone.next, Node, gone));
         l->drain_due_us = nodes_next_deadline(l);
-        l->features_due = l->ca_due = true;
+        leader_set_due(l, DUE_FEATURES | DUE_CA);
 }
 
 static void follow_one_early(Leader *l, UnitEntry *e) {
@@ -338,7 +340,6 @@ void followers_on_applied(Leader *l) {
 
 // What time alone moves, by that time.
 static void follow_wall(Leader *l) {
-        l->wall_changed = false;
         l->drain_due_us = nodes_next_deadline(l);
         if (cluster_state_access(l->state).n_tokens > 0)
                 authorization_on_wall(l);
@@ -354,7 +355,7 @@ static bool decide_nothing(Leader *l) {
 bool followers_turn(Leader *l) {
         bool expired;
 
-        if (l->wall_changed)
+        if (leader_take_due(l, DUE_WALL))
                 follow_wall(l);
         authorization_tell_some(l);
         expired = sessions_expire_some(l);
@@ -371,8 +372,7 @@ bool followers_turn(Leader *l) {
         job_shows_turn(l);
         if (!orders_globals(l) || !scheduler_sync_nodes_step(l) || !scheduler_sync_refusals_step(l))
                 return decide_nothing(l);
-        if (l->mass_loss_due)
-                mass_loss_controller_judge(l);
+        mass_loss_controller_judge(l);
         held_jobs_step(l); // before requests are decided: those that may go are among them
         decide_next(l); // needs no authority: the log takes it from nobody but who leads
         // What is to be said stays noted until leader_on_authority(), or the end.
@@ -420,7 +420,7 @@ static void end_build(Leader *l) {
         held_jobs_build(l); // after the jobs that run, which count for their limits
         own_jobs_begin(l);
         lease_table_renew(&l->leases, leader_now(l)); // nobody could beat meanwhile
-        l->features_due = l->voters_due = l->voter_secrets_due = l->ca_due = true;
+        leader_set_due(l, DUE_FEATURES | DUE_VOTERS | DUE_VOTER_SECRETS | DUE_CA);
         l->drain_due_us = nodes_next_deadline(l);
         leader_mark(l);
 }

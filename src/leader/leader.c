@@ -12,6 +12,7 @@
 #include "secrets-key-controller.h"
 #include "clock.h"
 #include "deadline-heap.h"
+#include "due.h"
 #include "decide-cancel.h"
 #include "decide-dry-runs.h"
 #include "decide-parts.h"
@@ -165,7 +166,8 @@ void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello 
                 h->version = version;
                 h->feature_level = MAX_OF(hello->feature_level, (uint32_t) FEATURE_BASE);
                 h->running_id = hello->raft_id;
-                h->linked = l->features_due = true;
+                h->linked = true;
+                leader_set_due(l, DUE_FEATURES);
                 if (l->leading) {
                         host_mark_voters(l, h);
                         leader_mark(l);

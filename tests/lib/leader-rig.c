@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "buf.h"
 #include "ca.h"
+#include "due.h"
 #include "feature-level.h"
 #include "held-jobs.h"
 #include "host-clocks.h"
@@ -509,7 +510,7 @@ static void assert_globals(const Leader *l) {
 
         list_foreach (i, &l->globals)
                 n_globals++;
-        if (l->globals_changed || !list_is_empty(&l->globals_due) ||
+        if (leader_is_due(l, DUE_GLOBALS) || !list_is_empty(&l->globals_due) ||
             n_globals * l->nodes.count > VISITED_MAX)
                 return;
         map_foreach (slot, &l->nodes) {

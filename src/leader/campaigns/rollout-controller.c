@@ -18,6 +18,7 @@
 #include "batch-builder.h"
 #include "budget-dependents.h"
 #include "disruption-budget.h"
+#include "due.h"
 #include "event-marks.h"
 #include "log.h"
 #include "oom.h"
@@ -395,7 +396,8 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
                 if (k < 0 || (k == ROLLOUT_NO_NODE && !rollout_is_returning(r)))
                         return k;
         }
-        l->retry_pending |= !u->node; // the other content may have a node
+        if (!u->node) // the other content may have a node
+                leader_set_due(l, DUE_PLACEMENT);
         disruption_budget_take(l, u);
         return batch_builder_put_unit(b, &next, bump, e->record->revision);
 }

@@ -181,7 +181,8 @@ struct Leader {
         uint64_t term, index;
         LeaderStats stats;
 
-        Walks walks; // core/walks.c
+        unsigned due; // LeaderDue: core/due.c alone
+        Walks walks;  // core/walks.c
 
         // ---- core: what time it is (turn.c alone)
         WallClock wall_clock;     // of this term
@@ -227,7 +228,6 @@ struct Leader {
         StopDependents stop_dependents; // which recorded units systemd stops with which
         SecretUsers secret_users; // which recorded units have which secrets, and in which versions
         uint64_t secrets_followed; // revision of the secrets as of which the rows of their units were marked
-        bool secrets_due; // it may be that nobody has some older version any more
         Companions companions; // which templates stand beside which units
         Dependencies dependencies;
         LeaseTable leases;
@@ -235,7 +235,6 @@ struct Leader {
         bool hosts_known;      // to one that begins: all of them, and their nodes
         HostCounts n_hosts;
         bool clocks_disagreed;   // people were told: host-clocks.c alone
-        bool wall_changed;       // what is due by leader_wall() is to be looked at again
         uint64_t n_host_changes; // of what any of them is like (host_mark_place())
         ListNode lost_hosts;     // Host.lost
         ListNode globals, moving, moved; // Unit.queue: see unit-event.c
@@ -262,8 +261,6 @@ struct Leader {
         ListNode sessions_begun; // Host.session_begun: it was welcomed
         ListNode places_due;     // Host.place_due: the Placement is to hear of it
         ListNode voters_touched; // Host.voters_touched: whether it could vote may have changed
-        bool globals_changed;    // where all nodes run them is to be judged again
-        bool retry_pending;      // a node came or changed: somebody may take them now
         EventNews event_news;    // view/event-marks.c
 
         // ---- scheduler
@@ -287,8 +284,6 @@ struct Leader {
         // ---- fencing
         DeadlineHeap move_deadlines, end_deadlines; // Unit.move_due, .end_due
         bool in_mass_loss;          // so many hosts were lost at once that their units stay where they are
-        bool mass_loss_due;         // that is to be judged again
-        bool previous_nodes_due;    // a host was heard, lost or removed: they may go on
         ListNode tombstones_due;    // Host.tombstones_due
         uint64_t tombstones_due_us; // when the next guard has ended one; 0: none
         ListNode parting;           // Unit.parting
@@ -314,13 +309,9 @@ struct Leader {
                                                               // entry; of the one on its way
         ListNode outcomes, outcomes_flying; // UnitOnNode.outcome_due: for the next entry; of the one on its way
         Voters *voters;           // the steps that make them what they are to be: voters.c alone
-        bool voters_due;          // there may be a next step: all hosts are looked at
         VoterSecretsController *voter_secrets; // that are being made: voter-secrets-controller.c alone
-        bool voter_secrets_due;   // who has which is to be looked at
         CaController *ca;         // that is being made: ca-controller.c alone
         SecretsKeyController *secrets_key; // that is being made: secrets-key-controller.c alone
-        bool ca_due;              // whose certificate is of which CA is to be looked at
-        bool features_due;        // whether the log's feature level may rise is to be judged again
         uint64_t access_revision; // by which tickets were judged last
         uint64_t grants_revision; // that hosts are told
         bool grants_due;          // not all of them were, and of these:
@@ -360,7 +351,6 @@ struct Leader {
         ListNode waiters, waiters_due;
         ListNode waited, waiting;  // UnitWork.waited: units that somebody waits for; touched, or judged since they were
         uint32_t wait_round;       // raised when all of .waiting have come into .waited; never 0
-        bool waiters_all;          // every wait is to be judged again
         size_t n_wait_items;
         uint64_t n_waiters_judged; // of units, one by one
         ListNode drains, manager_waiters; // Ticket.drain
@@ -401,7 +391,6 @@ struct Leader {
         // ---- units
         ListNode enqueued;     // Unit.enqueued: stranded ones that wait in the Placement
         ListNode offered;      // likewise, but only until the round is over for which they are judged
-        bool enqueued_stale;   // it may be that some of them are not to go any more
         uint64_t n_considered; // that decide_moves() looked at one by one
 
         // ---- the top: followers.c and decide.c

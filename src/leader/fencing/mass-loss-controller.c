@@ -9,6 +9,7 @@
 // A host that was lost long ago and holds nothing that would have to move is in no count, so that a cluster
 // from which dead hosts were never removed does not brake for ever. A new leader finds all dead hosts lost
 // at the same moment; those whose units were moved by the leader before it do not count either.
+#include "due.h"
 #include "mass-loss-controller.h"
 #include "clock.h"
 #include "host-marks.h"
@@ -67,16 +68,18 @@ static void mark_the_lost(Leader *l, bool in_mass_loss) {
 }
 
 void mass_loss_controller_judge(Leader *l) {
-        MassLossView v = view_hosts(l);
-        bool on = mass_loss_policy_holds(&v) && !was_recovered(l);
+        MassLossView v;
+        bool on;
 
-        l->mass_loss_due = false;
+        if (!leader_take_due(l, DUE_MASS_LOSS))
+                return;
+        v = view_hosts(l);
+        on = mass_loss_policy_holds(&v) && !was_recovered(l);
         mark_the_lost(l, on);
         if (on == l->in_mass_loss)
                 return;
         l->in_mass_loss = on;
-        l->retry_pending = l->enqueued_stale = true;
-        l->waiters_all = true;
+        leader_set_due(l, DUE_PLACEMENT | DUE_ENQUEUED | DUE_WAITS);
         if (on)
                 log_error("%zu of %zu hosts are gone at once: their units stay where they are until enough "
                           "hosts "

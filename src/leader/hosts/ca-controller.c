@@ -18,6 +18,7 @@
 #include "ca-policy.h"
 #include "ca.h"
 #include "clock.h"
+#include "due.h"
 #include "host-complaints.h"
 #include "host-link.h"
 #include "host-marks.h"
@@ -73,7 +74,7 @@ void ca_controller_on_time(Leader *l) {
         if (!l->ca->due_us || l->ca->due_us > leader_now(l))
                 return;
         l->ca->due_us = 0;
-        l->ca_due = true;
+        leader_set_due(l, DUE_CA);
 }
 
 static const Argosy__CaRecord *ca_of(const Leader *l) {
@@ -230,7 +231,7 @@ void ca_controller_on_certified(Leader *l, Host *h, const Argosy__ToVoter__Certi
         if (!h->ca_known || hash_equal(&h->ca_hash, &today)) // one that says the same again is asked at the pace of before
                 h->ca_asked_us = h->n_ca_asked = 0;
         h->ca_known = true;
-        l->ca_due = true;
+        leader_set_due(l, DUE_CA);
         leader_mark(l);
 }
 
@@ -318,16 +319,16 @@ int ca_controller_decide(Leader *l, BatchBuilder *b) {
         bool under_way = ca && ca->phase != ARGOSY__CA_PHASE__CA_SETTLED;
         CaView v;
 
-        if (!ca || (!under_way && !l->ca_due))
+        if (!ca || (!leader_take_due(l, DUE_CA) && !under_way))
                 return 0;
-        l->ca_due = false;
         if (ca->phase != ARGOSY__CA_PHASE__CA_HAND_OUT || ca->next_number > 0)
                 forget_made(l);
         ask_some(l);
         if (!under_way || batch_builder_has_cluster(b))
                 return 0;
         v = look(l);
-        l->voter_secrets_due |= v.phase == ARGOSY__CA_PHASE__CA_HAND_OUT; // a disk may take it now
+        if (v.phase == ARGOSY__CA_PHASE__CA_HAND_OUT) // a disk may take it now
+                leader_set_due(l, DUE_VOTER_SECRETS);
         return take_step(l, b, ca_policy_step(&v));
 }
 

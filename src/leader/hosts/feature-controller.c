@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "batch-builder.h"
+#include "due.h"
 #include "feature-controller.h"
 #include "feature-level.h"
 #include "feature-policy.h"
@@ -77,7 +78,7 @@ int feature_controller_decide(Leader *l, BatchBuilder *b) {
         size_t n;
         int r;
 
-        if (!l->features_due || now >= FEATURE_LEVEL)
+        if (!leader_is_due(l, DUE_FEATURES) || now >= FEATURE_LEVEL)
                 return put_synthetic(l, b);
         hosts = view(l, &n);
         if (!hosts)
@@ -93,7 +94,7 @@ int feature_controller_decide(Leader *l, BatchBuilder *b) {
                            "voter no more.",
                            now, next);
         }
-        l->features_due = false;
+        (void) leader_take_due(l, DUE_FEATURES);
         return 0;
 }
 

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "due.h"
 #include "host-link.h"
 #include "host-marks.h"
 #include "log.h"
@@ -420,7 +421,7 @@ int secrets_key_controller_decide(Leader *l, BatchBuilder *b) {
         if (v.named)
                 l->secrets_key->made = 0;
         if (v.phase == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT && !v.all_have)
-                l->voter_secrets_due = true; // a disk may take it now
+                leader_set_due(l, DUE_VOTER_SECRETS); // a disk may take it now
         return take_step(l, b, secrets_key_policy_step(&v));
 }
 

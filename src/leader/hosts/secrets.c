@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "authorization.h"
+#include "due.h"
 #include "message.h"
 #include "registry.h"
 #include "response.h"
@@ -269,7 +270,7 @@ int secrets_plan_set(Leader *l, Ticket *t, BatchBuilder *b) {
         version.sealed = (ProtobufCBinaryData){sealed.len, sealed.data};
         version.at_us = leader_wall(l);
         version.by = by;
-        l->secrets_due = true; // nobody may have the one before it
+        leader_set_due(l, DUE_OLD_SECRETS); // nobody may have the one before it
         return put(l, t, b, m->name, &version);
 }
 
@@ -342,7 +343,7 @@ int secrets_decide(Leader *l, BatchBuilder *b) {
         bool again = false;
         int r = 0;
 
-        if (!l->secrets_due)
+        if (!leader_take_due(l, DUE_OLD_SECRETS))
                 return 0;
         for (size_t i = 0; r == 0 && i < n; i++) {
                 if (batch_builder_has_secret(b, secrets[i]->name))
@@ -350,6 +351,7 @@ int secrets_decide(Leader *l, BatchBuilder *b) {
                 else
                         r = prune(l, b, secrets[i]);
         }
-        l->secrets_due = again; // of what this entry brings, when it is there
+        if (again) // what this entry brings, when it is there
+                leader_set_due(l, DUE_OLD_SECRETS);
         return r;
 }

@@ -23,6 +23,7 @@
 #include "authorization.h"
 #include "batch-builder.h"
 #include "clock.h"
+#include "due.h"
 #include "event-marks.h"
 #include "fleet-units.h"
 #include "host-address.h"
@@ -132,7 +133,7 @@ void host_lose(Leader *l, Host *h) {
         note_for_people(l, h, true);
         lease_end(&h->lease);
         h->lost_us = leader_now(l);
-        l->mass_loss_due = l->previous_nodes_due = true;
+        leader_set_due(l, DUE_MASS_LOSS | DUE_PREVIOUS_NODES);
         end_session(l, h);
         list_foreach (k, &h->nodes) {
                 Node *n = CONTAINER_OF(k, Node, of_host);
@@ -212,9 +213,7 @@ static void renew_lease(Leader *l, Host *h) {
                 return;
         h->in_mass_loss = false;
         host_touch(l, h);
-        l->mass_loss_due = true;
-        l->retry_pending = true;
-        l->waiters_all = true;
+        leader_set_due(l, DUE_MASS_LOSS | DUE_PLACEMENT | DUE_WAITS);
         leader_mark(l);
 }
 
@@ -597,7 +596,7 @@ static void end_attach(Leader *l, Host *h) {
         host_touch(l, h);
         mark_units(l, h); // those of earlier parts, and those that it does not have
         host_mark_tombstones(l, h);
-        l->retry_pending = l->previous_nodes_due = true;
+        leader_set_due(l, DUE_PLACEMENT | DUE_PREVIOUS_NODES);
         host_mark_globals(l, h);
         voters_on_attach(l, h);
         leader_mark(l);
@@ -656,7 +655,7 @@ void session_on_admits(Leader *l, Host *h, const Argosy__ToVoter__Admits *admits
                         continue;
                 unit_forget_exclusions(l, u, n->number);
                 unit_event(l, u, LIFE_RECONSIDER);
-                l->retry_pending = true;
+                leader_set_due(l, DUE_PLACEMENT);
         }
         leader_mark(l);
 }

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "due.h"
 #include "host-link.h"
 #include "log.h"
 #include "message.h"
@@ -157,7 +158,7 @@ int voter_secrets_controller_make(Leader *l, const char *name, const void *value
         if (r < 0)
                 return r;
         *ret_number = number;
-        l->voter_secrets_due = true;
+        leader_set_due(l, DUE_VOTER_SECRETS);
         leader_mark(l);
         return 0;
 }
@@ -211,7 +212,7 @@ void voter_secrets_controller_on_kept(Leader *l, Host *h, const Argosy__ToVoter_
                 return;
         message_free(h->secrets_kept);
         h->secrets_kept = oom_checked(message_copy(kept));
-        l->voter_secrets_due = true;
+        leader_set_due(l, DUE_VOTER_SECRETS);
         leader_mark(l);
 }
 
@@ -433,7 +434,7 @@ void voter_secrets_controller_on_time(Leader *l) {
         if (l->voter_secrets->tell_us == 0 || l->voter_secrets->tell_us > leader_now(l))
                 return;
         l->voter_secrets->tell_us = 0;
-        l->voter_secrets_due = true;
+        leader_set_due(l, DUE_VOTER_SECRETS);
 }
 
 int voter_secrets_controller_decide(Leader *l, BatchBuilder *b) {
@@ -441,7 +442,7 @@ int voter_secrets_controller_decide(Leader *l, BatchBuilder *b) {
         SecretsVoters voters;
         int r = 0;
 
-        if (!cluster_state_cluster(l->state) || (!l->voter_secrets_due && !l->voter_secrets->lacks))
+        if (!cluster_state_cluster(l->state) || (!leader_is_due(l, DUE_VOTER_SECRETS) && !l->voter_secrets->lacks))
                 return 0;
         voters = voters_of(l);
         drop_recorded(l);
@@ -454,10 +455,10 @@ int voter_secrets_controller_decide(Leader *l, BatchBuilder *b) {
                 r = batch_builder_put_cluster(b, &cluster);
                 return r == -EBUSY ? 0 : r; // with the next batch; and it is looked at once more when the log has it
         }
-        for (size_t i = 0; l->voter_secrets_due && i < voters.n; i++)
+        for (size_t i = 0; leader_is_due(l, DUE_VOTER_SECRETS) && i < voters.n; i++)
                 if (voters.list[i].host && voters.list[i].host->attached)
                         hand_out(l, &voters.list[i]);
-        l->voter_secrets_due = false;
+        (void) leader_take_due(l, DUE_VOTER_SECRETS);
         hand_over_if_lacking(l, &voters);
         return 0;
 }

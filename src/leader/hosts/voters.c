@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "batch-builder.h"
+#include "due.h"
 #include "host-link.h"
 #include "log.h"
 #include "membership.h"
@@ -260,7 +261,7 @@ static void on_member_done(int error, void *userdata) {
         l->voters->busy = false;
         if (error == 0) {
                 l->voters->error = 0;
-                l->features_due = true; // the one that is gone may have been a host that no record names
+                leader_set_due(l, DUE_FEATURES); // the one that is gone may have been a host that no record names
         }
         if (error < 0) {
                 complain(l, error);
@@ -464,8 +465,8 @@ static bool is_as_seen(const Leader *l, const VotersView *v) {
         return true;
 }
 
-static bool is_due(Leader *l, const VotersView *v) {
-        bool due = l->voters_due || !is_as_seen(l, v);
+static bool take_due(Leader *l, const VotersView *v) {
+        bool due = leader_take_due(l, DUE_VOTERS) || !is_as_seen(l, v);
 
         while (!list_is_empty(&l->voters_touched)) {
                 Host *h = CONTAINER_OF(l->voters_touched.next, Host, voters_touched);
@@ -494,8 +495,10 @@ void voters_step(Leader *l, BatchBuilder *b) {
             l->voters->pause_us > leader_now(l))
                 return;
         v = voters_view_of_log(l);
-        l->voters_due = is_due(l, &v);
-        if (!l->voters_due || v.view.n_members == 0)
+        if (!take_due(l, &v))
+                return;
+        leader_set_due(l, DUE_VOTERS); // until a look at all of them finds nothing to do
+        if (v.view.n_members == 0)
                 return;
         if (l->voters->opening)
                 give_up_opening(l);
@@ -504,10 +507,12 @@ void voters_step(Leader *l, BatchBuilder *b) {
         voters_view_set_live(l, &v, leader_now(l), true);
         s = membership_plan(&v.view);
         note_seen(l, &v);
-        l->voters_due = s.action != MEMBERSHIP_NOTHING;
-        if (s.action == MEMBERSHIP_NOTHING)
+        if (s.action == MEMBERSHIP_NOTHING) {
+                (void) leader_take_due(l, DUE_VOTERS);
                 l->voters->notice[0] = '\0';
-        if (s.action == MEMBERSHIP_NOTHING || !may_take(l, &v, &s))
+                return;
+        }
+        if (!may_take(l, &v, &s))
                 return;
         if (b && is_for_the_batch(s.action))
                 (void) step_in_batch(l, b, &s); // what did not get in is planned again
@@ -522,7 +527,8 @@ static void on_opened_late(Leader *l, Host *h, const Argosy__HostRecord *record,
                            const Argosy__ToVoter__StoreOpened *opened) {
         bool in_vain = *opened->error;
 
-        l->voters_due |= h->opened_in_vain != in_vain;
+        if (h->opened_in_vain != in_vain)
+                leader_set_due(l, DUE_VOTERS);
         h->opened_in_vain = in_vain;
         if (!in_vain && l->voters->opening != h->number && opened->raft_id != record->raft_id &&
             opened->raft_id != h->opened_id)
@@ -538,7 +544,7 @@ void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *op
                 return;
         }
         l->voters->opening = 0;
-        l->voters_due = true;
+        leader_set_due(l, DUE_VOTERS);
         h->opened_in_vain = *opened->error;
         if (*opened->error) {
                 log_host(LOG_WARNING, record->name, "Host %s cannot become a voter: %.*s.", record->name,
@@ -565,7 +571,7 @@ void voters_on_attach(Leader *l, Host *h) {
                 h->opened_in_vain = false;
                 if (!l->voters->opening) // else another has its time
                         l->voters->pause_us = 0;
-                l->voters_due = true;
+                leader_set_due(l, DUE_VOTERS);
         }
         if (h->running_id && !record->raft_id) {
                 send_close(l, h->number, h->running_id);

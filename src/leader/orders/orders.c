@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "companion-orders.h"
+#include "due.h"
 #include "event-marks.h"
 #include "fencing-policy.h"
 #include "frame.h"
@@ -139,10 +140,9 @@ static size_t judge_globals_on(Leader *l, Host *h) {
 bool orders_globals(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_GLOBALS];
 
-        if (l->globals_changed)
+        if (leader_take_due(l, DUE_GLOBALS))
                 map_foreach (slot, &l->hosts)
                         host_mark_globals(l, slot->value);
-        l->globals_changed = false;
         if (list_is_empty(&l->globals_due))
                 return true;
         for (size_t n = 0; n < walk_slice(walk, JUDGED_GLOBALS) && !list_is_empty(&l->globals_due);) {
@@ -170,16 +170,16 @@ void orders_release(Leader *l, Unit *u) {
                 orders_mark(l, u, u->node);
         if (!preemptor)
                 return;
-        l->retry_pending |= l->n_pending > 0; // the budget of preemptions may have had no more
+        if (l->n_pending > 0) // the budget of preemptions may have had no more
+                leader_set_due(l, DUE_PLACEMENT);
         s = preemptor->node ? unit_on_node_find(preemptor, preemptor->node) : NULL;
         if (s && list_is_linked(&unit_on_node_work_seen(s)->awaiting))
                 orders_mark(l, preemptor, s->node);
 }
 
 void orders_mark_awaiting(Leader *l) {
-        if (!l->previous_nodes_due)
+        if (!leader_take_due(l, DUE_PREVIOUS_NODES))
                 return;
-        l->previous_nodes_due = false;
         list_foreach (i, &l->awaiting) {
                 UnitOnNode *s = CONTAINER_OF(i, UnitOnNodeWork, awaiting)->on_node;
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "due.h"
 #include "log.h"
 #include "secret-box.h"
 #include "secret-name.h"
@@ -184,6 +185,7 @@ int secret_orders_on_unit(Leader *l, const UnitEntry *e) {
                                       .version = record && revision > 0 ? secret_record_at(record, revision)->version : 0};
         }
         r = secret_users_set(&l->secret_users, e->record->name, uses, n, &freed);
-        l->secrets_due |= r == 0 && freed;
+        if (r == 0 && freed)
+                leader_set_due(l, DUE_OLD_SECRETS);
         return r;
 }

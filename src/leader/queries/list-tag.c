@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "authorization.h"
+#include "due.h"
 #include "hash.h"
 #include "str.h"
 
@@ -34,7 +35,7 @@ bool list_tag(const Leader *l, const Argosy__Author *author, char ret[LIST_TAG_S
 
         if (!l->leading || !cluster || shows_what_is_destroyed(l))
                 return false;
-        if (l->globals_changed || !list_is_empty(&l->globals_due))
+        if (leader_is_due(l, DUE_GLOBALS) || !list_is_empty(&l->globals_due))
                 return false; // some are about to give way
         if (cluster->cluster_id.len > 0)
                 memcpy(bytes, cluster->cluster_id.data, MIN_OF(cluster->cluster_id.len, (size_t) 16));

@@ -42,6 +42,7 @@
 #include "authorization.h"
 #include "answer.h"
 #include "array.h"
+#include "due.h"
 #include "listing-give.h"
 #include "message.h"
 #include "response.h"
@@ -465,7 +466,7 @@ static int end_making(Listing *g) {
 // Lists are made before it is judged where global units run (followers.c): those that give way to what was placed just
 // now are not touched yet.
 static bool globals_may_give_way(const Leader *l) {
-        return l->leading && (l->globals_changed || !list_is_empty(&l->globals_due));
+        return l->leading && (leader_is_due(l, DUE_GLOBALS) || !list_is_empty(&l->globals_due));
 }
 
 // Somebody leads again, or the log would not have gone on.

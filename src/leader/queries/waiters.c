@@ -8,6 +8,7 @@
 
 #include "array.h"
 #include "batch-builder.h"
+#include "due.h"
 #include "host-marks.h"
 #include "may-run.h"
 #include "missing-unit.h"
@@ -352,7 +353,6 @@ static void rest(Leader *l, Unit *u) {
 static void mark_all(Leader *l) {
         list_splice(&l->waited, &l->waiting);
         l->wait_round++;
-        l->waiters_all = false;
 }
 
 // -ENOMEM: the ticket is to be ended.
@@ -528,7 +528,7 @@ static void judge_waited(Leader *l) {
 void waiters_drain(Leader *l) {
         ListNode later = LIST_INIT(later);
 
-        if (l->waiters_all)
+        if (leader_take_due(l, DUE_WAITS))
                 mark_all(l);
         take_marks(l);
         begin_some(l);

@@ -15,6 +15,7 @@
 #include "activators.h"
 #include "batch-builder.h"
 #include "disruption-budget.h"
+#include "due.h"
 #include "host-marks.h"
 #include "nodes.h"
 #include "pending.h"
@@ -154,7 +155,7 @@ bool pending_can_be_offered(Leader *l, const Unit *u) {
 }
 
 bool pending_is_due(const Leader *l) {
-        return l->retry_pending || !list_is_empty(&l->pending_due) || !list_is_empty(&l->pending_due_last);
+        return leader_is_due(l, DUE_PLACEMENT) || !list_is_empty(&l->pending_due) || !list_is_empty(&l->pending_due_last);
 }
 
 static bool is_pending(const char *name, void *userdata) {
@@ -216,7 +217,7 @@ static int take_step(Leader *l, BatchBuilder *b, const SchedulerStep *step) {
         // a budget wakes the leader, and until then a round would find the same.
         if (!e || !step->unit || batch_builder_has_unit(b, step->name) ||
             (step->node && disruption_budget_keeps(l, step->unit, e, false))) {
-                l->retry_pending = true;
+                leader_set_due(l, DUE_PLACEMENT);
                 return 0;
         }
         next = *e->record;
@@ -261,7 +262,7 @@ int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler) {
         if (r < 0)
                 return r;
         if (n >= most)
-                l->retry_pending = true;
+                leader_set_due(l, DUE_PLACEMENT);
         else if (l->n_hosts.unattached == 0) // one of those that this leader has not heard yet may take them
                 all_were_tried(l, b);
         return 0;

@@ -30,6 +30,7 @@
 #include "batch-builder.h"
 #include "clock.h"
 #include "deadline-heap.h"
+#include "due.h"
 #include "oom.h"
 #include "pending.h"
 #include "retry-bars.h"
@@ -318,7 +319,7 @@ int retry_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
         ListNode later = LIST_INIT(later);
         int r = 0;
 
-        if (l->retry_pending) // a node may have come, or have got room
+        if (leader_is_due(l, DUE_PLACEMENT)) // a node may have come, or have got room
                 list_splice(&l->retries, &l->retries_stuck);
         while (r >= 0 && !list_is_empty(&l->retries) && batch_builder_takes_more(b)) {
                 Retry *t = CONTAINER_OF(l->retries.next, Retry, queue);

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "array.h"
+#include "due.h"
 #include "event-marks.h"
 #include "fleet-units.h"
 #include "host-marks.h"
@@ -272,7 +273,7 @@ void scheduler_relabel(Leader *l) {
         if (!l->places)
                 return;
         scheduler_mark_labels(l->places);
-        l->globals_changed = true; // they may run on other nodes
+        leader_set_due(l, DUE_GLOBALS); // they may run on other nodes
         leader_mark(l);
 }
 

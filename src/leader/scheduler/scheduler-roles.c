@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "due.h"
 #include "response.h"
 #include "scheduler-private.h"
 #include "scheduler-roles.h"
@@ -111,7 +112,7 @@ int scheduler_sync_roles(Leader *l) {
 int scheduler_on_roles(Leader *l) {
         if (!l->places || l->places->roles_revision == cluster_state_roles_revision(l->state))
                 return 0;
-        l->retry_pending = true; // there may be room for somebody now
+        leader_set_due(l, DUE_PLACEMENT); // there may be room for somebody now
         return scheduler_sync_roles(l);
 }
 

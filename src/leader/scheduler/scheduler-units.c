@@ -3,6 +3,7 @@
 // Units in the Placement: as their records are, and, as long as a Scheduler lives, those that have none.
 #include <errno.h>
 
+#include "due.h"
 #include "fleet-units.h"
 #include "event-marks.h"
 #include "oom.h"
@@ -261,20 +262,26 @@ void scheduler_on_unit_freed(Leader *l, Unit *u) {
         u->place = 0;
 }
 
-// With a record or a guest; PLACEMENT_NONE: not there. `u`: of this name, may be NULL.
-static uint32_t number_in_placement(const Leader *l, const char *name, const Unit *u) {
-        const Guest *g = u && u->place ? NULL : map_find_str(&l->places->guests, name);
+static uint32_t number_of_guest(const Leader *l, const char *name) {
+        const Guest *g = map_find_str(&l->places->guests, name);
 
-        return u && u->place ? u->place - 1 : g ? g->unit : PLACEMENT_NONE;
+        return g ? g->unit : PLACEMENT_NONE;
+}
+
+// With a record or a guest; PLACEMENT_NONE: not there.
+static uint32_t number_of_unit(const Leader *l, const Unit *u) {
+        return u->place ? u->place - 1 : number_of_guest(l, u->name);
 }
 
 static uint32_t number_of(const Leader *l, const char *name) {
-        return number_in_placement(l, name, unit_find(l, name));
+        const Unit *u = unit_find(l, name);
+
+        return u ? number_of_unit(l, u) : number_of_guest(l, name);
 }
 
 void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded) {
         const Node *n = node ? node_find(l, node) : NULL;
-        uint32_t unit = l->places ? number_in_placement(l, u->name, u) : PLACEMENT_NONE;
+        uint32_t unit = l->places ? number_of_unit(l, u) : PLACEMENT_NONE;
 
         if (unit == PLACEMENT_NONE || (node && (!n || !n->place)))
                 return;
@@ -286,7 +293,7 @@ void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool exclud
 
 // What that took, as REFUSALS counts it.
 size_t scheduler_set_refusals(Leader *l, Unit *u) {
-        uint32_t unit = l->places ? number_in_placement(l, u->name, u) : PLACEMENT_NONE;
+        uint32_t unit = l->places ? number_of_unit(l, u) : PLACEMENT_NONE;
 
         scheduler_on_exclusion(l, u, 0, false);
         for (const Exclusion *x = unit_work_seen(u)->exclusions; x; x = x->next)
@@ -426,7 +433,7 @@ void scheduler_refresh_followers(Leader *l, const char *name) {
                 Unit *u = followers[i];
 
                 if (unit_life_is_queued(u->life))
-                        l->retry_pending = true;
+                        leader_set_due(l, DUE_PLACEMENT);
                 else
                         unit_event(l, u, LIFE_RECONSIDER);
         }

@@ -17,6 +17,7 @@
 #include "batch-builder.h"
 #include "decision.h"
 #include "disruption-budget.h"
+#include "due.h"
 #include "host-marks.h"
 #include "mass-loss-controller.h"
 #include "node-loss-controller.h"
@@ -307,7 +308,7 @@ static void take_back_offers(Leader *l) {
                 scheduler_dequeue(l, u);
                 list_unlink(&unit_work(l, u)->to_schedule);
                 pending_mark(l, u);
-                l->retry_pending = true;
+                leader_set_due(l, DUE_PLACEMENT);
                 leader_mark(l);
         }
 }
@@ -322,15 +323,14 @@ static bool is_judging(const Leader *l) {
 }
 
 void decide_pending_anew(Leader *l) {
-        if (!l->enqueued_stale)
+        if (!leader_take_due(l, DUE_ENQUEUED))
                 return;
-        l->enqueued_stale = false;
         while (!list_is_empty(&l->enqueued)) {
                 Unit *u = CONTAINER_OF(l->enqueued.next, UnitWork, enqueued)->unit;
 
                 scheduler_dequeue(l, u);
                 pending_mark(l, u);
-                l->retry_pending = true;
+                leader_set_due(l, DUE_PLACEMENT);
         }
 }
 
@@ -348,7 +348,7 @@ int decide_pending(Decision *d) {
                 return 0;
         decision_need_scheduler(d);
         if (!is_judging(l)) {
-                l->retry_pending = false;
+                (void) leader_take_due(l, DUE_PLACEMENT);
                 list_splice(&l->pending_due, &l->pending_later);
         }
         list_splice(&l->pending_due, &l->to_schedule); // also of who came since the others are being judged
@@ -370,4 +370,5 @@ int decide_pending(Decision *d) {
 void decide_pending_clear(Leader *l) {
         list_init(&l->enqueued);
         list_init(&l->offered);
+        (void) leader_take_due(l, DUE_ENQUEUED);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "due.h"
 #include "host-complaints.h"
 #include "log.h"
 #include "registry.h"
@@ -100,7 +101,7 @@ static void warn_of_voters(Leader *l) {
 
 // The cluster's time is another one.
 static void judge_all(Leader *l) {
-        l->wall_changed = true;
+        leader_set_due(l, DUE_WALL);
         leader_mark(l);
         map_foreach (slot, &l->hosts) {
                 judge_dates(l, slot->value);

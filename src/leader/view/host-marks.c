@@ -10,6 +10,7 @@
 // and goes with the host.
 #include "host-marks.h"
 
+#include "due.h"
 #include "event-marks.h"
 #include "lease.h"
 #include "message.h"
@@ -57,9 +58,10 @@ static void recount(Leader *l, Host *h) {
 
         if (now.unattached != h->counted.unattached) {
                 all->unattached += now.unattached - h->counted.unattached;
-                l->waiters_all = true;
+                leader_set_due(l, DUE_WAITS);
                 // They are all known: who is not taken now is told so, or preempts others.
-                l->retry_pending |= all->unattached == 0;
+                if (all->unattached == 0)
+                        leader_set_due(l, DUE_PLACEMENT);
         }
         all->silent += now.silent - h->counted.silent;
         all->awaited += now.awaited - h->counted.awaited;
@@ -78,7 +80,8 @@ void host_touch(Leader *l, Host *h) {
         list_foreach (i, &h->nodes)
                 tally_node(l, CONTAINER_OF(i, Node, of_host));
         if (!h->recorded || !host_is_lost(h)) {
-                l->enqueued_stale |= list_is_linked(&h->lost);
+                if (list_is_linked(&h->lost))
+                        leader_set_due(l, DUE_ENQUEUED);
                 list_unlink(&h->lost);
         } else
                 mark(&l->lost_hosts, &h->lost);

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 
+#include "due.h"
 #include "host-marks.h"
 #include "str.h"
 #include "tables.h"
@@ -121,7 +122,8 @@ int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record) {
                 list_unlink(&n->deadline);
         else if (!list_is_linked(&n->deadline))
                 list_append(&l->drain_deadlines, &n->deadline);
-        l->enqueued_stale |= changed;
+        if (changed)
+                leader_set_due(l, DUE_ENQUEUED);
         if (maintained) // global units leave, or come back
                 list_foreach (i, &n->units_on_node)
                         unit_on_node_count(CONTAINER_OF(i, UnitOnNode, by_node));
@@ -140,7 +142,7 @@ void node_set_reason(Leader *l, Node *n, const char *reason) {
                 return;
         free(n->reason);
         n->reason = *reason ? str_dup_cut(reason, REASON_MAX) : NULL;
-        l->retry_pending = l->waiters_all = true;
+        leader_set_due(l, DUE_PLACEMENT | DUE_WAITS);
         tally_node(l, n);
         host_mark_place(l, n->host);
         if (!list_is_linked(&n->touched))

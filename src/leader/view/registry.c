@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "deadline-heap.h"
+#include "due.h"
 #include "event-marks.h"
 #include "feature-level.h"
 #include "fleet-units.h"
@@ -195,7 +196,7 @@ static void note_vote(Leader *l, Host *h, const Argosy__HostRecord *record) {
 
         if (!h->recorded || h->raft_id_known != record->raft_id || h->voter_known != voter ||
             h->no_promote_known != record->no_promote)
-                l->voters_due = l->voter_secrets_due = true;
+                leader_set_due(l, DUE_VOTERS | DUE_VOTER_SECRETS);
         if (h->raft_id_known != record->raft_id)
                 h->opened_id = 0;
         h->raft_id_known = record->raft_id;
@@ -228,7 +229,7 @@ static void mark_nodes_gone(Leader *l, const Host *h, const Argosy__HostRecord *
                 if (record_has_node(record, n->number) || list_is_linked(&n->gone))
                         continue;
                 list_append(&l->nodes_gone, &n->gone);
-                l->enqueued_stale = true;
+                leader_set_due(l, DUE_ENQUEUED);
                 list_foreach (k, &l->globals)
                         unit_touch_itself(l, CONTAINER_OF(k, UnitWork, queue)->unit);
         }
@@ -247,7 +248,7 @@ static void sync_host(Leader *l, uint32_t number, const Argosy__HostRecord *reco
                 return;
         h->recorded = false;
         fleet_units_set(l, h, NULL);
-        l->voters_due = l->voter_secrets_due = true;
+        leader_set_due(l, DUE_VOTERS | DUE_VOTER_SECRETS);
         lease_end(&h->lease);
         host_set_pending_record(l, h, NULL);
         host_touch(l, h);
@@ -255,9 +256,7 @@ static void sync_host(Leader *l, uint32_t number, const Argosy__HostRecord *reco
 }
 
 static void mark_hosts_due(Leader *l) {
-        l->mass_loss_due = true;
-        l->retry_pending = l->previous_nodes_due = true;
-        l->waiters_all = true;
+        leader_set_due(l, DUE_MASS_LOSS | DUE_PLACEMENT | DUE_PREVIOUS_NODES | DUE_WAITS);
 }
 
 // One that comes or changes meanwhile is followed as always, whether the walk has come to it or not.
@@ -486,7 +485,6 @@ void registry_clear(Leader *l) {
         list_init(&l->moving);
         list_init(&l->moved);
         l->n_pending = 0;
-        l->enqueued_stale = false;
         list_init(&l->globals);
         list_init(&l->touched);
         list_init(&l->released);

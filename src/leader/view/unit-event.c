@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "deadline-heap.h"
+#include "due.h"
 #include "tables.h"
 #include "tallies.h"
 #include "turn.h"
@@ -73,7 +74,7 @@ static void mark(Leader *l, Unit *u, LifeEvent event) {
                 list_append(&l->to_schedule, &w->to_schedule);
         if (event != LIFE_RECONSIDER && event != LIFE_RECONSIDER_ANYWAY && !list_is_linked(&w->unscheduled))
                 list_append(&l->unscheduled, &w->unscheduled);
-        l->retry_pending = true;
+        leader_set_due(l, DUE_PLACEMENT);
 }
 
 void unit_event(Leader *l, Unit *u, LifeEvent event) {

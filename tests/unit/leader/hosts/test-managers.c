@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Several systemd managers on one host, as the leader sees them: each a node of its own.
+#include "due.h"
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "manager-name.h"
@@ -129,19 +130,18 @@ static void a_host_that_repeats_itself_wakes_nobody(void **state) {
         report.reason = reason;
         reports[0] = &report;
         session_on_node_reports(g.leader, h, reports, 1);
-        assert_true(g.leader->waiters_all);
-        g.leader->waiters_all = false;
+        assert_true(leader_take_due(g.leader, DUE_WAITS));
         session_on_node_reports(g.leader, h, reports, 1); // longer than what is kept of it
-        assert_false(g.leader->waiters_all);
+        assert_false(leader_is_due(g.leader, DUE_WAITS));
         last.reason = "the last word";
         reports[1] = &last;
         session_on_node_reports(g.leader, h, reports, 2);
         assert_string_equal(list_nodes()->nodes->rows[2]->reason, "the last word");
-        g.leader->waiters_all = false;
+        (void) leader_take_due(g.leader, DUE_WAITS);
         for (size_t i = 0; i < ELEMENTSOF(reports); i++)
                 reports[i] = &report;
         session_on_node_reports(g.leader, h, reports, ELEMENTSOF(reports)); // more than a host can have
-        assert_false(g.leader->waiters_all);
+        assert_false(leader_is_due(g.leader, DUE_WAITS));
 }
 
 static void a_new_attach_says_anew_which_managers_are_down(void **state) {

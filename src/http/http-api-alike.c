@@ -27,7 +27,7 @@ static int append_packed(const ProtobufCMessage *m, Buf *out) {
 }
 
 static int make_wishes(HttpCall *call, Buf *out) {
-        Argosy__Request *q = http_target_events(&call->target, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
+        Argosy__Request *q = http_resource_events(&call->target, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
         int r = q ? append_packed(&q->base, out) : -ENOMEM;
 
         message_free(q);

@@ -24,7 +24,7 @@ static bool passes(int status) {
 
 static void ask(HttpCall *call) {
         HttpApi *a = call->api;
-        Argosy__Request *request = http_target_journal(&call->target, call->journal.began);
+        Argosy__Request *request = http_resource_journal(&call->target, call->journal.began);
 
         call->journal.again_us = 0;
         if (request)

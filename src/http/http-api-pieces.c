@@ -20,7 +20,7 @@
 #include "http-private.h"
 
 bool http_pieces_are_asked(const HttpCall *call) {
-        return call->step == HTTP_STEP_ASIDE || call->target.resource == HTTP_USAGE || call->target.resource == HTTP_VERIFY;
+        return call->step == HTTP_STEP_ASIDE || http_resource(call->target.resource)->aside == HTTP_ASIDE_ERRORS;
 }
 
 void http_pieces_drop(HttpCall *call) {

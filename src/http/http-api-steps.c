@@ -60,22 +60,22 @@ static Argosy__Request *request_of(HttpCall *call) {
         case HTTP_STEP_RETRY:
                 return http_retry_request(call);
         case HTTP_STEP_ASIDE:
-                return http_target_is_past(&call->target) ? http_past_request(call) : http_target_aside(&call->target);
+                return http_target_is_past(&call->target) ? http_past_request(call) : http_resource_aside(&call->target);
         case HTTP_STEP_WAIT:
                 return http_steps_ask_for_end(call->target.job);
         case HTTP_STEP_ASK:
-                if (http_target_writes(&call->target))
+                if (http_target_is(&call->target, HTTP_IS_WRITTEN))
                         return TAKE_PTR(call->request);
                 break;
         case HTTP_STEP_EVENTS:
-                return http_target_events(&call->target, call->cursor,
+                return http_resource_events(&call->target, call->cursor,
                                           !call->streams       ? ARGOSY__REQUEST__EVENTS__LEAD__UNSAID
                                           : call->knows_nobody ? ARGOSY__REQUEST__EVENTS__LEAD__NOBODY
                                                                : ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
         case HTTP_STEP_JOB:
                 break;
         }
-        return http_target_request(&call->target);
+        return http_resource_request(&call->target);
 }
 
 static void ask(HttpCall *call, const Argosy__Author *author) {
@@ -237,7 +237,7 @@ void http_steps_respond_token(HttpCall *call, const Argosy__Response *response) 
 
 static void begin(HttpCall *call, const Argosy__Author *author) {
         bool streams = call->target.resource == HTTP_EVENTS, waits = call->target.wait_sec > 0,
-             is_job = http_target_is_job(&call->target), has_aside = http_target_has_aside(&call->target);
+             is_job = http_target_is(&call->target, HTTP_IS_JOB), has_aside = http_target_has_aside(&call->target);
         bool differs = call->target.resource == HTTP_DIFF, retries = http_retry_is_asked(call),
              is_past = http_target_is_past(&call->target),
              asks_again = retries || waits || is_job || is_past || streams || has_aside || differs || call->bulk;
@@ -286,7 +286,7 @@ void http_steps_ask(HttpCall *call) {
 static bool asks_for_more_units(HttpCall *call, const Argosy__Response *last) {
         const Argosy__Response__JobRow *job;
 
-        if (!http_target_is_job(&call->target) || last->what_case != ARGOSY__RESPONSE__WHAT_JOBS || last->jobs->n_rows != 1)
+        if (!http_target_is(&call->target, HTTP_IS_JOB) || last->what_case != ARGOSY__RESPONSE__WHAT_JOBS || last->jobs->n_rows != 1)
                 return false;
         job = last->jobs->rows[0];
         if (job->n_units == 0 || job->more_units == 0 ||
@@ -311,7 +311,7 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
                 if (asks_for_more_units(call, last))
                         return true;
                 http_api_release_body(call); // what was made of it was carried out
-                call->job = http_target_writes(&call->target) ? last->job : 0;
+                call->job = http_target_is(&call->target, HTTP_IS_WRITTEN) ? last->job : 0;
                 if (call->job == 0 || call->target.wait_sec == 0)
                         return false;
                 http_call_drop_parts(call);

@@ -247,7 +247,7 @@ static void note_results(HttpCall *call, const Argosy__Response *r) {
 
 // Without memory for it the list has none.
 static void note_tag(HttpCall *call, const Argosy__Response *last) {
-        if (!http_target_is_tagged(&call->target) || !*last->tag)
+        if (!http_target_is(&call->target, HTTP_IS_TAGGED) || !*last->tag)
                 return;
         free(call->tag);
         call->tag = strdup(last->tag);
@@ -264,7 +264,7 @@ static void end(HttpCall *call, const Argosy__Response *last) {
                 http_call_give_back(call);
         } else if (http_steps_next(call, last))
                 return;
-        else if (!http_target_is_one(&call->target) || call->n_rows + call->n_asides > 0)
+        else if (!http_target_is(&call->target, HTTP_IS_ONE) || call->n_rows + call->n_asides > 0)
                 http_call_give_back(call);
         else if (last->no_leader)
                 http_call_fail(call, EHOSTUNREACH,
@@ -401,7 +401,7 @@ static void begin(HttpCall *call) {
                 http_call_fail(call, EHOSTUNREACH, NULL);
                 return;
         }
-        if (http_target_is_open(&call->target)) {
+        if (http_target_is(&call->target, HTTP_IS_OPEN)) {
                 http_call_give_back(call);
                 return;
         }
@@ -722,13 +722,13 @@ static void close_doors(HttpApi *a) {
 
 // What is asked first (LEVEL, RETRY) changes nothing.
 static bool may_be_done(const HttpCall *call) {
-        if (!http_target_writes(&call->target) || http_target_only_asks(&call->target) || call->step != HTTP_STEP_ASK)
+        if (!http_target_is(&call->target, HTTP_IS_WRITTEN) || http_target_only_asks(&call->target) || call->step != HTTP_STEP_ASK)
                 return false;
         return call->bulk ? call->author && !call->bulk->steps[call->bulk_step].request : !call->request;
 }
 
 static void fail_at_end(HttpCall *call) {
-        HttpOutcome o = {http_target_writes(&call->target), may_be_done(call), call->keyed, call->job};
+        HttpOutcome o = {http_target_is(&call->target, HTTP_IS_WRITTEN), may_be_done(call), call->keyed, call->job};
         const char *why;
         int status = http_outcome_at_end(&o, &why);
 

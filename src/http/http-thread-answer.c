@@ -257,7 +257,7 @@ enum MHD_Result http_thread_send_answer(HttpCall *call) {
         }
         if (call->target.resource == HTTP_LOGIN)
                 return send_login(call);
-        if (http_target_is_open(&call->target))
+        if (http_target_is(&call->target, HTTP_IS_OPEN))
                 return send_word(call);
         if (call->bulk)
                 return send_lines(call);
@@ -267,7 +267,7 @@ enum MHD_Result http_thread_send_answer(HttpCall *call) {
                 return send_text(call, "application/json", http_openapi());
         if (call->unchanged)
                 return send_unchanged(call);
-        if (http_target_streams(&call->target))
+        if (http_target_is(&call->target, HTTP_IS_STREAM))
                 return send_response(call->connection, 200, http_stream_type(call->format), http_thread_begin_stream(call));
         if (call->target.resource == HTTP_STATE) {
                 call->peer->sees_all_by = call->peer->over_tcp ? 0 : call->state.sees_all_by; // each request has its own token there

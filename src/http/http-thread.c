@@ -25,6 +25,7 @@
 #include "http-etag.h"
 #include "http-head.h"
 #include "http-login.h"
+#include "http-parameters.h"
 #include "http-private.h"
 #include "http-problem.h"
 #include "http-tls.h"
@@ -151,12 +152,13 @@ static bool has_body(const HttpCall *call) {
 static enum MHD_Result refuse_line(HttpCall *call, unsigned status, const char *why, unsigned line,
                                    bool last) {
         HttpProblem problem = {.status = status, .detail = why, .line = line};
+        char methods[HTTP_METHODS_SIZE];
 
         call->stage = HTTP_CALL_REFUSED;
         if (call->fleet)
                 return http_fleet_refuse(call, status, why, last);
-        return http_thread_send_problem(call->connection, &problem,
-                                        status == 405 ? http_target_methods(call->text) : NULL, last);
+        http_target_methods(call->text, methods);
+        return http_thread_send_problem(call->connection, &problem, status == 405 ? methods : NULL, last);
 }
 
 static enum MHD_Result refuse(HttpCall *call, unsigned status, const char *why, bool last) {
@@ -245,7 +247,7 @@ static enum MHD_Result judge(HttpCall *call) {
 // A connection on which a body was refused ends, so nobody takes that for the next request.
 static enum MHD_Result on_body_headers(HttpCall *call) {
         const char *length = header(call, "Content-Length"),
-                   *type = call->fleet ? http_fleet_type(call) : http_write_type(&call->target), *given = header(call, "Content-Type");
+                   *type = call->fleet ? http_fleet_type(call) : http_resource(call->target.resource)->body, *given = header(call, "Content-Type");
         uint64_t n;
 
         if (!length || !parse_u64(length, UINT64_MAX, &n))
@@ -290,7 +292,7 @@ static unsigned find_target(HttpCall *call, const char **ret_why) {
 }
 
 static bool takes_body(const HttpCall *call) {
-        return call->fleet ? fleet_target_has_body(&call->fleet->target) : http_target_has_body(&call->target);
+        return call->fleet ? fleet_target_has_body(&call->fleet->target) : http_resource(call->target.resource)->body != NULL;
 }
 
 // What has no body is answered when its end has come: a connection on which libmicrohttpd has an answer before that is closed.
@@ -373,7 +375,7 @@ static int make_request(HttpCall *call, char **ret_why, unsigned *ret_line) {
         *ret_why = NULL;
         *ret_line = 0;
         call->keyed = headers.key;
-        if (!http_target_writes(&call->target))
+        if (!http_target_is(&call->target, HTTP_IS_WRITTEN))
                 return 0;
         if (buf_append(&call->upload, "", 1) < 0)
                 return -ENOMEM;
@@ -415,7 +417,7 @@ static int take_condition(HttpCall *call, bool *ret_known) {
 
 // Of a list the leader says whether it is as his client has it.
 static int take_tags(HttpCall *call) {
-        const char *tags = http_target_is_tagged(&call->target) ? header(call, "If-None-Match") : NULL;
+        const char *tags = http_target_is(&call->target, HTTP_IS_TAGGED) ? header(call, "If-None-Match") : NULL;
 
         if (!tags)
                 return 0;
@@ -448,11 +450,11 @@ static enum MHD_Result ask(HttpCall *call) {
                 if (status > 0)
                         return refuse(call, status, why, false);
         }
-        if (http_target_streams(&call->target))
+        if (http_target_is(&call->target, HTTP_IS_STREAM))
                 http_thread_choose_stream(call, header(call, "Accept"));
         if (call->target.resource == HTTP_EVENTS && id && *id && !http_target_set_place(&call->target, id))
                 return refuse(call, 400, "Last-Event-ID is none of ours", false);
-        if (call->target.resource == HTTP_STATIC)
+        if (call->target.file)
                 return http_static_send(call->target.file, call->connection, header(call, "If-None-Match"));
         if (call->target.resource == HTTP_LOGOUT)
                 return http_thread_send_logout(call);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See row-fields.h. A field is where a value stands in the message of its row, and what it is; field_json() is all that there is to
-// JSON of a row. What people see of it is argosyctl's (ctl/view/fields.c).
+// See row-fields.h. A field is where a value stands in the message of its row, and what it is; field_json()
+// is all that there is to JSON of a row. What people see of it is argosyctl's (ctl/view/fields.c).
 
 #include "row-fields.h"
 
@@ -46,7 +46,7 @@ const Field node_row_fields[NODE_ROW_FIELDS] = {
         {"state", NULL, "STATE", FIELD_STATE, AT(NodeRow, state), true, false},
         {"role", NULL, "ROLE", FIELD_ROLE, AT(NodeRow, role), true, false},
         {"units", NULL, "UNITS", FIELD_U32, AT(NodeRow, units), true, false},
-        {"labels", "metadata", "LABELS", FIELD_LABELS, 0, true, true},
+        {"labels", "metadata", "LABELS", FIELD_LABELS, AT(NodeRow, n_labels), true, true},
         {"leader", NULL, "LEADER", FIELD_BOOL, AT(NodeRow, leader), false, false},
         {"host-id", NULL, "HOST-ID", FIELD_STRING, AT(NodeRow, host_id), false, false},
         {"machine-id", NULL, "MACHINE-ID", FIELD_STRING, AT(NodeRow, machine_id), false, false},
@@ -63,7 +63,7 @@ const Field job_row_fields[JOB_ROW_FIELDS] = {
         {"state", NULL, "STATE", FIELD_STRING, AT(JobRow, state), true, false},
         {"author", NULL, "AUTHOR", FIELD_STRING, AT(JobRow, author), true, true},
         {"verb", NULL, "VERB", FIELD_STRING, AT(JobRow, verb), true, false},
-        {"targets", NULL, "TARGETS", FIELD_TARGETS, 0, true, true},
+        {"targets", NULL, "TARGETS", FIELD_TARGETS, AT(JobRow, n_targets), true, true},
         {"changed", NULL, "CHANGED", FIELD_U32, AT(JobRow, changed), true, false},
         {"reason", NULL, "REASON", FIELD_STRING, AT(JobRow, reason), true, true},
         {"host", NULL, "HOST", FIELD_STRING, AT(JobRow, host), false, true},
@@ -78,7 +78,7 @@ const Field job_row_fields[JOB_ROW_FIELDS] = {
         {"retries", NULL, "RETRIES", FIELD_U64, AT(JobRow, retries), false, false},
         {"asked", NULL, "ASKED", FIELD_TIME, AT(JobRow, asked_us), false, false},
         {"waits", NULL, "WAITS", FIELD_STRING, AT(JobRow, held_by), false, true},
-        {"groups", NULL, "GROUPS", FIELD_GROUPS, 0, false, true},
+        {"groups", NULL, "GROUPS", FIELD_GROUPS, AT(JobRow, n_groups), false, true},
         {"more-targets", NULL, "MORE-TARGETS", FIELD_U32, AT(JobRow, more_targets), false, false},
 };
 
@@ -90,7 +90,7 @@ const Field history_row_fields[HISTORY_ROW_FIELDS] = {
         {"verb", NULL, "VERB", FIELD_STRING, AT(JobRow, verb), true, false},
         {"change", NULL, "CHANGE", FIELD_CHANGE, 0, true, false},
         {"reason", NULL, "REASON", FIELD_STRING, AT(JobRow, reason), true, true},
-        {"targets", NULL, "TARGETS", FIELD_TARGETS, 0, false, true},
+        {"targets", NULL, "TARGETS", FIELD_TARGETS, AT(JobRow, n_targets), false, true},
         {"host", NULL, "HOST", FIELD_STRING, AT(JobRow, host), false, true},
         {"revision", NULL, "REVISION", FIELD_U64, AT(JobRow, revision), false, false},
         {"more-targets", NULL, "MORE-TARGETS", FIELD_U32, AT(JobRow, more_targets), false, false},
@@ -110,8 +110,8 @@ const Field unit_result_fields[UNIT_RESULT_FIELDS] = {
         {"may_run_on", NULL, "MAY-RUN-ON", FIELD_MAY_RUN, AT(UnitResult, n_may_run_on), false, true},
 };
 
-// Of a job: what became of a unit that it has changed, and how that is now. by: the job that has overtaken it; 0: none.
-// from, time: of one that the cluster moved by itself, from there to `node`, and when.
+// Of a job: what became of a unit that it has changed, and how that is now. by: the job that has overtaken
+// it; 0: none. from, time: of one that the cluster moved by itself, from there to `node`, and when.
 const Field job_unit_row_fields[JOB_UNIT_ROW_FIELDS] = {
         {"unit", NULL, "UNIT", FIELD_STRING, AT(JobUnitRow, unit), true, true},
         {"rev", NULL, "REV", FIELD_HASH, AT(JobUnitRow, rev), true, false},
@@ -134,8 +134,45 @@ const Field job_setting_row_fields[JOB_SETTING_ROW_FIELDS] = {
         {"after", NULL, "AFTER", FIELD_STRING, AT(JobSettingRow, after), true, true},
 };
 
-static const void *at(const Field *f, const void *row) {
-        return (const char *) row + f->offset;
+const Row unit_row = {unit_row_fields, UNIT_ROW_FIELDS},
+          unit_file_row = {unit_file_row_fields, UNIT_FILE_ROW_FIELDS},
+          unit_file_at_row = {unit_file_row_fields, UNIT_FILE_ROW_FIELDS, .n_always = UNIT_FILE_PAST_FIELDS},
+          node_row = {node_row_fields, NODE_ROW_FIELDS}, job_row = {job_row_fields, JOB_ROW_FIELDS},
+          history_row = {history_row_fields, HISTORY_ROW_FIELDS},
+          unit_result_row = {unit_result_fields, UNIT_RESULT_FIELDS};
+
+// ---- JSON
+
+static const void *pointer_at(const void *message, size_t offset) {
+        return *(void *const *) ((const char *) message + offset);
+}
+
+static uint32_t u32_at(const void *message, size_t offset) {
+        return *(const uint32_t *) ((const char *) message + offset);
+}
+
+static uint64_t u64_at(const void *message, size_t offset) {
+        return *(const uint64_t *) ((const char *) message + offset);
+}
+
+// A repeated field: its number, and behind that the list.
+static const void *list_at(const void *message, size_t offset, size_t *ret_n) {
+        *ret_n = *(const size_t *) ((const char *) message + offset);
+        return pointer_at(message, offset + sizeof(size_t));
+}
+
+static bool is_known(const Field *f, const void *message, uint64_t n) {
+        bool has = f->has == 0 ||
+                   (f->mask > 0 ? (u32_at(message, f->has) & f->mask) : u64_at(message, f->has) > 0);
+
+        return has && !(f->or_null && n == 0);
+}
+
+static void json_known(const Field *f, const void *message, uint64_t n, Json *j) {
+        if (is_known(f, message, n))
+                json_u64(j, n);
+        else
+                json_null(j);
 }
 
 static void json_number(FieldType type, uint64_t n, Json *j) {
@@ -147,6 +184,13 @@ static void json_number(FieldType type, uint64_t n, Json *j) {
                 json_u64(j, n);
 }
 
+static void json_word(const char *word, Json *j) {
+        if (*word)
+                json_string(j, word);
+        else
+                json_null(j);
+}
+
 static void json_words(char *const *words, size_t n, Json *j) {
         json_begin(j, '[');
         for (size_t i = 0; i < n; i++)
@@ -154,12 +198,47 @@ static void json_words(char *const *words, size_t n, Json *j) {
         json_end(j, ']');
 }
 
-void job_targets_json(const Argosy__Response__JobRow *job, Json *j) {
-        json_words(job->targets, job->n_targets, j);
+static void json_words_at(const Field *f, const void *message, Json *j) {
+        size_t n;
+        char *const *words = list_at(message, f->offset, &n);
+
+        json_words(words, n, j);
 }
 
-static void json_groups(const Argosy__Response__JobRow *job, Json *j) {
-        json_words(job->groups, job->n_groups, j);
+static void json_numbers_at(const Field *f, const void *message, Json *j) {
+        size_t n;
+        const uint64_t *numbers = list_at(message, f->offset, &n);
+
+        json_begin(j, '[');
+        for (size_t i = 0; i < n; i++)
+                json_u64(j, numbers[i]);
+        json_end(j, ']');
+}
+
+static void json_rows_at(const Field *f, const void *message, Json *j) {
+        size_t n;
+        void *const *rows = list_at(message, f->offset, &n);
+
+        json_begin(j, '[');
+        for (size_t i = 0; i < n; i++)
+                row_json(f->of, rows[i], j);
+        json_end(j, ']');
+}
+
+static void json_labels_at(const Field *f, const void *message, Json *j) {
+        size_t n;
+        Argosy__Label *const *labels = list_at(message, f->offset, &n);
+
+        json_begin(j, '{');
+        for (size_t i = 0; i < n; i++) {
+                json_key(j, labels[i]->key);
+                json_string(j, labels[i]->value);
+        }
+        json_end(j, '}');
+}
+
+void job_targets_json(const Argosy__Response__JobRow *job, Json *j) {
+        json_words(job->targets, job->n_targets, j);
 }
 
 static void json_side(Json *j, const char *key, const char *rev, const char *desired) {
@@ -191,16 +270,12 @@ static void json_changes(const Argosy__Response__JobRow *job, Json *j) {
                         parts_json(u->parts, j);
                 }
                 if (u->at_us > 0) // the cluster moved it by itself
-                        json_strings(j, (const char *const[][2]){{"from", u->from}, {"node", u->node}, {"message", u->message}}, 3);
+                        json_strings(j,
+                                     (const char *const[][2]){
+                                             {"from", u->from}, {"node", u->node}, {"message", u->message}},
+                                     3);
                 json_end(j, '}');
         }
-        json_end(j, ']');
-}
-
-static void json_names(const Argosy__Response__UnitResult *u, Json *j) {
-        json_begin(j, '[');
-        for (size_t i = 0; i < u->n_may_run_on; i++)
-                json_string(j, u->may_run_on[i]);
         json_end(j, ']');
 }
 
@@ -208,68 +283,79 @@ void refusals_json(Argosy__Refusal **refusals, size_t n, Json *j) {
         json_begin(j, '[');
         for (size_t i = 0; i < n; i++) {
                 json_begin(j, '{');
-                json_strings(j, (const char *const[][2]){{"node", refusals[i]->node}, {"reason", refusals[i]->reason}}, 2);
+                json_strings(j,
+                             (const char *const[][2]){{"node", refusals[i]->node},
+                                                      {"reason", refusals[i]->reason}},
+                             2);
                 json_end(j, '}');
         }
         json_end(j, ']');
 }
 
 void field_json(const Field *f, const void *row, Json *j) {
-        const Argosy__Response__UnitResult *result = row;
-        const Argosy__Response__NodeRow *node = row;
+        const void *m = f->via > 0 ? pointer_at(row, f->via) : row;
+        const Argosy__Response__UnitResult *result = m;
+        const Argosy__Response__NodeRow *node = m;
 
         json_key(j, f->name);
         switch (f->type) {
         case FIELD_STRING:
         case FIELD_STATE:
         case FIELD_HASH:
-                json_string(j, field_string(f, row));
+                json_string(j, field_string(f, m));
+                break;
+        case FIELD_WORD:
+                json_word(field_string(f, m), j);
+                break;
+        case FIELD_ENUM:
+                json_string(j, f->word((int) u32_at(m, f->offset)));
+                break;
+        case FIELD_ENUM_OR_NULL:
+                json_word(f->word((int) u32_at(m, f->offset)), j);
                 break;
         case FIELD_ROLE:
                 json_string(j, node->leader ? "leader" : node->role);
                 break;
         case FIELD_BOOL:
-                json_bool(j, *(const protobuf_c_boolean *) at(f, row));
+                json_bool(j, u32_at(m, f->offset));
                 break;
         case FIELD_U32:
         case FIELD_RESTARTS:
-                json_u64(j, *(const uint32_t *) at(f, row));
+                json_known(f, m, u32_at(m, f->offset), j);
                 break;
         case FIELD_U64:
         case FIELD_TIME:
-                json_u64(j, *(const uint64_t *) at(f, row));
+                json_known(f, m, u64_at(m, f->offset), j);
                 break;
         case FIELD_TARGETS:
-                job_targets_json(row, j);
-                break;
         case FIELD_GROUPS:
-                json_groups(row, j);
+        case FIELD_MAY_RUN:
+        case FIELD_WORDS:
+                json_words_at(f, m, j);
+                break;
+        case FIELD_NUMBERS:
+                json_numbers_at(f, m, j);
+                break;
+        case FIELD_ROWS:
+                json_rows_at(f, m, j);
                 break;
         case FIELD_CHANGE:
-                json_changes(row, j);
+                json_changes(m, j);
                 break;
         case FIELD_COUNT:
         case FIELD_BYTES:
         case FIELD_PERMILLE:
         case FIELD_USEC:
-                json_number(f->type, *(const uint64_t *) at(f, row), j);
+                json_number(f->type, u64_at(m, f->offset), j);
                 break;
         case FIELD_OK:
-                json_bool(j, *(const int32_t *) at(f, row) == 0);
-                break;
-        case FIELD_MAY_RUN:
-                json_names(result, j);
+                json_bool(j, u32_at(m, f->offset) == 0);
                 break;
         case FIELD_REFUSALS:
                 refusals_json(result->refusals, result->n_refusals, j);
                 break;
         case FIELD_LABELS:
-                json_begin(j, '{');
-                for (size_t i = 0; i < node->n_labels; i++) {
-                        json_key(j, node->labels[i]->key);
-                        json_string(j, node->labels[i]->value);
-                }
-                json_end(j, '}');
+                json_labels_at(f, m, j);
                 break;
         }
 }
@@ -279,4 +365,14 @@ void fields_json(const Field *fields, size_t n, const void *row, Json *j) {
         for (size_t i = 0; i < n; i++)
                 field_json(&fields[i], row, j);
         json_end(j, '}');
+}
+
+void row_fields_json(const Row *row, const void *message, Json *j) {
+        for (size_t i = 0; i < row->n; i++)
+                field_json(&row->fields[i], message, j);
+}
+
+void row_json(const Row *row, const void *message, Json *j) {
+        if (row->needs == 0 || pointer_at(message, row->needs))
+                fields_json(row->fields, row->n, message, j);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See row-json.h. A word that is empty is null, and so is a number that there is not; but for jobs, which are made of fields.
+// See row-json.h. A member of a row is one line here: argosyctl and HTTP write it, and the description of
+// HTTP's API has it, by that line.
 
 #include "row-json.h"
 
@@ -9,74 +10,45 @@
 #include "row-fields.h"
 #include "unit-findings.h"
 
-static void json_word(Json *j, const char *key, const char *value) {
-        json_key(j, key);
-        if (*value)
-                json_string(j, value);
-        else
-                json_null(j);
-}
-
-static void json_words(Json *j, const char *key, char *const *words, size_t n) {
-        json_key(j, key);
-        json_begin(j, '[');
-        for (size_t i = 0; i < n; i++)
-                json_string(j, words[i]);
-        json_end(j, ']');
-}
+#define AT(type, member) offsetof(Argosy__Response__##type, member)
+#define FIELD(name_, type_, offset_, ...) \
+        { .name = name_, .type = FIELD_##type_, .offset = offset_, ##__VA_ARGS__ }
+#define FIELDS(table, ...) \
+        { .fields = table, .n = ELEMENTSOF(table), ##__VA_ARGS__ }
 
 // ---- roles and pools
 
-static void use_json(const Argosy__Response__RoleUse *u, Json *j) {
-        json_begin(j, '{');
-        json_key(j, "resource");
-        json_string(j, u->resource);
-        json_u64_or_null(j, "used", u->used, true);
-        json_u64_or_null(j, "total", u->total, true);
-        json_u64_or_null(j, "guarantee", u->guarantee, u->has_guarantee);
-        json_u64_or_null(j, "limit", u->limit, u->has_limit);
-        json_end(j, '}');
-}
+static const Field use_fields[] = {
+        FIELD("resource", STRING, AT(RoleUse, resource)),
+        FIELD("used", U64, AT(RoleUse, used)),
+        FIELD("total", U64, AT(RoleUse, total)),
+        FIELD("guarantee", U64, AT(RoleUse, guarantee), .has = AT(RoleUse, has_guarantee), .mask = 1),
+        FIELD("limit", U64, AT(RoleUse, limit), .has = AT(RoleUse, has_limit), .mask = 1),
+};
 
-void role_json(const void *row, Json *j) {
-        const Argosy__Response__RoleRow *role = row;
+static const Row use_row = FIELDS(use_fields);
 
-        json_begin(j, '{');
-        json_key(j, "role");
-        json_string(j, role->name);
-        json_u64_or_null(j, "weight", role->weight, true);
-        json_u64_or_null(j, "share_permille", role->share_permille, true);
-        json_u64_or_null(j, "units", role->units, true);
-        json_u64_or_null(j, "waiting", role->waiting, true);
-        json_key(j, "resources");
-        json_begin(j, '[');
-        for (size_t i = 0; i < role->n_uses; i++)
-                use_json(role->uses[i], j);
-        json_end(j, ']');
-        json_end(j, '}');
-}
+static const Field role_fields[] = {
+        FIELD("role", STRING, AT(RoleRow, name)),
+        FIELD("weight", U32, AT(RoleRow, weight)),
+        FIELD("share_permille", U32, AT(RoleRow, share_permille)),
+        FIELD("units", U32, AT(RoleRow, units)),
+        FIELD("waiting", U32, AT(RoleRow, waiting)),
+        FIELD("resources", ROWS, AT(RoleRow, n_uses), .of = &use_row),
+};
 
-void pool_json(const void *row, Json *j) {
-        const Argosy__Response__PoolRow *pool = row;
+static const Field pool_fields[] = {
+        FIELD("pool", STRING, AT(PoolRow, name)),
+        FIELD("named", WORDS, AT(PoolRow, n_hosts)),
+        FIELD("labels", LABELS, AT(PoolRow, n_labels)),
+        FIELD("nodes", WORDS, AT(PoolRow, n_nodes)),
+};
 
-        json_begin(j, '{');
-        json_key(j, "pool");
-        json_string(j, pool->name);
-        json_words(j, "named", pool->hosts, pool->n_hosts);
-        json_key(j, "labels");
-        json_begin(j, '{');
-        for (size_t i = 0; i < pool->n_labels; i++) {
-                json_key(j, pool->labels[i]->key);
-                json_string(j, pool->labels[i]->value);
-        }
-        json_end(j, '}');
-        json_words(j, "nodes", pool->nodes, pool->n_nodes);
-        json_end(j, '}');
-}
+const Row role_row = FIELDS(role_fields), pool_row = FIELDS(pool_fields);
 
 // ---- the queue
 
-static const char *action_word(Argosy__QueueAction action) {
+static const char *action_word(int action) {
         static const char *const words[] = {[ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT] = "accept",
                                             [ARGOSY__QUEUE_ACTION__QUEUE_HOLD] = "hold",
                                             [ARGOSY__QUEUE_ACTION__QUEUE_REFUSE] = "refuse",
@@ -85,162 +57,170 @@ static const char *action_word(Argosy__QueueAction action) {
         return (size_t) action < ELEMENTSOF(words) ? words[action] : "";
 }
 
-void queue_rule_json(const void *row, Json *j) {
-        const Argosy__Response__QueueRow *r = row;
+#define OF_RULE(name_, type_, member, ...) \
+        FIELD(name_, type_, offsetof(Argosy__QueueRule, member), .via = AT(QueueRow, rule), ##__VA_ARGS__)
 
-        if (!r->rule)
-                return;
-        json_begin(j, '{');
-        json_u64_or_null(j, "rule", r->rule->number, true);
-        json_word(j, "action", action_word(r->rule->action));
-        json_word(j, "text", r->rule->text);
-        json_u64_or_null(j, "limit", r->rule->limit, true);
-        json_word(j, "author", r->rule->author);
-        json_word(j, "verb", r->rule->verb);
-        json_word(j, "unit", r->rule->unit);
-        json_word(j, "role", r->rule->role);
-        json_word(j, "reason", r->rule->reason);
-        json_u64_or_null(j, "running", r->running, true);
-        json_u64_or_null(j, "held", r->held, true);
-        json_end(j, '}');
-}
+static const Field rule_fields[] = {
+        OF_RULE("rule", U32, number),
+        OF_RULE("action", ENUM_OR_NULL, action, .word = action_word),
+        OF_RULE("text", WORD, text),
+        OF_RULE("limit", U32, limit),
+        OF_RULE("author", WORD, author),
+        OF_RULE("verb", WORD, verb),
+        OF_RULE("unit", WORD, unit),
+        OF_RULE("role", WORD, role),
+        OF_RULE("reason", WORD, reason),
+        FIELD("running", U32, AT(QueueRow, running)),
+        FIELD("held", U32, AT(QueueRow, held)),
+};
 
-void queue_json(const Argosy__Response__Queue *queue, Json *j) {
-        json_key(j, "closed");
-        json_bool(j, queue->closed);
-        json_word(j, "reason", queue->reason);
-        json_u64_or_null(j, "held", queue->held, true);
-        json_u64_or_null(j, "open_max", queue->open_max, true);
-        json_u64_or_null(j, "history_mib", queue->history_mib, true);
-        json_u64_or_null(j, "file_kib", queue->file_kib, true);
-        json_u64_or_null(j, "unit_files_kib", queue->unit_files_kib, true);
-        json_u64_or_null(j, "files_mib", queue->files_mib, true);
-        json_u64_or_null(j, "files_bytes", queue->files_bytes, true);
-        json_u64_or_null(j, "undo_from", queue->undo_from, true);
-}
+static const Field queue_fields[] = {
+        FIELD("closed", BOOL, AT(Queue, closed)),
+        FIELD("reason", WORD, AT(Queue, reason)),
+        FIELD("held", U32, AT(Queue, held)),
+        FIELD("open_max", U32, AT(Queue, open_max)),
+        FIELD("history_mib", U32, AT(Queue, history_mib)),
+        FIELD("file_kib", U32, AT(Queue, file_kib)),
+        FIELD("unit_files_kib", U32, AT(Queue, unit_files_kib)),
+        FIELD("files_mib", U32, AT(Queue, files_mib)),
+        FIELD("files_bytes", U64, AT(Queue, files_bytes)),
+        FIELD("undo_from", U64, AT(Queue, undo_from)),
+};
+
+const Row queue_rule_row = FIELDS(rule_fields, .needs = AT(QueueRow, rule)),
+          queue_row = FIELDS(queue_fields);
 
 // ---- rights
 
-void grant_json(const void *row, Json *j) {
-        const Argosy__Response__AccessRow *r = row;
-
-        if (!r->grant)
-                return;
-        json_begin(j, '{');
-        json_word(j, "right", right_to_string(r->grant->right));
-        json_word(j, "user", r->grant->user);
-        json_word(j, "group", r->grant->group);
-        json_word(j, "host", r->host);
-        json_word(j, "role", r->grant->role);
-        json_end(j, '}');
+static const char *right_word(int right) {
+        return right_to_string((Argosy__Right) right);
 }
+
+static const char *own_word(int right) {
+        return right == ARGOSY__RIGHT__RIGHT_NONE ? "" : right_word(right);
+}
+
+#define OF_GRANT(name_, type_, member, ...)                                                     \
+        FIELD(name_, type_, offsetof(Argosy__GrantRecord, member), .via = AT(AccessRow, grant), \
+              ##__VA_ARGS__)
+
+static const Field grant_fields[] = {
+        OF_GRANT("right", ENUM_OR_NULL, right, .word = right_word),
+        OF_GRANT("user", WORD, user),
+        OF_GRANT("group", WORD, group),
+        FIELD("host", WORD, AT(AccessRow, host)),
+        OF_GRANT("role", WORD, role),
+};
+
+// What the page of the dashboard offers depends on these.
+static const Field access_fields[] = {
+        FIELD("own", ENUM_OR_NULL, AT(Access, own), .word = own_word),
+        FIELD("own_of_some", ENUM_OR_NULL, AT(Access, own_of_some), .word = own_word),
+};
+
+const Row grant_row = FIELDS(grant_fields, .needs = AT(AccessRow, grant)),
+          access_row = FIELDS(access_fields);
 
 // ---- tokens
 
-void token_json_fields(const Argosy__Response__TokenRow *r, Json *j) {
-        const Argosy__AccessTokenRecord *t = r->token;
+#define OF_TOKEN(name_, type_, member, ...)                                                          \
+        FIELD(name_, type_, offsetof(Argosy__AccessTokenRecord, member), .via = AT(TokenRow, token), \
+              ##__VA_ARGS__)
 
-        json_word(j, "id", t->id);
-        json_word(j, "name", t->name);
-        json_word(j, "right", right_to_string(t->right));
-        json_word(j, "role", t->role);
-        json_word(j, "created_by", t->created_by);
-        json_u64_or_null(j, "created_us", t->created_us, true);
-        json_u64_or_null(j, "expires_us", t->expires_us, true);
-        json_u64_or_null(j, "used_us", t->used_us, t->used_us > 0);
-        json_u64_or_null(j, "revoked_us", t->revoked_us, t->revoked_us > 0);
-        json_word(j, "revoked_by", t->revoked_by);
-        json_word(j, "state", r->state);
-}
+static const Field token_fields[] = {
+        OF_TOKEN("id", WORD, id),
+        OF_TOKEN("name", WORD, name),
+        OF_TOKEN("right", ENUM_OR_NULL, right, .word = right_word),
+        OF_TOKEN("role", WORD, role),
+        OF_TOKEN("created_by", WORD, created_by),
+        OF_TOKEN("created_us", U64, created_us),
+        OF_TOKEN("expires_us", U64, expires_us),
+        OF_TOKEN("used_us", U64, used_us, .or_null = true),
+        OF_TOKEN("revoked_us", U64, revoked_us, .or_null = true),
+        OF_TOKEN("revoked_by", WORD, revoked_by),
+        FIELD("state", WORD, AT(TokenRow, state)),
+};
 
-void token_json(const void *row, Json *j) {
-        const Argosy__Response__TokenRow *r = row;
-
-        if (!r->token)
-                return;
-        json_begin(j, '{');
-        token_json_fields(r, j);
-        json_end(j, '}');
-}
+const Row token_row = FIELDS(token_fields, .needs = AT(TokenRow, token));
 
 // ---- secrets
 
-static void secret_use_json(const Argosy__Response__SecretUse *use, Json *j) {
-        json_begin(j, '{');
-        json_word(j, "unit", use->unit);
-        json_u64_or_null(j, "version", use->version, use->version > 0);
-        json_key(j, "nodes");
-        json_begin(j, '[');
-        for (size_t i = 0; i < use->n_nodes; i++)
-                json_string(j, use->nodes[i]);
-        json_end(j, ']');
-        json_end(j, '}');
-}
+static const Field secret_use_fields[] = {
+        FIELD("unit", STRING, AT(SecretUse, unit)),
+        FIELD("version", U64, AT(SecretUse, version), .or_null = true),
+        FIELD("nodes", WORDS, AT(SecretUse, n_nodes)),
+};
 
-void secret_json(const void *row, Json *j) {
-        const Argosy__Response__SecretRow *r = row;
+static const Row secret_use_row = FIELDS(secret_use_fields);
 
-        json_begin(j, '{');
-        json_word(j, "name", r->name);
-        json_u64_or_null(j, "version", r->version, true);
-        json_u64_or_null(j, "set_us", r->at_us, true);
-        json_word(j, "set_by", r->by);
-        json_u64_or_null(j, "bytes", r->bytes, true);
-        json_u64_or_null(j, "units", r->units, true);
-        json_u64_or_null(j, "stale", r->stale, true);
-        json_key(j, "uses");
-        json_begin(j, '[');
-        for (size_t i = 0; i < r->n_uses; i++)
-                secret_use_json(r->uses[i], j);
-        json_end(j, ']');
-        json_end(j, '}');
-}
+static const Field secret_fields[] = {
+        FIELD("name", STRING, AT(SecretRow, name)),
+        FIELD("version", U64, AT(SecretRow, version)),
+        FIELD("set_us", U64, AT(SecretRow, at_us)),
+        FIELD("set_by", STRING, AT(SecretRow, by)),
+        FIELD("bytes", U32, AT(SecretRow, bytes)),
+        FIELD("units", U32, AT(SecretRow, units)),
+        FIELD("stale", U32, AT(SecretRow, stale)),
+        FIELD("uses", ROWS, AT(SecretRow, n_uses), .of = &secret_use_row),
+};
+
+const Row secret_row = FIELDS(secret_fields);
 
 // ---- hosts
 
-void member_json(const void *row, Json *j) {
-        const Argosy__Response__ClusterStatus__Member *m = row;
+// log_index 0: no log, or nobody leads who would know it.
+static const Field member_fields[] = {
+        FIELD("host", STRING, AT(ClusterStatus__Member, name)),
+        FIELD("address", STRING, AT(ClusterStatus__Member, address)),
+        FIELD("role", STRING, AT(ClusterStatus__Member, role)),
+        FIELD("state", STRING, AT(ClusterStatus__Member, state)),
+        FIELD("leader", BOOL, AT(ClusterStatus__Member, leader)),
+        FIELD("log_index", U64, AT(ClusterStatus__Member, log_index), .or_null = true),
+        FIELD("lag", U64, AT(ClusterStatus__Member, lag), .has = AT(ClusterStatus__Member, log_index)),
+        FIELD("version", WORD, AT(ClusterStatus__Member, version)),
+};
 
-        json_begin(j, '{');
-        json_strings(
-                j,
-                (const char *const[][2]){
-                        {"host", m->name}, {"address", m->address}, {"role", m->role}, {"state", m->state}},
-                4);
-        json_key(j, "leader");
-        json_bool(j, m->leader);
-        json_u64_or_null(j, "log_index", m->log_index, m->log_index > 0); // 0: no log, or nobody leads who would know it
-        json_u64_or_null(j, "lag", m->lag, m->log_index > 0);
-        json_word(j, "version", m->version);
-        json_end(j, '}');
-}
+const Row member_row = FIELDS(member_fields);
 
 // ---- a job
 
-static void json_jobs(Json *j, const char *key, const uint64_t *numbers, size_t n) {
-        json_key(j, key);
-        json_begin(j, '[');
-        for (size_t i = 0; i < n; i++)
-                json_u64(j, numbers[i]);
-        json_end(j, ']');
-}
+static const Row setting_row = {job_setting_row_fields, JOB_SETTING_ROW_FIELDS},
+                 job_unit_row = {job_unit_row_fields, JOB_UNIT_ROW_FIELDS};
+
+// Whoever writes a job writes its units behind it, and how many more there are.
+enum { DETAILS_BEFORE_UNITS = 4 };
+
+static const Field job_details[] = {
+        FIELD("cut", BOOL, AT(JobRow, cut)),
+        FIELD("after", NUMBERS, AT(JobRow, n_after)),
+        FIELD("waiting", NUMBERS, AT(JobRow, n_waiting)),
+        FIELD("settings", ROWS, AT(JobRow, n_settings), .of = &setting_row),
+        FIELD("units", ROWS, AT(JobRow, n_units), .of = &job_unit_row),
+        FIELD("more_units", U32, AT(JobRow, more_units), .is_rare = true),
+};
+
+static const Row job_details_row = FIELDS(job_details);
+const Row job_shown_row = {job_row_fields, JOB_ROW_FIELDS, .more = &job_details_row};
 
 void job_json_fields(const Argosy__Response__JobRow *job, Json *j) {
-        for (size_t i = 0; i < JOB_ROW_FIELDS; i++)
-                field_json(&job_row_fields[i], job, j);
-        json_key(j, "cut");
-        json_bool(j, job->cut);
-        json_jobs(j, "after", job->after, job->n_after);
-        json_jobs(j, "waiting", job->waiting, job->n_waiting);
-        json_key(j, "settings");
-        json_begin(j, '[');
-        for (size_t i = 0; i < job->n_settings; i++)
-                fields_json(job_setting_row_fields, JOB_SETTING_ROW_FIELDS, job->settings[i], j);
-        json_end(j, ']');
+        row_fields_json(&job_shown_row, job, j);
+        for (size_t i = 0; i < DETAILS_BEFORE_UNITS; i++)
+                field_json(&job_details[i], job, j);
 }
 
 void job_unit_json(const void *row, Json *j) {
-        fields_json(job_unit_row_fields, JOB_UNIT_ROW_FIELDS, row, j);
+        row_json(&job_unit_row, row, j);
+}
+
+void move_json(const void *row, Json *j) {
+        const Argosy__Response__Rebalance__Move *move = row;
+        Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT;
+
+        unit.name = move->unit;
+        unit.from = move->from;
+        unit.node = move->to;
+        unit.message = move->why;
+        row_json(&unit_result_row, &unit, j);
 }
 
 // ---- why
@@ -257,7 +237,10 @@ void parts_json(const Argosy__Response__Parts *p, Json *j) {
         json_begin(j, '[');
         for (size_t i = 0; i < p->n_rows; i++) {
                 json_begin(j, '{');
-                json_strings(j, (const char *const[][2]){{"part", p->rows[i]->part}, {"change", p->rows[i]->change}}, 2);
+                json_strings(
+                        j,
+                        (const char *const[][2]){{"part", p->rows[i]->part}, {"change", p->rows[i]->change}},
+                        2);
                 json_end(j, '}');
         }
         json_end(j, ']');
@@ -282,39 +265,57 @@ void why_json(const void *row, Json *j) {
 
 // ---- verify
 
-void findings_json(const Argosy__Response__FileFindings *file, const Argosy__Response__Verify *of, Json *j) {
-        bool refused = false;
+static const char *finding_word(int kind) {
+        return unit_finding_kind_to_string((UnitFindingKind) kind);
+}
 
-        json_begin(j, '{');
-        json_strings(j, (const char *const[][2]){{"unit", file->unit}, {"node", of->node}, {"systemd", of->systemd}}, 3);
-        json_key(j, "findings");
-        json_begin(j, '[');
-        for (size_t i = 0; i < file->n_findings; i++) {
-                const Argosy__Response__Finding *f = file->findings[i];
+static const Field finding_fields[] = {
+        FIELD("line", U32, AT(Finding, line), .or_null = true),
+        FIELD("kind", ENUM, AT(Finding, kind), .word = finding_word),
+        FIELD("text", STRING, AT(Finding, text)),
+};
 
-                refused |= f->kind == ARGOSY__FINDING_KIND__FINDING_REFUSED;
-                json_begin(j, '{');
-                json_u64_or_null(j, "line", f->line, f->line > 0);
-                json_strings(j, (const char *const[][2]){{"kind", unit_finding_kind_to_string((UnitFindingKind) f->kind)}, {"text", f->text}}, 2);
-                json_end(j, '}');
-        }
-        json_end(j, ']');
-        json_key(j, "refused");
-        json_bool(j, refused);
-        json_end(j, '}');
+static const Row finding_row = FIELDS(finding_fields);
+
+static const Field findings_fields[] = {
+        FIELD("unit", STRING, AT(FileFindings, unit), .via = offsetof(FindingsOnNode, file)),
+        FIELD("node", STRING, AT(Verify, node), .via = offsetof(FindingsOnNode, by)),
+        FIELD("systemd", STRING, AT(Verify, systemd), .via = offsetof(FindingsOnNode, by)),
+        FIELD("findings", ROWS, AT(FileFindings, n_findings), .via = offsetof(FindingsOnNode, file),
+              .of = &finding_row),
+        FIELD("refused", BOOL, offsetof(FindingsOnNode, refused)),
+};
+
+const Row findings_row = FIELDS(findings_fields);
+
+void findings_json(const Argosy__Response__FileFindings *file, const Argosy__Response__Verify *by, Json *j) {
+        FindingsOnNode found = {.file = file, .by = by};
+
+        for (size_t i = 0; i < file->n_findings; i++)
+                found.refused |= file->findings[i]->kind == ARGOSY__FINDING_KIND__FINDING_REFUSED;
+        row_json(&findings_row, &found, j);
 }
 
 // ---- usage
 
+#define USED(name_, member, known_)                                                \
+        FIELD(name_, U64, AT(UsageRow, member), .via = offsetof(UsageOnNode, row), \
+              .has = AT(UsageRow, known), .mask = known_)
+
+static const Field usage_fields[] = {
+        FIELD("unit", STRING, AT(UsageRow, unit), .via = offsetof(UsageOnNode, row)),
+        FIELD("node", STRING, offsetof(UsageOnNode, node)),
+        USED("tasks", tasks, KNOWS_TASKS),
+        USED("memory", memory, KNOWS_MEMORY),
+        USED("cpu-time", cpu_us, KNOWS_CPU),
+        USED("read-total", io_read, KNOWS_IO),
+        USED("written-total", io_write, KNOWS_IO),
+        FIELD("run", U64, AT(UsageRow, run), .via = offsetof(UsageOnNode, row)),
+        FIELD("time", U64, AT(UsageRow, at_us), .via = offsetof(UsageOnNode, row)),
+};
+
+const Row usage_row = FIELDS(usage_fields);
+
 void usage_json(const Argosy__Response__UsageRow *row, const char *node, Json *j) {
-        json_begin(j, '{');
-        json_strings(j, (const char *const[][2]){{"unit", row->unit}, {"node", node}}, 2);
-        json_u64_or_null(j, "tasks", row->tasks, row->known & KNOWS_TASKS);
-        json_u64_or_null(j, "memory", row->memory, row->known & KNOWS_MEMORY);
-        json_u64_or_null(j, "cpu-time", row->cpu_us, row->known & KNOWS_CPU);
-        json_u64_or_null(j, "read-total", row->io_read, row->known & KNOWS_IO);
-        json_u64_or_null(j, "written-total", row->io_write, row->known & KNOWS_IO);
-        json_u64_or_null(j, "run", row->run, true);
-        json_u64_or_null(j, "time", row->at_us, true);
-        json_end(j, '}');
+        row_json(&usage_row, &(UsageOnNode){.node = node, .row = row}, j);
 }

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         Argosy__Request *request;
         const char *why;
         HttpTarget t;
-        bool several;
+        const HttpResourceRow *row;
 
         if (!text)
                 return 0;
@@ -26,11 +26,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                         abort();
                 return 0;
         }
-        several = http_target_is_open(&t) || t.resource == HTTP_STATE || t.resource == HTTP_STATIC; // none, or several
-        if (t.resource == HTTP_STATIC && !t.file)
+        if (http_resource_is_page(t.resource) != (t.file != NULL))
                 abort();
-        request = several ? NULL : http_target_request(&t);
-        if (!request != several)
+        row = http_resource(t.resource);
+        request = http_resource_request(&t);
+        if ((row->ask || row->request > 0) != (request != NULL))
                 abort();
         message_free(request);
         http_target_done(&t);

@@ -116,7 +116,7 @@ def newest(source):
     options = re.findall(r'\{"(\w+)", .*, false, (?:true|false)\},', of_file(source, "src/model/unit-file.c", "options"))
     verbs = re.findall(r'^(?:VERB|CHANGE)\("([^"]+)"(?!.*GROUP_HIDDEN)', of_file(source, "src/ctl/verbs/verb-rows.h"), re.MULTILINE)
     request = of_file(source, "proto/argosy.proto", "Request")
-    resources = re.findall(r"^\s+(HTTP_\w+),", of_file(source, "src/http/target/http-target.h", "HttpResource"), re.MULTILINE)
+    resources = re.findall(r"^RESOURCE\((\w+),", of_file(source, "src/http/target/http-resource-rows.h"), re.MULTILINE)
     keys = re.findall(r'^\s+\{"\w+", "(\w+)", KEY_', of_file(source, "src/daemon/core/config.c", "config_keys"), re.MULTILINE)
     return {
         "An option of `[X-Argosy]`": options[-1:],
@@ -124,7 +124,7 @@ def newest(source):
         "A request": [highest(request[request.rindex("oneof what"):].split("}")[0])],
         "A kind of event": [highest(of_file(source, "proto/argosy.proto", "EventKind"))],
         "A counter": counters(source),
-        "A resource of HTTP": [name for name in resources if name != "HTTP_STATIC"][-1:],
+        "A resource of HTTP": resources[-1:],
         "A key of `argosy.conf`": keys,
     }
 

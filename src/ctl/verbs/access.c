@@ -96,7 +96,7 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 if (!r->access->rows[i]->grant)
                         continue;
                 if (ctl->opt.json != JSON_OFF)
-                        grant_json(r->access->rows[i], &rows->json);
+                        row_json(&grant_row, r->access->rows[i], &rows->json);
                 else
                         e = table_row(&rows->table, r->access->rows[i]);
         }

@@ -228,7 +228,7 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 return -ENOMEM;
         for (size_t i = 0; i < r->queue->n_rows && e == 0; i++)
                 if (r->queue->rows[i]->rule && ctl->opt.json != JSON_OFF)
-                        queue_rule_json(r->queue->rows[i], &s->json);
+                        row_json(&queue_rule_row, r->queue->rows[i], &s->json);
                 else if (r->queue->rows[i]->rule)
                         e = table_row(&s->table, r->queue->rows[i]);
         return e;
@@ -246,7 +246,7 @@ static int list_as_json(Ctl *ctl, Argosy__Request *request, Show *s) {
         s->limits.reason = s->reason ?: (char *) "";
         s->limits.held = s->held;
         s->limits.open_max = s->open_max;
-        queue_json(&s->limits, &s->json);
+        row_fields_json(&queue_row, &s->limits, &s->json);
         json_end(&s->json, '}');
         json_finish(&s->json);
         return code;

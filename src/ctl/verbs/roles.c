@@ -243,13 +243,13 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_ROLES && i < r->roles->n_rows && e == 0;
              i++)
                 if (json)
-                        role_json(r->roles->rows[i], &s->json);
+                        row_json(&role_row, r->roles->rows[i], &s->json);
                 else
                         e = table_role(&s->table, r->roles->rows[i]);
         for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_POOLS && i < r->pools->n_rows && e == 0;
              i++)
                 if (json)
-                        pool_json(r->pools->rows[i], &s->json);
+                        row_json(&pool_row, r->pools->rows[i], &s->json);
                 else
                         e = table_pool(&s->table, r->pools->rows[i]);
         return e;

@@ -208,7 +208,7 @@ static int on_set(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (r->what_case != ARGOSY__RESPONSE__WHAT_SECRETS || r->secrets->n_rows != 1)
                 return 0;
         if (ctl->opt.json != JSON_OFF) {
-                secret_json(r->secrets->rows[0], j);
+                row_json(&secret_row, r->secrets->rows[0], j);
                 json_finish(j);
         } else if (!ctl->opt.given[OPT_QUIET] && !ctl->opt.given[OPT_RESTART] && r->secrets->rows[0]->units > 0)
                 fprintf(ctl->term.err, "%u unit%s it: they get version %" PRIu64 " when they are started or restarted.\n",
@@ -330,7 +330,7 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 const Argosy__Response__SecretRow *row = r->secrets->rows[i];
 
                 if (ctl->opt.json != JSON_OFF)
-                        secret_json(row, &rows->json);
+                        row_json(&secret_row, row, &rows->json);
                 else
                         e = add_rows(&rows->table, row);
                 if (ctl->opt.json == JSON_OFF && row->n_uses < row->units && !ctl->opt.given[OPT_QUIET])

@@ -45,7 +45,7 @@ static void show_json(Ctl *ctl, const Create *c, const Argosy__Response__TokenRo
                                                       {"key", (const char *) c->key.data}},
                              2);
         if (row && row->token)
-                token_json_fields(row, &j);
+                row_fields_json(&token_row, row, &j);
         json_end(&j, '}');
         json_finish(&j);
 }
@@ -178,7 +178,7 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 if (!r->tokens->rows[i]->token)
                         continue;
                 if (ctl->opt.json != JSON_OFF)
-                        token_json(r->tokens->rows[i], &rows->json);
+                        row_json(&token_row, r->tokens->rows[i], &rows->json);
                 else
                         e = table_row(&rows->table, r->tokens->rows[i]);
         }

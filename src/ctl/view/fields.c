@@ -295,6 +295,12 @@ int field_append(const Field *f, const void *row, Buf *out) {
         case FIELD_OK: // what became of a request is no table
         case FIELD_REFUSALS:
         case FIELD_MAY_RUN:
+        case FIELD_WORD: // nor is what has no columns
+        case FIELD_ENUM:
+        case FIELD_ENUM_OR_NULL:
+        case FIELD_WORDS:
+        case FIELD_NUMBERS:
+        case FIELD_ROWS:
                 break;
         }
         return -EINVAL;

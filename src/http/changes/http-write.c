@@ -451,7 +451,7 @@ static Argosy__Request *request_of(Write *w) {
 }
 
 static bool has_json(const HttpTarget *t) {
-        return t->resource == HTTP_NEW_JOB || http_target_only_asks(t);
+        return http_resource(t->resource)->body_schema;
 }
 
 // No job: files, and perhaps the only node that is asked.
@@ -515,13 +515,6 @@ static int parse(Write *w, const HttpTarget *t, const HttpWriteHeaders *h, const
         default:
                 return read_removal(w, t);
         }
-}
-
-const char *http_write_type(const HttpTarget *t) {
-        return has_json(t) || t->resource == HTTP_LOGIN ? "application/json"
-               : t->resource == HTTP_PUT_UNIT_FILE ? "text/plain"
-               : t->resource == HTTP_PUT_SECRET    ? "application/octet-stream"
-                                                   : NULL;
 }
 
 int http_write_parse(const HttpTarget *t, const HttpWriteHeaders *headers, const char *body, size_t len,

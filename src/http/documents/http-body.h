@@ -15,13 +15,6 @@
 #include <sys/types.h>
 
 #include "http-target.h"
-#include "row-fields.h"
-
-typedef enum HttpAside {
-        HTTP_ASIDE_OBJECTS, // a list
-        HTTP_ASIDE_TEXTS,   // a list
-        HTTP_ASIDE_TEXT,    // or null
-} HttpAside;
 
 // A Response, packed.
 typedef struct HttpPart {
@@ -31,11 +24,8 @@ typedef struct HttpPart {
 
 typedef struct HttpBody HttpBody;
 
-// What the rows of such a document are called; NULL: it has none. *ret_fields and *ret_n: what each has, NULL and 0 where row-json.h
-// knows; either may be NULL.
-const char *http_body_rows(HttpResource resource, const Field **ret_fields, size_t *ret_n);
-// What stands behind the rows of such a document, and how it is called there; NULL: nothing does.
-const char *http_body_aside(HttpResource resource, HttpAside *ret);
+// How is called what stands behind the rows of such a document; NULL: nothing does.
+const char *http_body_aside(HttpResource resource);
 // Takes both kinds of parts, and what is in `target`, also when it fails (NULL: out of memory). asides: what stands
 // behind the rows; each an answer to Why or Cat, or of a node that could not be read.
 HttpBody *http_body_new(HttpTarget *target, HttpPart *parts, size_t n_parts, HttpPart *asides, size_t n_asides);

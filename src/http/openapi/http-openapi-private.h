@@ -4,40 +4,24 @@
 // What the parts of the description share: http-openapi.c has paths, http-openapi-schemas.c what they refer to by name, and
 // http-openapi-rows.c what lists in that consist of.
 
-#include "http-target.h"
+#include "http-parameters.h"
 #include "json.h"
-#include "row-fields.h"
+#include "row-json.h"
 #include "str.h"
 
 enum { HTTP_OPENAPI_NAME_SIZE = 96 };
-
-typedef enum HttpShape {
-        SHAPE_ANY,
-        SHAPE_BOOL,
-        SHAPE_NUMBER,
-        SHAPE_NUMBER_OR_NULL,
-        SHAPE_NUMBER_OR_TEXT,
-        SHAPE_NUMBERS,
-        SHAPE_OBJECT,
-        SHAPE_OBJECTS,
-        SHAPE_TEXT,
-        SHAPE_TEXT_OR_NULL,
-        SHAPE_TEXTS,
-        SHAPE_TEXTS_BY_NAME, // an object
-        SHAPE_FILES_BY_NAME, // likewise, of texts or objects
-} HttpShape;
 
 // Names of schemas that are of one kind of answer.
 #define HTTP_OPENAPI_TAKEN "units_of_a_job" // of a change, and of a plan
 #define HTTP_OPENAPI_ENDED "job"            // of a change that was waited for
 
-// Of what such a thing is answered with; "": it has none.
-void http_openapi_schema_name(const HttpRoute *o, char ret[HTTP_OPENAPI_NAME_SIZE]);
+// The name of what such a thing is answered with; "": it has none.
+const char *http_openapi_schema(HttpResource r);
 // Keys and values of a schema.
 void http_openapi_shape(Json *j, HttpShape s);
-void http_openapi_row(Json *j, HttpResource resource); // of which it has many, or one
-HttpShape http_openapi_shape_of_field(FieldType type);
+void http_openapi_row(Json *j, const Row *row);
 // Key and value.
+void http_openapi_field(Json *j, const Field *f);
 void http_openapi_components(Json *j);
 
 // ---- JSON

@@ -2,8 +2,8 @@
 //
 //      tables -> schemas, headers and answers, each under the name by which paths refer to it
 //
-// A schema names every member that there can be, those that are always there as required. What rows have is http-openapi-rows.c's;
-// of what is written by hand elsewhere (http-bulk-answer.c, job-difference.c, cluster-copy.c) the shape stands here
+// A schema names every member that there can be, those that are always there as required. What rows have is http-openapi-rows.c's, what
+// a change takes http-write.h's; of what is written by hand elsewhere (http-bulk-answer.c, job-difference.c, cluster-copy.c) the shape stands here
 // again, and tests/integration/http-described.py finds it out if the two differ.
 
 #include <string.h>
@@ -11,69 +11,10 @@
 #include "cluster-copy.h"
 #include "event-kind.h"
 #include "http-body.h"
+#include "http-members.h"
 #include "http-openapi-private.h"
 #include "http-write.h"
 #include "macro.h"
-#include "row-fields.h"
-
-static const struct {
-        const char *name, *verb; // verb NULL: of all that have it
-        HttpShape shape;
-} members[] = {
-        {"rule", "queue rule add", SHAPE_OBJECT},
-        {"limit", "role set", SHAPE_OBJECT},
-        {"action", NULL, SHAPE_TEXT},
-        {"after", NULL, SHAPE_NUMBERS},
-        {"all-max", NULL, SHAPE_TEXT},
-        {"before", NULL, SHAPE_NUMBER},
-        {"deadline", NULL, SHAPE_TEXT},
-        {"file-max", NULL, SHAPE_TEXT},
-        {"files", NULL, SHAPE_FILES_BY_NAME},
-        {"force", NULL, SHAPE_BOOL},
-        {"guarantee", NULL, SHAPE_OBJECT},
-        {"hash", NULL, SHAPE_TEXT},
-        {"health", NULL, SHAPE_TEXT},
-        {"hold", NULL, SHAPE_BOOL},
-        {"job", NULL, SHAPE_NUMBER},
-        {"jobs", NULL, SHAPE_NUMBERS},
-        {"labels", NULL, SHAPE_TEXTS_BY_NAME},
-        {"max-moves", NULL, SHAPE_NUMBER},
-        {"max-unavailable", NULL, SHAPE_NUMBER_OR_TEXT},
-        {"name", NULL, SHAPE_TEXT},
-        {"node", NULL, SHAPE_TEXT},
-        {"nodes", NULL, SHAPE_TEXTS},
-        {"number", NULL, SHAPE_NUMBER},
-        {"only-untouched", NULL, SHAPE_BOOL},
-        {"patterns", NULL, SHAPE_TEXTS},
-        {"plan", NULL, SHAPE_BOOL},
-        {"pool", NULL, SHAPE_TEXT},
-        {"queue", NULL, SHAPE_BOOL},
-        {"reason", NULL, SHAPE_TEXT},
-        {"replace", NULL, SHAPE_BOOL},
-        {"revs", NULL, SHAPE_TEXTS},
-        {"right", NULL, SHAPE_TEXT},
-        {"role", NULL, SHAPE_TEXT},
-        {"rolling", NULL, SHAPE_BOOL},
-        {"rule", NULL, SHAPE_NUMBER},
-        {"set", NULL, SHAPE_TEXTS_BY_NAME},
-        {"size", NULL, SHAPE_TEXT},
-        {"time", NULL, SHAPE_NUMBER},
-        {"tokens", NULL, SHAPE_TEXTS},
-        {"ttl", NULL, SHAPE_TEXT},
-        {"unit", NULL, SHAPE_TEXT},
-        {"unit-max", NULL, SHAPE_TEXT},
-        {"units", NULL, SHAPE_TEXTS},
-        {"unset", NULL, SHAPE_TEXTS},
-        {"weight", NULL, SHAPE_NUMBER},
-        {"who", NULL, SHAPE_TEXT},
-};
-
-static HttpShape shape_of_member(const char *verb, const char *name) {
-        for (size_t i = 0; i < ELEMENTSOF(members); i++)
-                if (streq(members[i].name, name) && (!members[i].verb || streq(members[i].verb, verb)))
-                        return members[i].shape;
-        return SHAPE_ANY;
-}
 
 void http_openapi_shape(Json *j, HttpShape s) {
         switch (s) {
@@ -125,40 +66,23 @@ void http_openapi_shape(Json *j, HttpShape s) {
 
 // ---- names
 
-// Of the schema of what is answered, and of the answer itself: there is one for each thing.
-void http_openapi_schema_name(const HttpRoute *o, char ret[HTTP_OPENAPI_NAME_SIZE]) {
-        const char *rows = http_body_rows(o->resource, NULL, NULL);
+// Of the schema of what is answered, and of the answer itself: there is one for each kind.
+const char *http_openapi_schema(HttpResource r) {
+        const HttpResourceRow *of = http_resource(r);
 
-        if (o->resource == HTTP_UNIT || o->resource == HTTP_UNIT_FILE || o->resource == HTTP_JOB)
-                str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s", o->resource == HTTP_UNIT ? "unit" : o->resource == HTTP_JOB ? "job" : "unit_file");
-        else if (rows)
-                str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s%s", rows, o->resource == HTTP_VERIFY ? "_verified" : o->method == HTTP_GET ? "" : "_of_a_job");
-        else
-                str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s", o->resource == HTTP_DIFF ? "diff" : "");
+        return of->schema ?: of->key ?: "";
 }
 
 // ---- schemas
 
 // What stands beside the rows of what is read, if there is something to say.
-static void write_beside(Json *j, HttpResource resource) {
+// What stands beside the rows of what is read, if there is something to say.
+static void write_beside(Json *j, const Row *beside) {
         property(j, "no_leader", SHAPE_BOOL);
         property(j, "stale_ms", SHAPE_NUMBER);
         property(j, "message", SHAPE_TEXT);
-        if (resource == HTTP_QUEUE) {
-                property(j, "closed", SHAPE_BOOL);
-                property(j, "reason", SHAPE_TEXT_OR_NULL);
-                property(j, "held", SHAPE_NUMBER);
-                property(j, "open_max", SHAPE_NUMBER);
-                property(j, "history_mib", SHAPE_NUMBER);
-                property(j, "file_kib", SHAPE_NUMBER);
-                property(j, "unit_files_kib", SHAPE_NUMBER);
-                property(j, "files_mib", SHAPE_NUMBER);
-                property(j, "files_bytes", SHAPE_NUMBER);
-                property(j, "undo_from", SHAPE_NUMBER);
-        } else if (resource == HTTP_ACCESS) {
-                property(j, "own", SHAPE_TEXT_OR_NULL);
-                property(j, "own_of_some", SHAPE_TEXT_OR_NULL);
-        }
+        for (size_t i = 0; beside && i < beside->n; i++)
+                http_openapi_field(j, &beside->fields[i]);
 }
 
 static void write_beside_of_a_job(Json *j) {
@@ -169,64 +93,54 @@ static void write_beside_of_a_job(Json *j) {
         property(j, "message", SHAPE_TEXT);
 }
 
-static bool is_read(const HttpRoute *o) {
-        return o->method == HTTP_GET || o->resource == HTTP_VERIFY;
+static void write_aside(Json *j, HttpResource r) {
+        static const HttpShape shapes[HTTP_ASIDES] = {
+                [HTTP_ASIDE_WHY] = SHAPE_OBJECTS,
+                [HTTP_ASIDE_FILE] = SHAPE_TEXT_OR_NULL,
+                [HTTP_ASIDE_ERRORS] = SHAPE_TEXTS,
+        };
+
+        if (http_body_aside(r))
+                property(j, http_body_aside(r), shapes[http_resource(r)->aside]);
 }
 
-// `has_next`: it comes page by page.
-static void write_document(Json *j, const HttpRoute *o, const char *name, bool has_next) {
-        HttpAside aside;
-        const char *asides = http_body_aside(o->resource, &aside), *age = is_read(o) ? "no_leader" : "job";
-        const char *rows = http_body_rows(o->resource, NULL, NULL);
+static void write_document(Json *j, HttpResource r) {
+        const HttpResourceRow *of = http_resource(r);
+        bool of_a_job = of->is & HTTP_IS_OF_A_JOB;
+        const char *aside = http_body_aside(r);
 
-        begin(j, name);
+        begin(j, http_openapi_schema(r));
         text(j, "type", "object");
         begin(j, "properties");
-        if (is_read(o))
-                write_beside(j, o->resource);
-        else
+        if (of_a_job)
                 write_beside_of_a_job(j);
-        if (has_next)
+        else
+                write_beside(j, of->beside);
+        if (of->takes & TAKES_PAGE)
                 property(j, "next", SHAPE_TEXT);
-        begin(j, rows);
+        begin(j, of->key);
         text(j, "type", "array");
         begin(j, "items");
-        http_openapi_row(j, o->resource);
+        if (of->row)
+                http_openapi_row(j, of->row);
+        else
+                http_openapi_shape(j, SHAPE_TEXT);
         end(j);
         end(j);
-        if (asides)
-                property(j, asides,
-                         aside == HTTP_ASIDE_TEXTS  ? SHAPE_TEXTS
-                         : aside == HTTP_ASIDE_TEXT ? SHAPE_TEXT_OR_NULL
-                                                    : SHAPE_OBJECTS);
+        write_aside(j, r);
         end(j);
-        list(j, "required", (const char *const[]){age, rows, asides}, asides ? 3 : 2);
+        list(j, "required", (const char *const[]){of_a_job ? "job" : "no_leader", of->key, aside}, aside ? 3 : 2);
         end(j);
-}
-
-static bool comes_page_by_page(size_t route) {
-        const char *parameter;
-
-        for (size_t k = 0; (parameter = http_target_parameter(route, k)); k++)
-                if (streq(parameter, "page"))
-                        return true;
-        return false;
 }
 
 static void write_documents(Json *j) {
-        char name[HTTP_OPENAPI_NAME_SIZE], before[HTTP_OPENAPI_NAME_SIZE];
-        HttpRoute o, other;
+        for (HttpResource r = 0; r < HTTP_RESOURCES; r++) {
+                bool written = !http_resource(r)->key;
 
-        for (size_t i = 0; http_target_route(i, &o); i++) {
-                bool written = !http_body_rows(o.resource, NULL, NULL);
-
-                http_openapi_schema_name(&o, name);
-                for (size_t k = 0; k < i && http_target_route(k, &other); k++) {
-                        http_openapi_schema_name(&other, before);
-                        written |= streq(before, name);
-                }
+                for (HttpResource before = 0; before < r; before++)
+                        written |= streq(http_openapi_schema(before), http_openapi_schema(r));
                 if (!written)
-                        write_document(j, &o, name, comes_page_by_page(i));
+                        write_document(j, r);
         }
 }
 
@@ -240,7 +154,7 @@ static void write_change(Json *j, size_t verb) {
         text(j, "const", name);
         end(j);
         for (size_t k = 0; (member = http_write_member(verb, k)); k++)
-                property(j, member, shape_of_member(name, member));
+                property(j, member, http_member_shape(name, member));
         end(j);
         list(j, "required", (const char *const[]){"verb"}, 1);
         json_key(j, "additionalProperties");
@@ -433,7 +347,7 @@ static void write_line_of_an_operation(Json *j) {
         text(j, "type", "object");
         begin(j, "properties");
         for (size_t i = 0; i < UNIT_RESULT_FIELDS; i++)
-                property(j, unit_result_fields[i].name, http_openapi_shape_of_field(unit_result_fields[i].type));
+                http_openapi_field(j, &unit_result_fields[i]);
         property(j, "end", SHAPE_TEXT);
         property(j, "end_message", SHAPE_TEXT);
         end(j);

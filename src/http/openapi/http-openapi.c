@@ -1,123 +1,50 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//      tables -> paths, with parameters, bodies and answers by name -> what stands behind these names (http-openapi-schemas.c)
+//      tables -> paths, with parameters, bodies and answers by name -> what stands behind these names
+// (http-openapi-schemas.c)
 //
-// What the tables do not know stands here: what each thing is in words, and of what shape a parameter is. A test compares
-// the two (tests/unit/http/test-openapi.c), and another one all of it with a cluster (tests/integration/http-described.py).
+// What the tables do not know stands here: headers, and answers that are no document of rows.
+// tests/integration/http-described.py compares all of it with a cluster.
 
 #include "http-openapi.h"
 
-#include "event-kind.h"
-#include "http-body.h"
 #include "http-openapi-private.h"
-#include "http-write.h"
 #include "macro.h"
 
-// ---- what the tables do not know
+// ---- headers
 
-static const struct {
-        HttpResource resource;
-        const char *words;
-} things[] = {
-        {HTTP_HEALTHZ, "This argosyd does its work"},
-        {HTTP_READYZ, "And it knows who leads"},
-        {HTTP_UNITS, "What nodes say of units, whole or a page at a time"},
-        {HTTP_UNIT, "What nodes say of one unit, and why it is as it is"},
-        {HTTP_UNIT_FILES, "What is wanted of units, whole or a page at a time"},
-        {HTTP_UNIT_FILE, "What is wanted of one unit, and its file"},
-        {HTTP_PUT_UNIT_FILE, "Submits the file of a unit"},
-        {HTTP_DELETE_UNIT_FILE, "Destroys a unit"},
-        {HTTP_NODES, "Nodes"},
-        {HTTP_JOBS, "Jobs, the newest first, a page at a time"},
-        {HTTP_PLAN, "What a change would do; nothing is changed"},
-        {HTTP_VERIFY, "What the systemd of nodes ignores in unit files, or refuses; nothing is changed"},
-        {HTTP_NEW_JOB, "Asks for a change, or for thousands, one on a line"},
-        {HTTP_JOB, "One job, when it has ended or so many seconds are over"},
-        {HTTP_JOB_TARGETS, "The names of all units that a job is about"},
-        {HTTP_HOSTS, "Members of the cluster"},
-        {HTTP_ROLES, "Roles, with what they are guaranteed and use"},
-        {HTTP_POOLS, "Pools"},
-        {HTTP_QUEUE, "The queue of jobs and its rules"},
-        {HTTP_ACCESS, "Who may do what"},
-        {HTTP_TOKENS, "Tokens by which programs are let in"},
-        {HTTP_SECRETS, "Secrets, who has which version, and never a value"},
-        {HTTP_PUT_SECRET, "Gives units another secret"},
-        {HTTP_DELETE_SECRET, "Forgets a secret that no unit names"},
-        {HTTP_EVENTS, "What the cluster comes to be, as a stream"},
-        {HTTP_STATE, "Everything as it is at one moment, or what has changed"},
-        {HTTP_JOURNAL, "What a unit has written, as a stream if it is followed"},
-        {HTTP_USAGE, "What units use"},
-        {HTTP_DIFF, "What jobs have changed together"},
-        {HTTP_HISTORY, "Jobs that have changed a unit, the newest first, a page at a time"},
-        {HTTP_METRICS, "What this argosyd has counted"},
-        {HTTP_LOGIN, "Begins the session of a browser"},
-        {HTTP_LOGOUT, "Ends the session of a browser"},
-        {HTTP_OPENAPI, "This document"},
-};
-
-typedef struct Parameter {
-        const char *name;
-        HttpShape shape; // TEXTS: it may be there several times
-        const char *words;
-        uint64_t least, most; // of a number; most 0: no more is said of it
-} Parameter;
-
-static const Parameter parameters[] = {
-        {"pattern", SHAPE_TEXTS, "Only units of that name; *, ? and [] as in the shell", 0, 0},
-        {"state", SHAPE_TEXTS, "Only what is in that state: of units the load, active or sub state, of unit files the desired one or how far that is, of nodes also the mode", 0, 0},
-        {"node", SHAPE_TEXTS, "Only what is on that node, or the node itself; of jobs those whose records name it", 0, 0},
-        {"label", SHAPE_TEXTS, "KEY=VALUE: only nodes with that label, or what is on them; with all of them, if there are several", 0, 0},
-        {"author", SHAPE_TEXT, "Only jobs of USER, or USER@HOST; a pattern", 0, 0},
-        {"limit", SHAPE_NUMBER, "At most so many rows", 1, HTTP_LIMIT_MAX},
-        {"page", SHAPE_TEXT, "What the page before has as its next", 0, 0},
-        {"wait", SHAPE_NUMBER, "Seconds until an answer, if the job has not ended by then", 1, HTTP_WAIT_SEC_MAX},
-        {"since", SHAPE_TEXT, "What is behind that cursor; of events also @JOB, and 0 for everything", 0, 0},
-        {"kind", SHAPE_TEXTS, "Only events of that kind", 0, 0},
-        {"from", SHAPE_NUMBER, "The job behind which changes count", 1, INT64_MAX},
-        {"to", SHAPE_NUMBER, "The last job whose changes count; without it: up to now", 1, INT64_MAX},
-        {"at", SHAPE_NUMBER, "As it was when that job was done; of the past only the required fields are known", 1, INT64_MAX},
-        {"rev", SHAPE_TEXT, "The content, or the file that comes with the unit, of that SHA-256 in its place; not together with at", 0, 0},
-        {"lines", SHAPE_NUMBER, "So many of the newest lines", 0, HTTP_JOURNAL_LINES_MAX},
-        {"follow", SHAPE_BOOL, "Also what comes from now on", 0, 0},
-};
-
-static bool writes(HttpResource resource) {
-        return http_target_writes(&(HttpTarget){.resource = resource});
-}
-
-static bool may_be_a_job(HttpResource resource) {
-        return writes(resource) && resource != HTTP_VERIFY;
+static bool may_be_a_job(HttpResource r) {
+        return http_resource_is(r, HTTP_IS_OF_A_JOB);
 }
 
 // Some only ask.
-static bool changes(HttpResource resource) {
-        return writes(resource) && !http_target_only_asks(&(HttpTarget){.resource = resource});
+static bool changes(HttpResource r) {
+        return http_resource_is(r, HTTP_CHANGES);
 }
 
-static bool has_tag(HttpResource resource) {
-        return resource == HTTP_STATE || http_target_is_tagged(&(HttpTarget){.resource = resource});
+static bool has_tag(HttpResource r) {
+        return r == HTTP_STATE || http_resource_is(r, HTTP_IS_TAGGED);
 }
 
-static bool is_of_events(HttpResource resource) {
-        return resource == HTTP_EVENTS;
+static bool is_of_events(HttpResource r) {
+        return r == HTTP_EVENTS;
 }
 
 static const struct {
-        Parameter parameter;
-        bool (*of)(HttpResource resource);
+        HttpParameter parameter;
+        bool (*of)(HttpResource r);
 } headers[] = {
-        {{"Idempotency-Key", SHAPE_TEXT, "1 to 64 characters: what is asked for again under the same key is done once", 0, 0}, may_be_a_job},
-        {{"If-Match", SHAPE_TEXT, "A revision, in quotes: nothing is changed if what is asked for was changed after it", 0, 0}, may_be_a_job},
-        {{"If-None-Match", SHAPE_TEXT, "An ETag: what is still that version is not sent again", 0, 0}, has_tag},
-        {{"Last-Event-ID", SHAPE_TEXT, "A cursor: counts more than since", 0, 0}, is_of_events},
+        {{"Idempotency-Key", .shape = SHAPE_TEXT,
+          .words = "1 to 64 characters: what is asked for again under the same key is done once"},
+         may_be_a_job},
+        {{"If-Match", .shape = SHAPE_TEXT,
+          .words = "A revision, in quotes: nothing is changed if what is asked for was changed after it"},
+         may_be_a_job},
+        {{"If-None-Match", .shape = SHAPE_TEXT,
+          .words = "An ETag: what is still that version is not sent again"},
+         has_tag},
+        {{"Last-Event-ID", .shape = SHAPE_TEXT, .words = "A cursor: counts more than since"}, is_of_events},
 };
-
-static const char *words_of(HttpResource resource) {
-        for (size_t i = 0; i < ELEMENTSOF(things); i++)
-                if (things[i].resource == resource)
-                        return things[i].words;
-        return "";
-}
 
 // ---- paths
 
@@ -128,17 +55,32 @@ static const char *method_name(HttpMethod method) {
                                      : "delete";
 }
 
-static void path_of(const HttpRoute *o, char ret[HTTP_OPENAPI_NAME_SIZE]) {
-        str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s%s%s", o->path, o->has_name ? "{name}" : o->has_number ? "{number}" : "", o->tail);
+// With the names of names, as people see them.
+static void path_of(HttpResource r, char ret[HTTP_OPENAPI_NAME_SIZE]) {
+        const char *path = http_resource(r)->path;
+        size_t n = 0;
+
+        while (*path) {
+                size_t fixed = strcspn(path, "{");
+
+                str_fit(ret + n, HTTP_OPENAPI_NAME_SIZE - n, "%.*s", (int) fixed, path);
+                path += fixed;
+                if (*path) {
+                        str_fit(ret + n + fixed, HTTP_OPENAPI_NAME_SIZE - n - fixed, "{%s}",
+                                http_parameter_of_path(path + 1)->name);
+                        path += strcspn(path, "}") + 1;
+                }
+                n = strlen(ret);
+        }
 }
 
-static void write_parameter(Json *j, const char *where, const Parameter *p) {
+static void write_parameter(Json *j, const char *where, const HttpParameter *p) {
         json_begin(j, '{');
         text(j, "name", p->name);
         text(j, "in", where);
         text(j, "description", p->words);
         json_key(j, "required");
-        json_bool(j, streq(where, "path") || streq(p->name, "from")); // all others may be left out
+        json_bool(j, streq(where, "path") || p->is_needed);
         begin(j, "schema");
         http_openapi_shape(j, p->shape);
         if (p->most > 0) {
@@ -149,43 +91,33 @@ static void write_parameter(Json *j, const char *where, const Parameter *p) {
         end(j);
 }
 
-static void write_parameters(Json *j, const HttpRoute *o, size_t i) {
-        static const Parameter name_of = {"name", SHAPE_TEXT, "The whole name of a unit", 0, 0},
-                               secret_of = {"name", SHAPE_TEXT, "The name of a secret", 0, 0},
-                               number_of = {"number", SHAPE_NUMBER, "The number of a job", 1, INT64_MAX};
-        const char *name;
+static void write_parameters(Json *j, HttpResource r) {
+        const HttpResourceRow *of = http_resource(r);
+        const HttpParameter *p;
 
         begin_list(j, "parameters");
-        if (o->has_name)
-                write_parameter(j, "path", str_has_prefix(o->path, "/v1/secrets/") ? &secret_of : &name_of);
-        if (o->has_number)
-                write_parameter(j, "path", &number_of);
-        for (size_t k = 0; (name = http_target_parameter(i, k)); k++)
-                for (size_t p = 0; p < ELEMENTSOF(parameters); p++)
-                        if (streq(parameters[p].name, name))
-                                write_parameter(j, "query", &parameters[p]);
+        for (const char *name = strchr(of->path, '{'); name; name = strchr(name + 1, '{'))
+                write_parameter(j, "path", http_parameter_of_path(name + 1));
+        for (size_t i = 0; (p = http_parameter(i)); i++)
+                if (of->takes & p->takes)
+                        write_parameter(j, "query", p);
         for (size_t h = 0; h < ELEMENTSOF(headers); h++)
-                if (headers[h].of(o->resource))
+                if (headers[h].of(r))
                         write_parameter(j, "header", &headers[h].parameter);
         json_end(j, ']');
 }
 
-static void write_body(Json *j, const HttpRoute *o) {
-        HttpTarget t = {.resource = o->resource};
+static void write_body(Json *j, HttpResource r) {
+        const HttpResourceRow *of = http_resource(r);
 
-        if (!http_target_has_body(&t))
+        if (!of->body)
                 return;
         begin(j, "requestBody");
         json_key(j, "required");
         json_bool(j, true);
         begin(j, "content");
-        write_content(j, http_write_type(&t) ?: "text/plain",
-                      o->resource == HTTP_NEW_JOB ? "change"
-                      : o->resource == HTTP_PLAN  ? "planned_change"
-                      : o->resource == HTTP_VERIFY ? "contents"
-                      : o->resource == HTTP_LOGIN ? "login"
-                                                  : "");
-        if (o->resource == HTTP_NEW_JOB)
+        write_content(j, of->body, of->body_schema ?: "");
+        if (r == HTTP_NEW_JOB)
                 write_content(j, "application/x-ndjson", "change");
         end(j);
         end(j);
@@ -202,13 +134,15 @@ static void write_either(Json *j, const char *type, const char *one, const char 
         end(j);
 }
 
-// Of lines the schema is that of each.
-static void write_answer_content(Json *j, const HttpRoute *o) {
-        char schema[HTTP_OPENAPI_NAME_SIZE];
+// With `wait`: the second one.
+static void write_changed(Json *j) {
+        write_either(j, "application/json", HTTP_OPENAPI_TAKEN, HTTP_OPENAPI_ENDED);
+}
 
-        http_openapi_schema_name(o, schema);
+// Of lines the schema is that of each.
+static void write_answer_content(Json *j, HttpResource r) {
         begin(j, "content");
-        switch (o->resource) {
+        switch (r) {
         case HTTP_METRICS:
                 write_content(j, "application/openmetrics-text", "");
                 break;
@@ -225,35 +159,24 @@ static void write_answer_content(Json *j, const HttpRoute *o) {
                 write_content(j, "application/x-ndjson", "event");
                 break;
         case HTTP_STATE:
-                write_either(j, "application/json", "state", "state_changes"); // without `since`, and with it
+                write_either(j, "application/json", "state",
+                             "state_changes"); // without `since`, and with it
                 break;
         case HTTP_NEW_JOB:
-        case HTTP_PUT_UNIT_FILE:
-        case HTTP_DELETE_UNIT_FILE:
-        case HTTP_PUT_SECRET:
-        case HTTP_DELETE_SECRET:
-                write_either(j, "application/json", HTTP_OPENAPI_TAKEN, HTTP_OPENAPI_ENDED); // with `wait`: the second one
-                if (o->resource == HTTP_NEW_JOB)
-                        write_content(j, "application/x-ndjson", "line_of_an_operation");
+                write_changed(j);
+                write_content(j, "application/x-ndjson", "line_of_an_operation");
                 break;
         default:
-                write_content(j, "application/json", schema);
+                if (changes(r))
+                        write_changed(j);
+                else
+                        write_content(j, "application/json", http_openapi_schema(r));
         }
         end(j);
 }
 
-static bool takes_parameter(size_t route, const char *name) {
-        const char *parameter;
-
-        for (size_t k = 0; (parameter = http_target_parameter(route, k)); k++)
-                if (streq(parameter, name))
-                        return true;
-        return false;
-}
-
-static void write_answer_headers(Json *j, const HttpRoute *o, size_t i) {
-        bool page = takes_parameter(i, "page"), tag = has_tag(o->resource),
-             job = changes(o->resource);
+static void write_answer_headers(Json *j, HttpResource r) {
+        bool page = http_resource(r)->takes & TAKES_PAGE, tag = has_tag(r), job = changes(r);
 
         if (!page && !tag && !job)
                 return;
@@ -267,27 +190,26 @@ static void write_answer_headers(Json *j, const HttpRoute *o, size_t i) {
         end(j);
 }
 
-static void write_answer(Json *j, const HttpRoute *o, size_t i, const char *status, const char *words) {
+static void write_answer(Json *j, HttpResource r, const char *status, const char *words) {
         begin(j, status);
         text(j, "description", words);
-        write_answer_headers(j, o, i);
+        write_answer_headers(j, r);
         if (!streq(status, "204"))
-                write_answer_content(j, o);
+                write_answer_content(j, r);
         end(j);
 }
 
 // A change that nobody waits for, or not for long enough, is answered with 202.
-static void write_answers(Json *j, const HttpRoute *o, size_t i) {
-        bool is_session = o->resource == HTTP_LOGIN || o->resource == HTTP_LOGOUT,
-             becomes_job = changes(o->resource);
+static void write_answers(Json *j, HttpResource r) {
+        bool is_session = r == HTTP_LOGIN || r == HTTP_LOGOUT, becomes_job = changes(r);
 
         begin(j, "responses");
-        write_answer(j, o, i, is_session ? "204" : "200", words_of(o->resource));
+        write_answer(j, r, is_session ? "204" : "200", http_resource(r)->words);
         if (becomes_job)
-                write_answer(j, o, i, "202", "A job that has not ended");
-        if (has_tag(o->resource))
+                write_answer(j, r, "202", "A job that has not ended");
+        if (has_tag(r))
                 refer_by(j, "304", "responses", "unchanged");
-        if (o->resource != HTTP_HEALTHZ)
+        if (r != HTTP_HEALTHZ)
                 refer_by(j, "503", "responses", "unavailable");
         if (becomes_job)
                 refer_by(j, "504", "responses", "unknown");
@@ -295,13 +217,13 @@ static void write_answers(Json *j, const HttpRoute *o, size_t i) {
         end(j);
 }
 
-static void write_operation(Json *j, const HttpRoute *o, size_t i) {
-        begin(j, method_name(o->method));
-        text(j, "summary", words_of(o->resource));
-        write_parameters(j, o, i);
-        write_body(j, o);
-        write_answers(j, o, i);
-        if (http_target_is_public(o->path)) { // no token
+static void write_operation(Json *j, HttpResource r) {
+        begin(j, method_name(http_resource(r)->method));
+        text(j, "summary", http_resource(r)->words);
+        write_parameters(j, r);
+        write_body(j, r);
+        write_answers(j, r);
+        if (http_resource_is(r, HTTP_IS_OPEN | HTTP_IS_PUBLIC)) { // no token
                 json_key(j, "security");
                 json_begin(j, '[');
                 json_end(j, ']');
@@ -309,28 +231,27 @@ static void write_operation(Json *j, const HttpRoute *o, size_t i) {
         end(j);
 }
 
-static bool is_same_path(const HttpRoute *a, const HttpRoute *b) {
-        return streq(a->path, b->path) && streq(a->tail, b->tail);
+static void write_path(Json *j, HttpResource first) {
+        const char *shared = http_resource(first)->path;
+        char path[HTTP_OPENAPI_NAME_SIZE];
+
+        path_of(first, path);
+        begin(j, path);
+        for (HttpResource r = first; r < HTTP_RESOURCES; r++)
+                if (streq(http_resource(r)->path, shared))
+                        write_operation(j, r);
+        end(j);
 }
 
 static void write_paths(Json *j) {
-        HttpRoute o, other;
-        char path[HTTP_OPENAPI_NAME_SIZE];
-
         begin(j, "paths");
-        for (size_t i = 0; http_target_route(i, &o); i++) {
+        for (HttpResource r = 0; !http_resource_is_page(r); r++) {
                 bool written = false;
 
-                for (size_t k = 0; k < i && http_target_route(k, &other); k++)
-                        written |= is_same_path(&o, &other);
-                if (written)
-                        continue;
-                path_of(&o, path);
-                begin(j, path);
-                for (size_t k = i; http_target_route(k, &other); k++)
-                        if (is_same_path(&o, &other))
-                                write_operation(j, &other, k);
-                end(j);
+                for (HttpResource before = 0; before < r; before++)
+                        written |= streq(http_resource(before)->path, http_resource(r)->path);
+                if (!written)
+                        write_path(j, r);
         }
         end(j);
 }

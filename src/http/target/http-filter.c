@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The leader looks at the filter; of states and nodes the thread does so, too (http_target_wants()). A question's number is a
-// checksum, and not a secret: who makes up a page gets rows that he may see, of another place.
+// The leader looks at the filter; of states and nodes the thread does so, too (http_filter_wants_unit()). A
+// question's number is a checksum, and not a secret: who makes up a page gets rows that he may see, of
+// another place.
 
 #include "http-filter.h"
 
 #include <string.h>
 
 #include "hash.h"
+#include "macro.h"
+#include "state-words.h"
 #include "str.h"
 
 static void add_label(HttpFilter *f, const char *text) {
@@ -22,11 +25,12 @@ static void add_label(HttpFilter *f, const char *text) {
 }
 
 static bool is_of_pages(const HttpTarget *t) {
-        return (t->resource == HTTP_UNITS || t->resource == HTTP_UNIT_FILES) && (t->limit > 0 || *t->page.unit);
+        return http_resource_is(t->resource, HTTP_IS_TAGGED) && (t->limit > 0 || *t->page.unit);
 }
 
 Argosy__ListFilter *http_filter_of(const HttpTarget *t, HttpFilter *f) {
-        if (!http_target_is_tagged(t) && t->n_states == 0 && t->n_nodes == 0 && t->n_labels == 0 && !is_of_pages(t))
+        if (!http_resource_is(t->resource, HTTP_IS_TAGGED) && t->n_states == 0 && t->n_nodes == 0 &&
+            t->n_labels == 0 && !is_of_pages(t))
                 return NULL;
         argosy__list_filter__init(&f->m);
         f->m.states = (char **) t->states;
@@ -39,7 +43,7 @@ Argosy__ListFilter *http_filter_of(const HttpTarget *t, HttpFilter *f) {
         f->m.limit = t->limit;
         f->m.after = (char *) t->page.unit;
         f->m.after_node = (char *) t->page.node;
-        f->m.tagged = http_target_is_tagged(t);
+        f->m.tagged = http_resource_is(t->resource, HTTP_IS_TAGGED);
         if (t->known)
                 f->m.known = t->known;
         return &f->m;
@@ -53,22 +57,18 @@ static uint32_t add_texts(uint32_t crc, char kind, char *const *texts, size_t n)
         return crc;
 }
 
-static char *thing_of(const HttpTarget *t) {
-        switch (t->resource) {
-        case HTTP_JOBS:
-                return "jobs";
-        case HTTP_HISTORY:
-                return "history";
-        case HTTP_UNIT_FILES:
-                return "unit-files";
-        default:
-                return "units";
-        }
+// The list, as its path names it.
+static uint32_t add_list(uint32_t crc, const HttpResourceRow *of) {
+        const char *path = of->takes & TAKES_PAGE ? of->path : http_resource(HTTP_UNITS)->path;
+        const char *name = path + strlen("/v1/");
+
+        crc = crc32c(crc, "r", 1);
+        crc = crc32c(crc, name, strcspn(name, "/"));
+        return crc32c(crc, "", 1);
 }
 
 uint32_t http_filter_question(const HttpTarget *t) {
-        char *thing = thing_of(t);
-        uint32_t crc = add_texts(0, 'r', &thing, 1);
+        uint32_t crc = add_list(0, http_resource(t->resource));
 
         crc = add_texts(crc, 'u', &t->name, t->name != NULL);
         crc = add_texts(crc, 'p', t->patterns, t->n_patterns);
@@ -101,4 +101,59 @@ bool http_filter_next(const Argosy__Response *r, HttpPage *ret) {
         default:
                 return false;
         }
+}
+
+// ---- rows
+
+static bool wants_node(const HttpTarget *t, const char *node) {
+        for (size_t i = 0; i < t->n_nodes; i++)
+                if (streq(node, t->nodes[i]))
+                        return true;
+        return t->n_nodes == 0;
+}
+
+static bool is_asked_for(const HttpTarget *t, const char *node, const char *const states[], size_t n) {
+        if (!wants_node(t, node))
+                return false;
+        for (size_t i = 0; i < t->n_states; i++)
+                for (size_t k = 0; k < n; k++)
+                        if (streq(states[k], t->states[i]))
+                                return true;
+        return t->n_states == 0;
+}
+
+bool http_filter_wants_unit(const HttpTarget *t, const void *a_row, const Argosy__Response *of) {
+        const Argosy__Response__UnitRow *row = a_row;
+
+        if (!wants_node(t, row->node))
+                return false;
+        for (size_t i = 0; i < t->n_states; i++)
+                if (state_word_fits_unit(t->states[i], row))
+                        return true;
+        return t->n_states == 0;
+}
+
+bool http_filter_wants_file(const HttpTarget *t, const void *a_row, const Argosy__Response *of) {
+        const Argosy__Response__UnitFileRow *row = a_row;
+        const char *const states[] = {row->desired, row->state};
+
+        return is_asked_for(t, row->node, states, ELEMENTSOF(states));
+}
+
+bool http_filter_wants_row_of_node(const HttpTarget *t, const void *a_row, const Argosy__Response *of) {
+        const Argosy__Response__NodeRow *row = a_row;
+        const char *const states[] = {row->state, row->mode};
+
+        return is_asked_for(t, row->node, states, ELEMENTSOF(states));
+}
+
+bool http_filter_wants_host(const HttpTarget *t, const void *a_row, const Argosy__Response *of) {
+        const Argosy__Response__ClusterStatus__Member *row = a_row;
+        const char *const states[] = {row->state};
+
+        return is_asked_for(t, row->name, states, ELEMENTSOF(states));
+}
+
+bool http_filter_wants_usage(const HttpTarget *t, const void *row, const Argosy__Response *of) {
+        return wants_node(t, of->usage->node);
 }

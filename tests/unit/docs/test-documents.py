@@ -25,7 +25,8 @@ FAULTS = [
     ("src/ctl/verbs/verb-rows.h", 'VERB("version"', 'VERB("telephone"', "nothing in man/argosyctl.1.scd has telephone"),
     ("include/agent.h", "COUNTER(beats,", "COUNTER(beats_of_drums,", "nothing in man/argosy-api.7.scd has beats_of_drums"),
     ("src/daemon/core/config.c", '"TakeOver"', '"TakeAway"', "nothing in man/argosy.conf.5.scd has TakeAway"),
-    ("src/http/target/http-target.h", "HTTP_VERIFY,", "HTTP_VERIFY,\n        HTTP_WEATHER,", "resources in src/http/target/http-target.c has no HTTP_WEATHER"),
+    ("src/http/target/http-resource-rows.h", "RESOURCE(", "THING(", "no member is found of: A resource of HTTP"),
+    ("src/http/changes/http-write.c", "HTTP_PUT_SECRET", "HTTP_SET_SECRET", "nothing in src/http/changes/http-write.c has put_secret"),
     ("src/leader/README.md", "# The leader", "# The leader" + 2000 * " and more", "src/leader/README.md: "),
 ]
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "http-openapi.h"
-#include "http-target.h"
+#include "http-parameters.h"
 #include "http-write.h"
 #include "macro.h"
 #include "message.h"
@@ -36,39 +36,87 @@ static const cJSON *at(const cJSON *object, const char *name) {
         return value;
 }
 
-static const cJSON *operation_of(const HttpRoute *route) {
-        static const char *const methods[] = {"get", "post", "put", "delete"};
-        _cleanup_free_ char *path = str_printf("%s%s%s", route->path,
-                                               route->has_name     ? "{name}"
-                                               : route->has_number ? "{number}"
-                                                                   : "",
-                                               route->tail);
-        size_t method = 0;
+// With what stands for each name in it: as the description has it, or the manual.
+static char *path_of(HttpResource r, bool manual) {
+        const char *path = http_resource(r)->path, *brace = strchr(path, '{'), *behind = brace ? strchr(brace, '}') + 1 : "";
+        const char *name = brace ? http_parameter_of_path(brace + 1)->name : "";
 
-        while (1U << method != (unsigned) route->method)
-                method++;
-        return at(at(at(document, "paths"), path), methods[method]);
+        if (!brace)
+                return strdup(path);
+        if (manual)
+                return str_printf("%.*s%s%s", (int) (brace - path), path, streq(name, "number") ? "NUMBER" : "NAME", behind);
+        return str_printf("%.*s{%s}%s", (int) (brace - path), path, name, behind);
 }
 
-static void each_route_is_there_in_words_with_its_parameters(void **state) {
-        const char *parameter;
-        HttpRoute route;
+static const char *const methods[] = {"get", "post", "put", "delete"};
 
-        for (size_t i = 0; http_target_route(i, &route); i++) {
-                const cJSON *operation = operation_of(&route), *list = at(operation, "parameters")->child;
+static size_t method_of(HttpResource r) {
+        size_t method = 0;
+
+        while (1U << method != (unsigned) http_resource(r)->method)
+                method++;
+        return method;
+}
+
+static const cJSON *operation_of(HttpResource r) {
+        _cleanup_free_ char *path = path_of(r, false);
+
+        return at(at(at(document, "paths"), path), methods[method_of(r)]);
+}
+
+static void each_resource_is_there_in_words_with_its_parameters(void **state) {
+        const HttpParameter *p;
+
+        for (HttpResource r = 0; !http_resource_is_page(r); r++) {
+                const cJSON *operation = operation_of(r), *list = at(operation, "parameters")->child;
 
                 if (!*at(operation, "summary")->valuestring)
-                        fail_msg("%s has no words", route.path);
-                if (route.has_name || route.has_number)
+                        fail_msg("%s has no words", http_resource(r)->path);
+                if (strchr(http_resource(r)->path, '{'))
                         list = list->next;
-                for (size_t k = 0; (parameter = http_target_parameter(i, k)); k++, list = list->next) {
+                for (size_t i = 0; (p = http_parameter(i)); i++) {
+                        if (!(http_resource(r)->takes & p->takes))
+                                continue;
                         if (!list)
-                                fail_msg("%s: '%s' is not told of", route.path, parameter);
-                        assert_string_equal(at(list, "name")->valuestring, parameter);
+                                fail_msg("%s: '%s' is not told of", http_resource(r)->path, p->name);
+                        assert_string_equal(at(list, "name")->valuestring, p->name);
                         assert_true(*at(list, "description")->valuestring != 0);
+                        list = list->next;
                 }
                 for (; list; list = list->next) // which table it is in is nobody's business
                         assert_string_equal(at(list, "in")->valuestring, "header");
+        }
+}
+
+// Its text, without what makes words bold.
+static char *manual(void) {
+        FILE *f = fopen(MANUAL, "re");
+        Buf text = {};
+
+        assert_non_null(f);
+        for (int c; (c = fgetc(f)) != EOF;)
+                if (c != '*' && c != '_' && c != '\\')
+                        assert_int_equal(buf_append(&text, &(char){(char) c}, 1), 0);
+        fclose(f);
+        return buf_take_string(&text);
+}
+
+static void the_manual_has_each_resource_and_each_parameter(void **state) {
+        static const char *const verbs[] = {"", "POST ", "PUT ", "DELETE "};
+        _cleanup_free_ char *text = manual();
+        const HttpParameter *p;
+
+        for (HttpResource r = 0; !http_resource_is_page(r); r++) {
+                _cleanup_free_ char *path = path_of(r, true), *wanted = str_printf("%s%s", verbs[method_of(r)], path);
+
+                if (!strstr(text, wanted))
+                        fail_msg("argosy-api(7) says nothing of %s", wanted);
+        }
+        for (size_t i = 0; (p = http_parameter(i)); i++) {
+                _cleanup_free_ char *wanted = str_printf("%s=", p->name);
+
+                if (!strstr(text, wanted))
+                        fail_msg("argosy-api(7) says nothing of %s", wanted);
         }
 }
 
@@ -85,18 +133,13 @@ static bool takes(const cJSON *operation, const char *header) {
 
 // What http-thread.c reads and http-thread-answer.c sends besides bodies.
 static void headers_are_told_of_where_they_mean_something(void **state) {
-        HttpRoute route;
-
-        for (size_t i = 0; http_target_route(i, &route); i++) {
-                const HttpTarget t = {.resource = route.resource};
-                const cJSON *operation = operation_of(&route), *answers = at(operation, "responses"),
+        for (HttpResource r = 0; !http_resource_is_page(r); r++) {
+                const cJSON *operation = operation_of(r), *answers = at(operation, "responses"),
                             *sent = find(find(answers, "200"), "headers");
-                bool has_tag = http_target_is_tagged(&t) || route.resource == HTTP_STATE, has_page = false,
-                     may_become_job = http_target_writes(&t) && route.resource != HTTP_VERIFY,
-                     becomes_job = may_become_job && route.resource != HTTP_PLAN;
+                bool has_tag = http_resource_is(r, HTTP_IS_TAGGED) || r == HTTP_STATE, has_page = http_resource(r)->takes & TAKES_PAGE,
+                     may_become_job = http_resource_is(r, HTTP_IS_WRITTEN) && r != HTTP_VERIFY,
+                     becomes_job = may_become_job && r != HTTP_PLAN;
 
-                for (size_t k = 0; http_target_parameter(i, k); k++)
-                        has_page |= streq(http_target_parameter(i, k), "page");
                 assert_int_equal(takes(operation, "If-None-Match"), has_tag);
                 assert_int_equal(find(sent, "ETag") != NULL, has_tag);
                 assert_int_equal(find(answers, "304") != NULL, has_tag);
@@ -105,7 +148,7 @@ static void headers_are_told_of_where_they_mean_something(void **state) {
                 assert_int_equal(takes(operation, "If-Match"), may_become_job);
                 assert_int_equal(find(sent, "Location") != NULL, becomes_job);
                 assert_int_equal(find(answers, "504") != NULL, becomes_job);
-                assert_int_equal(takes(operation, "Last-Event-ID"), route.resource == HTTP_EVENTS);
+                assert_int_equal(takes(operation, "Last-Event-ID"), r == HTTP_EVENTS);
         }
 }
 
@@ -118,15 +161,11 @@ static bool refers_to(const cJSON *value, const char *name) {
 
 // As http-api-steps.c answers: with the job as it was taken, or as it has ended.
 static void a_change_may_have_been_waited_for(void **state) {
-        HttpRoute route;
-
-        for (size_t i = 0; http_target_route(i, &route); i++) {
-                const HttpTarget t = {.resource = route.resource};
-
-                if (!http_target_writes(&t) || http_target_only_asks(&t))
+        for (HttpResource r = 0; !http_resource_is_page(r); r++) {
+                if (!http_resource_is(r, HTTP_CHANGES))
                         continue;
                 for (size_t k = 0; k < 2; k++) {
-                        const cJSON *answer = at(at(operation_of(&route), "responses"), k == 0 ? "200" : "202");
+                        const cJSON *answer = at(at(operation_of(r), "responses"), k == 0 ? "200" : "202");
 
                         assert_true(refers_to(at(at(answer, "content"), "application/json"), "/units_of_a_job"));
                         assert_true(refers_to(at(at(answer, "content"), "application/json"), "/job"));
@@ -232,32 +271,32 @@ static void rows_that_are_no_list_of_fields_are_as_they_are_written(void **state
                 use.has_guarantee = use.has_limit = full;
                 role.uses = uses;
                 role.n_uses = 1;
-                role_json(&role, &j);
+                row_json(&role_row, &role, &j);
                 look_at_row("roles", "roles", &j);
                 pool.hosts = pool.nodes = words;
                 pool.n_hosts = pool.n_nodes = pool.n_labels = 1;
                 pool.labels = labels;
-                pool_json(&pool, &j);
+                row_json(&pool_row, &pool, &j);
                 look_at_row("pools", "pools", &j);
                 rule.text = rule.author = rule.verb = rule.unit = rule.role = rule.reason = word;
                 rule.action = full ? ARGOSY__QUEUE_ACTION__QUEUE_HOLD : rule.action;
                 queue.rule = &rule;
-                queue_rule_json(&queue, &j);
+                row_json(&queue_rule_row, &queue, &j);
                 look_at_row("rules", "rules", &j);
                 grant.user = grant.group = grant.role = access.host = word;
                 grant.right = ARGOSY__RIGHT__RIGHT_VIEW;
                 access.grant = &grant;
-                grant_json(&access, &j);
+                row_json(&grant_row, &access, &j);
                 look_at_row("access", "access", &j);
                 record.id = record.name = record.role = record.created_by = record.revoked_by = token.state = word;
                 record.right = ARGOSY__RIGHT__RIGHT_VIEW;
                 record.used_us = record.revoked_us = (uint64_t) full;
                 token.token = &record;
-                token_json(&token, &j);
+                row_json(&token_row, &token, &j);
                 look_at_row("tokens", "tokens", &j);
                 member.version = word;
                 member.raft_id = (uint64_t) full;
-                member_json(&member, &j);
+                row_json(&member_row, &member, &j);
                 look_at_row("hosts", "hosts", &j);
                 usage.known = full ? KNOWS_CPU | KNOWS_TASKS | KNOWS_MEMORY | KNOWS_IO : 0;
                 usage_json(&usage, "n1", &j);
@@ -404,7 +443,8 @@ static void each_member_of_a_verb_is_of_its_type(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(each_route_is_there_in_words_with_its_parameters),
+                cmocka_unit_test(each_resource_is_there_in_words_with_its_parameters),
+                cmocka_unit_test(the_manual_has_each_resource_and_each_parameter),
                 cmocka_unit_test(headers_are_told_of_where_they_mean_something),
                 cmocka_unit_test(a_change_may_have_been_waited_for),
                 cmocka_unit_test(whatever_is_referred_to_is_there),

@@ -6,6 +6,7 @@
 #include "event-cursor.h"
 #include "http-filter.h"
 #include "http-page.h"
+#include "http-target.h"
 #include "message.h"
 #include "str.h"
 #include "test.h"
@@ -153,7 +154,7 @@ static void a_leader_is_asked_for_what_is_wanted(void **state) {
 
         str_fit(text, sizeof(text), "%s&page=%s", all, token);
         t = parsed(text);
-        q = http_target_request(&t);
+        q = http_resource_request(&t);
         m = q->list_units->filter;
         assert_non_null(m);
         assert_int_equal(m->limit, 20);
@@ -170,33 +171,33 @@ static void a_leader_is_asked_for_what_is_wanted(void **state) {
         http_target_done(&t);
 
         t = parsed("/v1/nodes?label=disk%3Dssd");
-        q = http_target_request(&t);
+        q = http_resource_request(&t);
         assert_int_equal(q->list_nodes->filter->n_labels, 1);
         message_free(q);
         http_target_done(&t);
 
         t = parsed("/v1/units?state=failed");
-        q = http_target_request(&t);
+        q = http_resource_request(&t);
         assert_int_equal(q->list_units->filter->n_states, 1);
         message_free(q);
         http_target_done(&t);
 
         t = parsed("/v1/unit-files?pattern=web*");
         t.known = strdup("abc def");
-        q = http_target_request(&t);
+        q = http_resource_request(&t);
         assert_true(q->list_unit_files->filter->tagged);
         assert_string_equal(q->list_unit_files->filter->known, "abc def");
         message_free(q);
         http_target_done(&t);
 
         t = parsed("/v1/nodes");
-        q = http_target_request(&t);
+        q = http_resource_request(&t);
         assert_null(q->list_nodes->filter);
         message_free(q);
         http_target_done(&t);
 
         t = parsed("/v1/units/web.service");
-        q = http_target_request(&t);
+        q = http_resource_request(&t);
         assert_null(q->list_units->filter);
         message_free(q);
         http_target_done(&t);

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "http-filter.h"
+#include "http-filter.h"
 #include "http-target.h"
 #include "macro.h"
 #include "message.h"
@@ -41,7 +42,7 @@ static void paths_name_resources(void **state) {
                      {"/v1/state", HTTP_STATE, NULL},
                      {"/v1/state?since=" CURSOR, HTTP_STATE, NULL},
                      {"/v1/hosts", HTTP_HOSTS, NULL},
-                     {"/", HTTP_STATIC, NULL},
+                     {"/", HTTP_DASHBOARD, NULL},
                      {"/dashboard/main.js", HTTP_STATIC, NULL},
                      {"/v1/roles", HTTP_ROLES, NULL},
                      {"/v1/pools", HTTP_POOLS, NULL},
@@ -184,10 +185,12 @@ static void a_method_is_one_of_those_that_fit(void **state) {
                      {"/v1/nope", "", HTTP_POST, -ENOENT}};
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                char methods[HTTP_METHODS_SIZE];
                 const char *why;
                 HttpTarget t;
 
-                assert_string_equal(http_target_methods(cases[i].text), cases[i].methods);
+                http_target_methods(cases[i].text, methods);
+                assert_string_equal(methods, cases[i].methods);
                 assert_int_equal(http_target_parse(cases[i].text, cases[i].method, &t, &why), cases[i].error);
                 http_target_done(&t);
         }
@@ -199,19 +202,19 @@ static void a_method_is_one_of_those_that_fit(void **state) {
 
 static void events_are_asked_for_behind_the_cursor(void **state) {
         HttpTarget t = parsed("/v1/events?since=@7&kind=job");
-        Argosy__Request *q = http_target_events(&t, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
+        Argosy__Request *q = http_resource_events(&t, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
 
         assert_int_equal(q->events->since_job, 7);
         assert_false(q->events->from_now);
         assert_int_equal(q->events->kinds[0], ARGOSY__EVENT_KIND__EVENT_JOB);
         message_free(q);
-        q = http_target_events(&t, "ab", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
+        q = http_resource_events(&t, "ab", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
         assert_string_equal(q->events->cursor, "ab");
         assert_int_equal(q->events->since_job, 0);
         message_free(q);
         http_target_done(&t);
         t = parsed("/v1/events");
-        q = http_target_events(&t, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
+        q = http_resource_events(&t, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
         assert_true(q->events->from_now);
         message_free(q);
         http_target_done(&t);
@@ -223,20 +226,20 @@ static void a_journal_has_its_own_parameters(void **state) {
                                           "/v1/journal/a.service?lines=10&lines=20", "/v1/journal/a.service?follow=1&follow=0",
                                           "/v1/journal/a.service?pattern=b", "/v1/units/a.service?lines=1"};
         HttpTarget t = parsed("/v1/journal/a.service?follow=true&lines=0&node=n1");
-        Argosy__Request *q = http_target_request(&t);
+        Argosy__Request *q = http_resource_request(&t);
 
-        assert_true(http_target_streams(&t));
+        assert_true(http_target_is(&t, HTTP_IS_STREAM));
         assert_true(q->journal->follow);
         assert_int_equal(q->journal->lines, 0);
         assert_string_equal(q->journal->node, "n1");
         message_free(q);
         http_target_done(&t);
         t = parsed("/v1/journal/a.service?follow=0");
-        q = http_target_request(&t);
+        q = http_resource_request(&t);
         assert_false(q->journal->follow);
         assert_int_equal(q->journal->lines, HTTP_JOURNAL_LINES);
         message_free(q);
-        q = http_target_journal(&t, true);
+        q = http_resource_journal(&t, true);
         assert_int_equal(q->journal->lines, 0);
         message_free(q);
         http_target_done(&t);
@@ -262,16 +265,18 @@ static void parameters_may_come_several_times(void **state) {
 static void only_what_is_on_the_nodes_that_are_named_is_wanted(void **state) {
         HttpTarget t = parsed("/v1/units?node=n1&node=n2&state=failed"), all = parsed("/v1/unit-files");
         Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+        Argosy__Response__UnitFileRow file = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT;
 
         row.active = (char *) "failed";
         row.node = (char *) "n2";
-        assert_true(http_target_wants(&t, &row));
+        assert_true(http_filter_wants_unit(&t, &row, NULL));
         row.node = (char *) "n21";
-        assert_false(http_target_wants(&t, &row));
+        assert_false(http_filter_wants_unit(&t, &row, NULL));
         row.node = (char *) "n1";
         row.active = (char *) "active";
-        assert_false(http_target_wants(&t, &row));
-        assert_true(http_target_wants_node(&all, "n3"));
+        assert_false(http_filter_wants_unit(&t, &row, NULL));
+        file.node = (char *) "n3";
+        assert_true(http_filter_wants_file(&all, &file, NULL));
         http_target_done(&t);
         http_target_done(&all);
 }
@@ -293,7 +298,7 @@ static void parameters_have_a_limit(void **state) {
 
 static void it_becomes_the_request_that_argosyctl_would_send(void **state) {
         HttpTarget t = parsed("/v1/units?pattern=a*&pattern=b");
-        Argosy__Request *q = http_target_request(&t);
+        Argosy__Request *q = http_resource_request(&t);
 
         assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_LIST_UNITS);
         assert_int_equal(q->list_units->n_patterns, 2);
@@ -303,7 +308,7 @@ static void it_becomes_the_request_that_argosyctl_would_send(void **state) {
         http_target_done(&t);
 
         t = parsed("/v1/unit-files/a.service");
-        q = http_target_request(&t);
+        q = http_resource_request(&t);
         assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
         assert_int_equal(q->list_unit_files->n_patterns, 1);
         assert_string_equal(q->list_unit_files->patterns[0], "a.service");
@@ -311,7 +316,7 @@ static void it_becomes_the_request_that_argosyctl_would_send(void **state) {
         http_target_done(&t);
 
         t = parsed("/v1/unit-files/a.service?rev=" REV);
-        q = http_target_aside(&t);
+        q = http_resource_aside(&t);
         assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_CAT);
         assert_int_equal(q->cat->n_revs, 1);
         assert_string_equal(q->cat->revs[0], REV);
@@ -319,13 +324,13 @@ static void it_becomes_the_request_that_argosyctl_would_send(void **state) {
         http_target_done(&t);
 
         t = parsed("/v1/nodes");
-        q = http_target_request(&t);
+        q = http_resource_request(&t);
         assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_LIST_NODES);
         message_free(q);
         http_target_done(&t);
 
         t = parsed("/metrics");
-        q = http_target_request(&t);
+        q = http_resource_request(&t);
         assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_COUNTERS);
         message_free(q);
         http_target_done(&t);
@@ -341,7 +346,7 @@ static void jobs_are_chosen_and_come_in_pages(void **state) {
         http_target_done(&t);
         str_fit(text, sizeof(text), "%s&page=%s", chosen, page);
         t = parsed(text);
-        q = http_target_request(&t);
+        q = http_resource_request(&t);
         assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_LIST_JOBS);
         assert_int_equal(q->list_jobs->limit, 20);
         assert_true(q->list_jobs->before == UINT64_MAX);
@@ -356,7 +361,7 @@ static void jobs_are_chosen_and_come_in_pages(void **state) {
         http_target_done(&t);
 
         t = parsed("/v1/jobs/18446744073709551615");
-        q = http_target_request(&t);
+        q = http_resource_request(&t);
         assert_true(q->list_jobs->number == UINT64_MAX);
         assert_string_equal(q->list_jobs->author, "");
         message_free(q);
@@ -371,7 +376,7 @@ static void one_thing_may_not_be_there(void **state) {
                      {HTTP_UNITS, false}, {HTTP_NODES, false},    {HTTP_JOBS, false}};
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++)
-                assert_int_equal(http_target_is_one(&(HttpTarget){.resource = cases[i].resource}),
+                assert_int_equal(http_target_is(&(HttpTarget){.resource = cases[i].resource}, HTTP_IS_ONE),
                                  cases[i].one);
 }
 
@@ -383,11 +388,11 @@ static void rows_are_wanted_by_any_of_their_states(void **state) {
         row.load = "loaded";
         row.active = "active";
         row.sub = "running";
-        assert_true(http_target_wants(&any, &row));
-        assert_false(http_target_wants(&some, &row));
-        assert_true(http_target_wants(&sub, &row));
+        assert_true(http_filter_wants_unit(&any, &row, NULL));
+        assert_false(http_filter_wants_unit(&some, &row, NULL));
+        assert_true(http_filter_wants_unit(&sub, &row, NULL));
         row.load = "not-found";
-        assert_true(http_target_wants(&some, &row));
+        assert_true(http_filter_wants_unit(&some, &row, NULL));
         http_target_done(&any);
         http_target_done(&some);
         http_target_done(&sub);
@@ -396,11 +401,11 @@ static void rows_are_wanted_by_any_of_their_states(void **state) {
 static void only_how_the_process_is_may_be_known_by_anybody(void **state) {
         HttpTarget t = {.resource = HTTP_HEALTHZ};
 
-        assert_true(http_target_is_open(&t));
+        assert_true(http_target_is(&t, HTTP_IS_OPEN));
         t.resource = HTTP_READYZ;
-        assert_true(http_target_is_open(&t));
-        for (t.resource = HTTP_UNITS; t.resource <= HTTP_METRICS; t.resource++)
-                assert_false(http_target_is_open(&t));
+        assert_true(http_target_is(&t, HTTP_IS_OPEN));
+        for (t.resource = HTTP_UNITS; t.resource < HTTP_RESOURCES; t.resource++)
+                assert_false(http_target_is(&t, HTTP_IS_OPEN));
 }
 
 static void a_page_of_another_origin_is_foreign(void **state) {

@@ -52,6 +52,7 @@
 #include "sessions.h"
 #include "str.h"
 #include "tables.h"
+#include "tallies.h"
 #include "tickets.h"
 #include "tombstones.h"
 #include "turn.h"
@@ -236,11 +237,11 @@ static void land(Leader *l) {
 }
 
 // What nothing follows from has ended with its entry; other jobs are counted as they end (queries/open-jobs-ends.c).
-static void tally_job(Leader *l, const Ticket *t) {
+static void tally_job_of(Leader *l, const Ticket *t) {
         Argosy__JobState state = cluster_state_job_state(l->state, t->job_flying);
 
         if (t->job_flying && t->job == 0 && !job_state_is_open(state))
-                job_tally_end(&l->tallies.jobs, job_tally_row(&l->tallies.jobs, job_verb(t->request)), state);
+                tally_job(l, tally_job_row(l, job_verb(t->request)), ARGOSY__JOB_STATE__JOB_UNKNOWN, state);
 }
 
 // Nothing comes to that which was judged (batch-builder.c). Were it so, the rest would make the job look whole.
@@ -264,7 +265,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
                         ticket_settle(t, failed_response(l, t, outcome));
                         continue;
                 }
-                tally_job(l, t);
+                tally_job_of(l, t);
                 t->job = t->job_flying ?: t->job;
                 if (t->again && has_failed_in_the_log(l, t)) {
                         ticket_settle(t, response_error(EIO,
@@ -386,7 +387,7 @@ static void submit(Decision *d, ListNode *taken) {
         l->batch_flying = true;
         l->n_refused = cluster_state_figures(l->state).state_operations_refused;
         if (r >= 0)
-                l->n_outside++;
+                leader_outside_begun(l);
         else
                 on_not_submitted(l, r, d->batch.packed.len);
 }

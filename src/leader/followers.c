@@ -42,6 +42,7 @@
 #include "file-pieces.h"
 #include "held-jobs.h"
 #include "host-clocks.h"
+#include "host-leases.h"
 #include "host-marks.h"
 #include "job-show.h"
 #include "lease.h"
@@ -148,10 +149,7 @@ static void follow_touched(Leader *l, Unit *u) {
 }
 
 static void pull_nodes(Leader *l, size_t *left) {
-        while (*left > 0 && !list_is_empty(&l->nodes_touched)) {
-                Node *n = CONTAINER_OF(l->nodes_touched.next, Node, touched);
-
-                list_unlink(&n->touched);
+        for (Node *n; *left > 0 && (n = node_take_marked(l, NODE_TOUCHED));) {
                 spend(left, 1 + n->n_placed + n->n_units_on_node);
                 follow_node(l, n);
         }
@@ -194,7 +192,8 @@ bool followers_pull(Leader *l) {
         pull_units(l, &left);
         drop_unused(l, &left); // last: who has a mark now is asked about again when that is pulled
         walk_sliced(l, walk, left);
-        if (list_is_empty(&l->nodes_touched) && list_is_empty(&l->released) && list_is_empty(&l->touched) && list_is_empty(&l->unused))
+        if (!nodes_have_mark(l, NODE_TOUCHED) && list_is_empty(&l->released) && list_is_empty(&l->touched) &&
+            list_is_empty(&l->unused))
                 return true;
         leader_mark(l);
         return false;
@@ -251,7 +250,7 @@ static void follow_unit(Leader *l, Unit *u, UnitEntry *e) {
 // Global units may have to go from where it is, or come back to where it was.
 static void mark_globals_beside(Leader *l, const Unit *u) {
         if (u->node && scheduler_may_conflict(l, u))
-                host_mark_globals(l, u->node->host);
+                host_mark_now(l, u->node->host, HOST_GLOBALS);
 }
 
 static void follow_units(Leader *l) {
@@ -278,16 +277,17 @@ static void follow_units(Leader *l) {
 
 static void follow_hosts(Leader *l) {
         uint64_t pools = cluster_state_pools_revision(l->state);
+        Node *n;
 
         registry_sync_hosts(l);
         if (pools != l->pools_revision) // which hosts are in them is said by their labels
                 scheduler_relabel(l);
         l->pools_revision = pools;
         host_clocks_on_hosts(l);
-        while (!list_is_empty(&l->nodes_renamed))
-                event_stream_on_node_renamed(l, CONTAINER_OF(l->nodes_renamed.next, Node, renamed));
-        while (!list_is_empty(&l->nodes_gone))
-                drop_node(l, CONTAINER_OF(l->nodes_gone.next, Node, gone));
+        while ((n = node_take_marked(l, NODE_RENAMED)))
+                event_stream_on_node_renamed(l, n);
+        while ((n = node_take_marked(l, NODE_GONE)))
+                drop_node(l, n);
         l->drain_due_us = nodes_next_deadline(l);
         leader_set_due(l, DUE_FEATURES | DUE_CA);
 }
@@ -419,7 +419,7 @@ static void end_build(Leader *l) {
         tombstones_on_applied(l);
         held_jobs_build(l); // after the jobs that run, which count for their limits
         own_jobs_begin(l);
-        lease_table_renew(&l->leases, leader_now(l)); // nobody could beat meanwhile
+        host_leases_renew(l); // nobody could beat meanwhile
         leader_set_due(l, DUE_FEATURES | DUE_VOTERS | DUE_VOTER_SECRETS | DUE_CA);
         l->drain_due_us = nodes_next_deadline(l);
         leader_mark(l);
@@ -495,6 +495,5 @@ void followers_clear(Leader *l) {
         retry_controller_clear(l);
         replacers_clear(l);
         pending_clear(l);
-        scheduler_clear_refusals(l);
         registry_clear(l);
 }

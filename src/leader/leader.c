@@ -9,6 +9,7 @@
 #include "answer-cursor.h"
 #include "authorization.h"
 #include "ca-controller.h"
+#include "host-leases.h"
 #include "secrets-key-controller.h"
 #include "clock.h"
 #include "deadline-heap.h"
@@ -55,6 +56,7 @@
 #include "tickets.h"
 #include "tombstones.h"
 #include "turn.h"
+#include "unit-deadlines.h"
 #include "unit-work.h"
 #include "voter-secrets-controller.h"
 #include "voters.h"
@@ -89,12 +91,11 @@ static void on_timer(uv_timer_t *timer) {
 static void arm_timer(Leader *l) {
         uint64_t now = leader_now(l), due;
 
-        due = earlier(lease_table_next(&l->leases), voters_next_deadline(l));
+        due = earlier(host_leases_next(l), voters_next_deadline(l));
         due = earlier(due, l->pause_us > now ? l->pause_us : 0);
         due = earlier(due, l->barriers_pause_us > now ? l->barriers_pause_us : 0);
         due = earlier(due, l->drain_due_us);
-        due = earlier(due, deadline_heap_next(&l->move_deadlines));
-        due = earlier(due, deadline_heap_next(&l->end_deadlines));
+        due = earlier(due, unit_deadlines_next(l));
         due = earlier(due, deadline_heap_next(&l->retry_deadlines));
         due = earlier(due, l->rollout_due_us);
         due = earlier(due, l->rebalance_due_us);
@@ -169,7 +170,7 @@ void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello 
                 h->linked = true;
                 leader_set_due(l, DUE_FEATURES);
                 if (l->leading) {
-                        host_mark_voters(l, h);
+                        host_mark(l, h, HOST_VOTERS);
                         leader_mark(l);
                 }
                 return;
@@ -411,8 +412,7 @@ static void finish_close(Leader *l) {
         author_turns_done(&l->queue);
         author_turns_done(&l->dry_runs);
         author_turns_done(&l->verifies);
-        deadline_heap_done(&l->move_deadlines);
-        deadline_heap_done(&l->end_deadlines);
+        unit_deadlines_clear(l);
         deadline_heap_done(&l->retry_deadlines);
         unit_works_done(l);
         l->closed(l->closed_data);
@@ -454,7 +454,11 @@ static void add_gauges(const Leader *l, LeaderStats *stats) {
 }
 
 LeaderStats leader_stats(const Leader *l) {
-        LeaderStats stats = l->stats;
+        LeaderStats stats = {
+                .placements = l->n_placements,
+                .beats_acknowledged = l->n_beats_acknowledged,
+                .nodes_not_remembered = l->n_nodes_not_remembered,
+        };
 
         if (l->leading)
                 add_gauges(l, &stats);
@@ -462,7 +466,7 @@ LeaderStats leader_stats(const Leader *l) {
 }
 
 TimeHistogram leader_placement_times(const Leader *l) {
-        return l->tallies.placements;
+        return l->placement_times;
 }
 
 int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata, Leader **ret) {
@@ -507,6 +511,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         l->timer.data = l;
         leader_time_on_applied(l);
         l->units.name_of = unit_name_of;
+        host_marks_init(l);
         list_init(&l->works_spare);
         list_init(&l->walks.used_up);
         list_init(&l->tickets);

@@ -142,5 +142,5 @@ void retired_tables_take(Leader *l) {
         take_from_hosts(t);
         pool_add(l->config.loop, &t->work, POOL_LATER, free_tables, on_freed);
         l->n_retired++;
-        l->n_outside++;
+        leader_outside_begun(l);
 }

@@ -320,7 +320,7 @@ static void assert_hosts_are_kept(const Leader *l) {
         map_foreach (slot, &l->nodes) {
                 const Node *n = slot->value;
 
-                if (n->place && !list_is_linked(&n->host->place_due))
+                if (n->place && !host_has_mark(n->host, HOST_PLACE))
                         assert_is_placed(l, n);
         }
 }
@@ -510,7 +510,7 @@ static void assert_globals(const Leader *l) {
 
         list_foreach (i, &l->globals)
                 n_globals++;
-        if (leader_is_due(l, DUE_GLOBALS) || !list_is_empty(&l->globals_due) ||
+        if (leader_is_due(l, DUE_GLOBALS) || hosts_have_mark(l, HOST_GLOBALS) ||
             n_globals * l->nodes.count > VISITED_MAX)
                 return;
         map_foreach (slot, &l->nodes) {

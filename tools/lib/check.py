@@ -184,6 +184,7 @@ def main():
     if not args.integration:
         if matches("rooms", args.patterns):
             run_tool(score, "rooms", directory)
+            run_tool(score, "rooms", "--fields", directory)
         if matches("names", args.patterns):
             run_tool(score, "names")
         if matches("clocks", args.patterns):

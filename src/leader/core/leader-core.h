@@ -111,6 +111,47 @@ typedef struct HostCounts {
         size_t suspect;  // of these
 } HostCounts;
 
+// What is due of a host: view/host-marks.h.
+typedef enum HostMark {
+        HOST_ORDERS,          // there may be something to send
+        HOST_GLOBALS,         // which global units its nodes run is to be judged
+        HOST_PLACE,           // the Placement is to hear of it
+        HOST_VOTERS,          // whether it could vote may have changed
+        HOST_TOMBSTONES,      // some of its tombstones may be cleared
+        HOST_LIVED,           // it has said that processes have lived longer, which somebody waits for
+        HOST_SESSION_BEGUN,   // it was welcomed
+        HOST_SESSION_ENDED,
+        HOST_BEAT,            // its beat is to be acknowledged when there is authority
+        HOST_BARRIER,         // its Attach waits for the next barrier
+        HOST_BARRIER_FLYING,  // for the one that is on its way
+        HOST_NEWS,            // people are to be told that it was lost, or is back
+        HOST_NEWS_FLYING,     // the entry that is on its way says so
+        HOST_MARKS
+} HostMark;
+
+// Where a unit that waits for a node is on its way to a round that gives nodes out: view/schedule-queue.h.
+typedef enum ScheduleStage {
+        SCHEDULE_NEW,   // more than room decides about it: it is to be judged
+        SCHEDULE_DUE,   // before the next round
+        SCHEDULE_LAST,  // likewise, last of all: it needs that round's Scheduler
+        SCHEDULE_LATER, // it was, and is again before the round after that
+        SCHEDULE_STAGES
+} ScheduleStage;
+
+typedef enum UnitDeadline { // view/unit-deadlines.h
+        UNIT_MOVES, // it is delayed, unless it stays for good
+        UNIT_ENDS,  // it has ended on the first of the nodes that it has left
+        UNIT_DEADLINES
+} UnitDeadline;
+
+typedef enum NodeMark { // see view/nodes.h
+        NODE_TOUCHED, // whether anybody knows what its units do has changed
+        NODE_NEW,     // the Placement does not know it yet
+        NODE_RENAMED, // whoever watches knows it by another name
+        NODE_GONE,    // the log knows it no more
+        NODE_MARKS
+} NodeMark;
+
 typedef enum NodeState { // zero-initialised: unheard
         NODE_UNHEARD,
         NODE_ONLINE,
@@ -131,7 +172,6 @@ typedef struct Tallies {
         size_t looping;            // of these, on nodes that are heard
         size_t nodes[NODE_STATES], modes[NODE_MODES];
         JobTally jobs;
-        TimeHistogram placements; // how long nodes were looked for
 } Tallies;
 
 // Of what whoever watches is to be told, until the stream of this term has pulled it.
@@ -179,7 +219,6 @@ struct Leader {
         bool leading;
         bool building; // it is to lead when its tables are whole
         uint64_t term, index;
-        LeaderStats stats;
 
         unsigned due; // LeaderDue: core/due.c alone
         Walks walks;  // core/walks.c
@@ -190,12 +229,11 @@ struct Leader {
         uint64_t log_from_us;     // boot time that belongs to the two times of the log
         uint64_t counted_us;      // cluster_state_counted_us() when that was noted
 
-        // ---- jobs: what the cluster does by itself, for people (jobs/own-jobs.c). Hosts are marked by sessions.
-        ListNode own_hosts, own_hosts_flying; // Host.own_due: lost, or back; in the entry that is on its way
+        // ---- jobs: what the cluster does by itself, for people (jobs/own-jobs.c alone)
         OwnMoves *own_moves;                  // of the entry that is made
         size_t n_own_moves, own_moves_allocated;
         bool own_leads, own_leads_flying; // that we lead is to be told
-        uint64_t own_due_us;              // 0: nothing waits
+        uint64_t own_leads_due_us;        // in an entry of its own; 0: at once
 
         // ---- core: tickets
         Map tickets_by_id;
@@ -226,8 +264,6 @@ struct Leader {
         size_t n_fleet_unknown; // hosts that do not know yet what they run of fleet's
         Activators activators; // which recorded unit activates which
         StopDependents stop_dependents; // which recorded units systemd stops with which
-        SecretUsers secret_users; // which recorded units have which secrets, and in which versions
-        uint64_t secrets_followed; // revision of the secrets as of which the rows of their units were marked
         Companions companions; // which templates stand beside which units
         Dependencies dependencies;
         LeaseTable leases;
@@ -238,6 +274,10 @@ struct Leader {
         uint64_t n_host_changes; // of what any of them is like (host_mark_place())
         ListNode lost_hosts;     // Host.lost
         ListNode globals, moving, moved; // Unit.queue: see unit-event.c
+        size_t n_pending;                // units that are pending or stranded
+        DeadlineHeap unit_deadlines[UNIT_DEADLINES]; // UnitWork.deadlines: unit-deadlines.c alone
+        ListNode schedule[SCHEDULE_STAGES]; // UnitWork.schedule: schedule-queue.c alone
+        ListNode unscheduled; // UnitWork.unscheduled, of these
         ListNode excluded;
         ListNode works, works_spare; // UnitWork.looked_at: view/unit-work.c alone
         size_t n_works_spare;
@@ -253,26 +293,19 @@ struct Leader {
         ListNode released;       // Unit.released: what waits for its end elsewhere is to be looked at
         ListNode refusals_due;   // Unit.refusals_due: which nodes refuse it is news for the Placement
         ListNode unused;         // Unit.unused: nobody may have a use for it any more
-        ListNode nodes_touched;  // Node.touched: whether anybody knows what its units do has changed
-        ListNode nodes_new;      // Node.new: the Placement does not know it yet
-        ListNode nodes_renamed;  // Node.renamed: whoever watches knows it by another name
-        ListNode nodes_gone;     // Node.gone: the log knows it no more
-        ListNode sessions_ended; // Host.session_ended
-        ListNode sessions_begun; // Host.session_begun: it was welcomed
-        ListNode places_due;     // Host.place_due: the Placement is to hear of it
-        ListNode voters_touched; // Host.voters_touched: whether it could vote may have changed
+        ListNode host_marks[HOST_MARKS]; // Host.marks: host-marks.c alone
+        ListNode node_marks[NODE_MARKS]; // Node.marks: nodes.c alone
+        uint64_t host_news_due_us; // host-news.c alone: when an entry of its own tells people; 0: at once
         EventNews event_news;    // view/event-marks.c
 
         // ---- scheduler
         SchedulerTables *places;
+        uint64_t n_placements;         // nodes that were looked for
+        TimeHistogram placement_times; // how long that took
         bool searching; // the pool has a copy of the Placement: there is one at a time
         uint64_t n_searched; // that it was asked of whether a rebalance may move them
         uint64_t n_refusals_told; // units of which the Placement was told where they may not run
-        ListNode to_schedule, unscheduled, preempted; // Unit.*, of those that are pending or stranded
-        // Unit.to_schedule, too: who is judged before the next round, last of all those that need its Scheduler; and who
-        // was, and is again before the one after that.
-        ListNode pending_due, pending_due_last, pending_later;
-        size_t n_pending;          // units that are pending or stranded
+        ListNode preempted;        // Preemption.preempted
         uint64_t n_pending_judged; // that decide_pending() looked at one by one
         DeadlineHeap retry_deadlines;                  // Retry.deadline
         ListNode retries, retries_held, retries_stuck; // Retry.queue
@@ -282,29 +315,26 @@ struct Leader {
         ListNode recovering_walks; // DisruptionBudget.recovering_walk
 
         // ---- fencing
-        DeadlineHeap move_deadlines, end_deadlines; // Unit.move_due, .end_due
+        uint64_t n_nodes_not_remembered; // on which a unit may run, and the log has no room for that
         bool in_mass_loss;          // so many hosts were lost at once that their units stay where they are
-        ListNode tombstones_due;    // Host.tombstones_due
         uint64_t tombstones_due_us; // when the next guard has ended one; 0: none
         ListNode parting;           // Unit.parting
 
         // ---- orders
+        SecretUsers secret_users;  // which recorded units have which secrets, and in which versions
+        uint64_t secrets_followed; // revision of the secrets as of which the rows of their units were marked
         ListNode ordering;         // Unit.order_due: those who depend on it are to be looked at
-        ListNode orders_due;       // Host.orders_due: there may be something to send
         ListNode file_questions;   // FileQuestion.due: hosts that wait for a piece of a file
-        ListNode globals_due;      // Host.globals_due: which global units its nodes run
         uint64_t n_globals_judged; // units on nodes, one by one
         ListNode awaiting;         // UnitOnNode.awaiting
 
         // ---- hosts
-        ListNode lived_due;                     // Host.lived_due
         uint64_t leases_due_us;                 // more of them may have expired by then, and nobody decides before that is known; 0: no
-        ListNode barriers_due, barriers_flying; // Host.barrier_queue: for the next barrier; of the one on its way
         bool barrier_flying;
         uint64_t
                 n_refused; // operations that the log had not taken when the last entry was given to it (cluster-state-limits.h)
+        uint64_t n_beats_acknowledged;
         uint64_t barriers_pause_us;             // no barrier is proposed before then: the log took none
-        ListNode beats_waiting;                 // Host.beat_waiting: to be acknowledged when there is authority
         ListNode pending_records_due, pending_records_flying; // Host.pending_record_queue: for the next
                                                               // entry; of the one on its way
         ListNode outcomes, outcomes_flying; // UnitOnNode.outcome_due: for the next entry; of the one on its way

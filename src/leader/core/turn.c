@@ -94,6 +94,10 @@ void leader_mark(Leader *l) {
                 drain_mark(&l->drain);
 }
 
+void leader_outside_begun(Leader *l) {
+        l->n_outside++;
+}
+
 void leader_outside_done(Leader *l) {
         l->n_outside--;
         l->on_outside_done(l);

@@ -18,6 +18,6 @@ bool leader_wall_hear(Leader *l, uint32_t host, int64_t offset_us);
 void leader_time_begin(Leader *l);      // a term: nobody has been heard
 void leader_time_on_applied(Leader *l); // after each entry of the log, or its image, also while another one leads
 void leader_mark(Leader *l);
-// The log (or the pool) has answered one of our calls: last thing that its callback does, since `l` may be
-// gone afterwards.
+void leader_outside_begun(Leader *l); // the log, or the pool, has taken a call of ours and will answer
+// It has answered: last thing that its callback does, since `l` may be gone afterwards.
 void leader_outside_done(Leader *l);

@@ -15,6 +15,7 @@
 
 #include "cluster-state.h"
 #include "event-core.h"
+#include "event-marks.h"
 #include "log-trail.h"
 #include "oom.h"
 
@@ -103,15 +104,8 @@ static void drain_job(Leader *l, uint64_t number, bool has_ended) {
         (void) oom_check(r);
 }
 
-static size_t drain_ended(Leader *l, size_t left) {
-        size_t n = MIN_OF(left, l->event_news.n_jobs);
-
-        for (size_t i = 0; i < n; i++)
-                drain_job(l, l->event_news.jobs[i], true);
-        l->event_news.n_jobs -= n;
-        if (n > 0)
-                memmove(l->event_news.jobs, l->event_news.jobs + n, l->event_news.n_jobs * sizeof(*l->event_news.jobs));
-        return left - n;
+static void drain_ended(Leader *l, uint64_t number) {
+        drain_job(l, number, true);
 }
 
 // While nobody watches, so many have begun that what is told of the first ones would be forgotten at once.
@@ -138,7 +132,7 @@ size_t event_jobs_drain(Leader *l, size_t left) {
                         drain_job(l, next, false);
                 jobs->last = next > 0 ? next : last;
         }
-        return jobs->last == last ? drain_ended(l, left) : left;
+        return jobs->last == last ? left - event_marks_take_jobs(l, left, drain_ended) : left;
 }
 
 uint64_t event_jobs_complete_from(const EventJobs *jobs) {

@@ -52,7 +52,7 @@ void event_stream_begin(Leader *l) {
         list_init(&s->gone);
         list_init(&s->draining);
         l->events = s;
-        l->event_news.kept = false;
+        event_marks_keep(l, false);
         event_jobs_begin(l);
         event_mark(l, &s->leader);
 }
@@ -61,20 +61,15 @@ void event_stream_begin(Leader *l) {
 void event_stream_clear(Leader *l) {
         EventStream *s = l->events;
 
-        l->event_news.kept = false;
-        free(l->event_news.rows);
-        l->event_news.rows = NULL;
-        l->event_news.n_rows = l->event_news.n_rows_followed = l->event_news.rows_allocated = 0;
-        free(l->event_news.jobs);
-        l->event_news.jobs = NULL;
-        l->event_news.n_jobs = l->event_news.jobs_allocated = 0;
+        event_marks_clear(l);
         if (!s)
                 return;
         if (l->ops.present)
                 l->ops.present(NULL, 0, 0, l->userdata);
-        list_splice(&l->event_news.gone, &s->gone);
         list_foreach_safe (i, &l->event_news.gone)
                 gone_object_free(CONTAINER_OF(i, GoneObject, kept));
+        list_foreach_safe (k, &s->gone)
+                gone_object_free(CONTAINER_OF(k, GoneObject, kept));
         event_jobs_done(s->jobs);
         list_unlink(&s->leader.due);
         free(s->leader.told);
@@ -92,8 +87,7 @@ void event_stream_clear(Leader *l) {
 }
 
 static void stop_keeping(Leader *l) {
-        l->event_news.kept = false;
-        event_unmark_rows(l);
+        event_marks_keep(l, false);
         event_ring_clear(&l->events->ring, l->events->last_seq + 1);
 }
 
@@ -103,7 +97,7 @@ void event_stream_keep(Leader *l) {
         s->until_us = leader_now(l) + EVENTS_KEPT_US;
         if (l->event_news.kept)
                 return;
-        l->event_news.kept = true;
+        event_marks_keep(l, true);
         s->epoch++;
         event_ring_clear(&s->ring, s->last_seq + 1);
 }
@@ -237,33 +231,6 @@ static void drain_unit(Leader *l, Unit *u) {
         drain_content(l, u, before);
 }
 
-// The rows that are left over from this turn stay where they are; those that were looked at make room for new ones.
-static void forget_followed(Leader *l) {
-        size_t n = l->event_news.n_rows - l->event_news.n_rows_followed;
-
-        if (n > l->event_news.n_rows_followed)
-                return;
-        if (n > 0)
-                memmove(l->event_news.rows, l->event_news.rows + l->event_news.n_rows_followed, n * sizeof(*l->event_news.rows));
-        l->event_news.n_rows = n;
-        l->event_news.n_rows_followed = 0;
-        for (size_t i = 0; i < n; i++)
-                if (l->event_news.rows[i])
-                        l->event_news.rows[i]->event_due = (uint32_t) i + 1;
-}
-
-static void drain_rows(Leader *l, size_t left) {
-        for (; left > 0 && l->event_news.n_rows_followed < l->event_news.n_rows; left--) {
-                UnitOnNode *on_node = l->event_news.rows[l->event_news.n_rows_followed++];
-
-                if (!on_node)
-                        continue;
-                on_node->event_due = 0;
-                drain_state(l, on_node);
-        }
-        forget_followed(l);
-}
-
 // NULL: there is nothing to say of it by that name of the node.
 static UnitOnNode *find_row_again(const Leader *l, const GoneObject *g) {
         const Unit *u = unit_find(l, g->name);
@@ -388,7 +355,6 @@ void event_stream_on_node_gone(Leader *l, Node *n) {
 }
 
 void event_stream_on_node_renamed(Leader *l, Node *n) {
-        list_unlink(&n->renamed);
         event_mark_units_of(l, n);
         if (l->events && n->host->number == l->config.self)
                 event_mark(l, &l->events->leader);
@@ -453,7 +419,8 @@ StreamState event_stream_drain(Leader *l) {
         mark_drains(l);
         left = event_jobs_drain(l, left);
         rows = MIN_OF(left / 2, l->event_news.n_rows - l->event_news.n_rows_followed);
-        drain_rows(l, drain_due(l, left, rows)); // they have their share, however many units are marked
+        // Rows have their share, however many units are marked.
+        event_marks_take_rows(l, drain_due(l, left, rows), drain_state);
         if (list_is_empty(&l->event_news.due) && l->event_news.n_rows == 0 && event_jobs_are_drained(l)) {
                 l->events->index = l->trail->last;
                 return STREAM_DRAINED;

@@ -32,7 +32,7 @@ void event_stream_keep(Leader *l);
 // Its last state is told, and nobody is to point to it any more.
 void event_stream_on_unit_gone(Leader *l, Unit *u);
 void event_stream_on_node_gone(Leader *l, Node *n);
-// It is in Leader.nodes_renamed, and is no more: what was told by its former name is told to be gone, some in each turn.
+// It was marked with NODE_RENAMED: what was told by its former name is told to be gone, some in each turn.
 void event_stream_on_node_renamed(Leader *l, Node *n);
 
 typedef enum StreamState {

@@ -28,7 +28,9 @@ static bool holds_units(const Host *h) {
 }
 
 static bool lost_at_once(const Leader *l, const Host *h) {
-        return h->in_mass_loss || leader_now(l) - h->lost_us < MASS_LOSS_WINDOW_SEC * USEC_PER_SEC;
+        bool in_mass_loss = h->mass_loss_of_us > 0 && h->mass_loss_of_us == h->lost_us;
+
+        return in_mass_loss || leader_now(l) - h->lost_us < MASS_LOSS_WINDOW_SEC * USEC_PER_SEC;
 }
 
 // A cluster of three or more hosts with a single voter was recovered: by its owner's word the others are
@@ -63,7 +65,7 @@ static void mark_the_lost(Leader *l, bool in_mass_loss) {
         list_foreach (i, &l->lost_hosts) {
                 Host *h = CONTAINER_OF(i, Host, lost);
 
-                h->in_mass_loss = in_mass_loss && host_is_expected(h);
+                h->mass_loss_of_us = in_mass_loss && host_is_expected(h) ? h->lost_us : 0;
         }
 }
 

@@ -26,6 +26,7 @@
 #include "registry.h"
 #include "tables.h"
 #include "turn.h"
+#include "unit-deadlines.h"
 #include "unit-event.h"
 #include "unit-file.h"
 #include "unit-marks.h"
@@ -71,14 +72,14 @@ bool node_loss_stays(const Leader *l, const Unit *u, const UnitEntry *e) {
 int node_loss_delay(Leader *l, Unit *u, uint64_t at_us) {
         unit_event(l, u, LIFE_WAITS);
         unit_touch(l, u);
-        return at_us == NODE_LOSS_NEVER ? 0 : deadline_heap_set(&l->move_deadlines, &unit_work(l, u)->move_due, at_us);
+        return at_us == NODE_LOSS_NEVER ? 0 : unit_set_deadline(l, u, UNIT_MOVES, at_us);
 }
 
 void node_loss_on_time(Leader *l) {
-        Deadline *d;
+        Unit *u;
 
-        while ((d = deadline_heap_pop(&l->move_deadlines, leader_now(l))))
-                unit_event(l, CONTAINER_OF(d, UnitWork, move_due)->unit, LIFE_RECONSIDER);
+        while ((u = unit_take_deadline(l, UNIT_MOVES)))
+                unit_event(l, u, LIFE_RECONSIDER);
 }
 
 static const char *in_how_long(uint64_t us, char buf[static 32]) {

@@ -10,8 +10,8 @@
 // says "all nodes", there are tombstones (tombstones.c).
 //
 // An order that waits puts its unit on that node into Leader.awaiting. It is looked at again when a report touches the
-// unit on its previous node or that entry goes (unit_release()), when its time has come (Unit.end_due), and when a host
-// was heard, lost or removed (Leader.previous_nodes_due): then all that wait are, which are few, and nothing else.
+// unit on its previous node or that entry goes (unit_release()), when its time has come (UNIT_ENDS), and when a host
+// was heard, lost or removed (DUE_PREVIOUS_NODES): then all that wait are, which are few, and nothing else.
 #include <errno.h>
 
 #include "array.h"
@@ -27,6 +27,7 @@
 #include "rollout-content.h"
 #include "tables.h"
 #include "turn.h"
+#include "unit-deadlines.h"
 #include "unit-marks.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
@@ -166,11 +167,7 @@ void previous_node_on_lost(Leader *l, UnitOnNode *s) {
 }
 
 int previous_node_ends_at(Leader *l, Unit *u, uint64_t at_us) {
-        UnitWork *w = unit_work(l, u);
-
-        if (w->end_due.place && w->end_due.at_us <= at_us)
-                return 0;
-        return deadline_heap_set(&l->end_deadlines, &w->end_due, at_us);
+        return unit_hasten_deadline(l, u, UNIT_ENDS, at_us);
 }
 
 void previous_nodes_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
@@ -189,10 +186,9 @@ void previous_nodes_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
 }
 
 void previous_nodes_on_time(Leader *l) {
-        Deadline *d;
+        Unit *u;
 
-        while ((d = deadline_heap_pop(&l->end_deadlines, leader_now(l)))) {
-                Unit *u = CONTAINER_OF(d, UnitWork, end_due)->unit;
+        while ((u = unit_take_deadline(l, UNIT_ENDS))) {
                 const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
                 unit_touch(l, u);

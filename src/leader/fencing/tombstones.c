@@ -156,7 +156,7 @@ void tombstones_part(Leader *l, const UnitOnNode *s) {
 static void tell_forgotten(Leader *l, const BatchBuilder *b, const char *name) {
         char why[CLUSTER_REFUSAL_SIZE];
 
-        l->stats.nodes_not_remembered++;
+        l->n_nodes_not_remembered++;
         log_warning("%s may still run on a node that it is to leave, and the next leader would not know: %s.", name,
                     cluster_refusal_words(l->state, b->refusal, why));
 }
@@ -335,15 +335,15 @@ static int clear(Leader *l, BatchBuilder *b, Host *h) {
 }
 
 int tombstones_clear_decide(Leader *l, BatchBuilder *b) {
-        list_foreach_safe (i, &l->tombstones_due) {
-                Host *h = CONTAINER_OF(i, Host, tombstones_due);
-                int r = h->recorded ? clear(l, b, h) : 0;
+        Host *h;
+        int r = 0;
 
-                if (r < 0)
-                        return r;
-                list_unlink(&h->tombstones_due);
+        while (r >= 0 && (h = host_marked(l, HOST_TOMBSTONES))) {
+                r = h->recorded ? clear(l, b, h) : 0;
+                if (r >= 0)
+                        host_unmark(h, HOST_TOMBSTONES);
         }
-        return 0;
+        return MIN_OF(r, 0);
 }
 
 // ------------------------------------------------------------------------------------------------ telling

@@ -2,7 +2,7 @@
 //
 // Raises the log's feature level when feature-policy.c says so, and says what keeps it down.
 //
-//   a host's link comes up, a record or the log's configuration changes -> Leader.features_due ->
+//   a host's link comes up, a record or the log's configuration changes -> DUE_FEATURES ->
 //   feature_controller_decide() in the next batch
 //
 // Hosts are only looked at while the log is below this build's level, which is as long as an upgrade takes.

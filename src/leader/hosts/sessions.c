@@ -30,7 +30,9 @@
 #include "host-clocks.h"
 #include "host-complaints.h"
 #include "host-link.h"
+#include "host-leases.h"
 #include "host-marks.h"
+#include "host-news.h"
 #include "host-record.h"
 #include "lease.h"
 #include "log.h"
@@ -78,11 +80,12 @@ static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, Uni
 static void end_session(Leader *l, Host *h) {
         list_unlink(&h->file_question.due);
         h->attached = h->attaching = h->welcoming = h->welcomed = false;
-        list_unlink(&h->barrier_queue);
+        host_unmark(h, HOST_BARRIER);
+        host_unmark(h, HOST_BARRIER_FLYING);
         h->opened_id = 0;
         h->ca_asked_us = h->n_ca_asked = 0;
         h->reported_ms = h->lived_ms = 0;
-        list_unlink(&h->beat_waiting);
+        host_unmark(h, HOST_BEAT);
         h->beat_held = false;
         list_foreach_safe (i, &h->orders)
                 unit_on_node_work_unlink(CONTAINER_OF(i, UnitOnNodeWork, order), i);
@@ -93,10 +96,9 @@ static void end_session(Leader *l, Host *h) {
 
                 n->welcome_placed = n->welcome_held = NULL;
         }
-        list_unlink(&h->orders_due);
-        list_unlink(&h->session_begun);
-        if (!list_is_linked(&h->session_ended))
-                list_append(&l->sessions_ended, &h->session_ended);
+        host_unmark(h, HOST_ORDERS);
+        host_unmark(h, HOST_SESSION_BEGUN);
+        host_mark(l, h, HOST_SESSION_ENDED);
         host_touch(l, h);
 }
 
@@ -106,33 +108,11 @@ static void mark_units(Leader *l, Host *h) {
                 event_mark_units_of(l, CONTAINER_OF(i, Node, of_host));
 }
 
-// What people are told of it already, or will be: by this leader, or one before it.
-static bool is_told_as_lost(const Leader *l, const Host *h) {
-        if (h->own_lost || h->own_back)
-                return !h->own_back;
-        if (h->own_lost_flying || h->own_back_flying)
-                return !h->own_back_flying;
-        return cluster_state_host_was_lost(l->state, h->number);
-}
-
-static void note_for_people(Leader *l, Host *h, bool lost) {
-        if (!h->recorded || is_told_as_lost(l, h) == lost)
-                return;
-        h->own_lost |= lost;
-        h->own_back = !lost;
-        list_unlink(&h->own_due);
-        list_append(&l->own_hosts, &h->own_due);
-        if (l->own_due_us == 0)
-                l->own_due_us = leader_now(l) + USEC_PER_SEC;
-}
-
 void host_lose(Leader *l, Host *h) {
         uint64_t now = leader_now(l);
 
-        h->own_silent_us = h->down || now <= h->lease.renewed_us ? 0 : now - h->lease.renewed_us;
-        note_for_people(l, h, true);
-        lease_end(&h->lease);
-        h->lost_us = leader_now(l);
+        host_news_lost(l, h, h->down || now <= h->lease.renewed_us ? 0 : now - h->lease.renewed_us);
+        host_lease_end(l, h);
         leader_set_due(l, DUE_MASS_LOSS | DUE_PREVIOUS_NODES);
         end_session(l, h);
         list_foreach (k, &h->nodes) {
@@ -148,7 +128,7 @@ void host_lose(Leader *l, Host *h) {
         foreach_unit_on_node(h, l, previous_node_on_lost);
         tombstones_on_lost(l, h);
         mark_units(l, h);
-        host_mark_globals(l, h);
+        host_mark_now(l, h, HOST_GLOBALS);
         if (h->linked && h->number != l->config.self)
                 l->ops.drop_host(h->number, l->userdata);
         leader_mark(l);
@@ -178,40 +158,33 @@ static size_t expire(Leader *l, Host *h, uint64_t now_us) {
         return n;
 }
 
-static void expire_some(Leader *l, uint64_t now_us) {
+static void expire_some(Leader *l, uint64_t now_us, bool again) {
         LeaderWalk *walk = &l->walks.of[WALK_LEASES];
         size_t most = walk_slice(walk, EXPIRED_PER_TURN);
-        Lease *lease = NULL;
+        Host *h = NULL;
 
-        for (size_t n = 0; n < most && (lease = lease_table_expire(&l->leases, now_us));)
-                n += expire(l, CONTAINER_OF(lease, Host, lease), now_us);
-        l->leases_due_us = lease ? now_us : 0;
-        walk_sliced(l, walk, lease ? 0 : 1);
+        for (size_t n = 0; n < most && (h = host_lease_expire(l, now_us, again && n == 0));)
+                n += expire(l, h, now_us);
+        l->leases_due_us = h ? now_us : 0;
+        walk_sliced(l, walk, h ? 0 : 1);
 }
 
 void sessions_on_time(Leader *l, uint64_t now_us) {
         if (l->leases_due_us == 0) // else each turn goes on with it
-                expire_some(l, now_us);
+                expire_some(l, now_us, false);
 }
 
 // By the time at which the walk began, when it was seen that the leader did not wake late: what it takes itself, or stands still
 // meanwhile, makes nobody lost, and saves nobody whose lease was over then.
 bool sessions_expire_some(Leader *l) {
-        if (l->leases_due_us) {
-                lease_table_go_on(&l->leases);
-                expire_some(l, l->leases_due_us);
-        }
+        if (l->leases_due_us)
+                expire_some(l, l->leases_due_us, true);
         return l->leases_due_us == 0;
 }
 
 static void renew_lease(Leader *l, Host *h) {
-        if (h->number == l->config.self) { // our own agent lives and dies with us
-                if (h->lease.state == LEASE_ONLINE)
-                        return;
-                h->lease.state = LEASE_ONLINE;
-        } else if (!lease_beat(&l->leases, &h->lease, leader_now(l)))
+        if (!host_lease_renew(l, h))
                 return;
-        h->in_mass_loss = false;
         host_touch(l, h);
         leader_set_due(l, DUE_MASS_LOSS | DUE_PLACEMENT | DUE_WAITS);
         leader_mark(l);
@@ -221,8 +194,8 @@ static void acknowledge(Leader *l, Host *h, uint64_t seq) {
         Argosy__ToHost__BeatAck ack = ARGOSY__TO_HOST__BEAT_ACK__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
-        list_unlink(&h->beat_waiting);
-        l->stats.beats_acknowledged++;
+        host_unmark(h, HOST_BEAT);
+        l->n_beats_acknowledged++;
         ack.seq = seq;
         m.msg_case = ARGOSY__TO_HOST__MSG_BEAT_ACK;
         m.beat_ack = &ack;
@@ -242,26 +215,25 @@ void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
         h->beat_seq = beat->seq;
         h->beat_held = l->ops.host_is_full(h->number, l->userdata); // it would come to the end of all that
         if (h->beat_held)
-                list_unlink(&h->beat_waiting);
+                host_unmark(h, HOST_BEAT);
         else if (leader_has_authority(l))
                 acknowledge(l, h, beat->seq);
-        else if (!list_is_linked(&h->beat_waiting))
-                list_append(&l->beats_waiting, &h->beat_waiting);
+        else
+                host_mark(l, h, HOST_BEAT);
 }
 
 void session_on_drained(Leader *l, Host *h) {
         if (!h->beat_held)
                 return;
         h->beat_held = false;
-        list_append(&l->beats_waiting, &h->beat_waiting);
+        host_mark(l, h, HOST_BEAT);
 }
 
 void sessions_acknowledge(Leader *l) {
-        while (!list_is_empty(&l->beats_waiting)) {
-                Host *h = CONTAINER_OF(l->beats_waiting.next, Host, beat_waiting);
+        Host *h;
 
+        while ((h = host_take_marked(l, HOST_BEAT)))
                 acknowledge(l, h, h->beat_seq);
-        }
 }
 
 static void note_lingering_unless_down(UnitOnNode *s) {
@@ -591,13 +563,13 @@ static void take_all_held(Leader *l, Host *h, Argosy__UnitReport *const *held, s
 static void end_attach(Leader *l, Host *h) {
         h->attached = h->ever_attached = true;
         h->half_told = false;
-        note_for_people(l, h, false);
-        list_append(&l->barriers_due, &h->barrier_queue);
+        host_news_back(l, h);
+        host_mark(l, h, HOST_BARRIER);
         host_touch(l, h);
         mark_units(l, h); // those of earlier parts, and those that it does not have
         host_mark_tombstones(l, h);
         leader_set_due(l, DUE_PLACEMENT | DUE_PREVIOUS_NODES);
-        host_mark_globals(l, h);
+        host_mark_now(l, h, HOST_GLOBALS);
         voters_on_attach(l, h);
         leader_mark(l);
 }
@@ -669,20 +641,17 @@ void session_on_fleet_units(Leader *l, Host *h, const Argosy__FleetUnits *said) 
 
 static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
         Leader *l = userdata;
-        ListNode flying = LIST_INIT(flying);
+        Host *h;
 
         l->barrier_flying = false;
         if (index > l->index)
                 l->index = index;
-        list_splice(&flying, &l->barriers_flying);
-        while (!list_is_empty(&flying)) { // whoever attached anew meanwhile is not among them
-                Host *h = CONTAINER_OF(flying.next, Host, barrier_queue);
-
-                list_unlink(&h->barrier_queue);
+        // Whoever attached anew meanwhile is not among them.
+        while ((h = host_take_marked(l, HOST_BARRIER_FLYING))) {
                 if (!l->leading)
                         continue;
                 if (outcome != STORE_COMMITTED || !leader_has_authority(l))
-                        list_append(&l->barriers_due, &h->barrier_queue);
+                        host_mark(l, h, HOST_BARRIER);
                 else {
                         authorization_send(l, h);
                         orders_welcome(l, h);
@@ -696,12 +665,15 @@ static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
 
 // One barrier for everybody who attached before it was proposed.
 void sessions_start_barrier(Leader *l) {
-        if (l->barrier_flying || list_is_empty(&l->barriers_due) || l->barriers_pause_us > leader_now(l) ||
+        Host *h;
+
+        if (l->barrier_flying || !hosts_have_mark(l, HOST_BARRIER) || l->barriers_pause_us > leader_now(l) ||
             l->ops.barrier(on_barrier, l, l->userdata) < 0)
                 return;
-        l->n_outside++;
+        leader_outside_begun(l);
         l->barrier_flying = true;
-        list_splice(&l->barriers_flying, &l->barriers_due);
+        while ((h = host_take_marked(l, HOST_BARRIER)))
+                host_mark(l, h, HOST_BARRIER_FLYING);
 }
 
 // ------------------------------------------------------------------------------------------------ reports
@@ -723,8 +695,8 @@ static void note_lived(Leader *l, Host *h, uint64_t lived_ms) {
         if (lived_ms <= h->lived_ms)
                 return;
         h->lived_ms = lived_ms;
-        if (!list_is_empty(&h->probations) && !list_is_linked(&h->lived_due))
-                list_append(&l->lived_due, &h->lived_due);
+        if (!list_is_empty(&h->probations))
+                host_mark(l, h, HOST_LIVED);
 }
 
 void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *reports) {
@@ -744,10 +716,6 @@ void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *repo
 }
 
 void sessions_clear(Leader *l) {
-        list_init(&l->lived_due);
-        list_init(&l->barriers_due);
-        list_init(&l->barriers_flying);
-        list_init(&l->beats_waiting);
         list_init(&l->outcomes);
         list_init(&l->outcomes_flying);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   Leader.voter_secrets_due -> what the voters have said they have -> the records, in the next entry
+//   DUE_VOTER_SECRETS -> what the voters have said they have -> the records, in the next entry
 //                            -> ToHost.VoterSecrets to those who lack some, this host among them
 //
 // It is due when a voter says what it has, which it does with each attach and when its disk has failed, when the log's records change, and when

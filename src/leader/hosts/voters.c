@@ -6,8 +6,8 @@
 //
 // While there is nothing to do, hosts are not looked at. Whether there is a step follows from the records, from what
 // hosts say and from the log's configuration, and not from who answers (membership.h); so it is asked again when a
-// record says something else of who votes (Leader.voters_due), when a host has changed that votes or could be made to
-// (Leader.voters_touched), or when the configuration is not what it was (VotersSeen).
+// record says something else of who votes (DUE_VOTERS), when a host has changed that votes or could be made to
+// (HOST_VOTERS), or when the configuration is not what it was (VotersSeen).
 //
 // A host that does not open its log in time may be a healthy one with a disk that hangs: it beats, and no answer comes.
 // Others are asked before it from then on, until its answer comes after all or it attaches anew.
@@ -18,6 +18,7 @@
 #include "batch-builder.h"
 #include "due.h"
 #include "host-link.h"
+#include "host-marks.h"
 #include "log.h"
 #include "membership.h"
 #include "registry.h"
@@ -284,7 +285,7 @@ static void call_log(Leader *l, int (*what)(uint32_t, StoreMemberDone, void *, v
                 return;
         }
         l->voters->busy = true;
-        l->n_outside++;
+        leader_outside_begun(l);
 }
 
 void voters_hand_over(Leader *l, uint32_t raft_id) {
@@ -467,13 +468,10 @@ static bool is_as_seen(const Leader *l, const VotersView *v) {
 
 static bool take_due(Leader *l, const VotersView *v) {
         bool due = leader_take_due(l, DUE_VOTERS) || !is_as_seen(l, v);
+        Host *h;
 
-        while (!list_is_empty(&l->voters_touched)) {
-                Host *h = CONTAINER_OF(l->voters_touched.next, Host, voters_touched);
-
-                list_unlink(&h->voters_touched);
+        while ((h = host_take_marked(l, HOST_VOTERS)))
                 due |= concerns_voters(l, h);
-        }
         return due;
 }
 

@@ -24,6 +24,7 @@
 #include "clock.h"
 #include "host-complaints.h"
 #include "host-marks.h"
+#include "host-news.h"
 #include "nodes.h"
 #include "oom.h"
 #include "registry.h"
@@ -257,8 +258,8 @@ static void say_span(uint64_t us, char *buf, size_t size) {
 static void say_lost(const Leader *l, const Host *h, char ret[OWN_REASON_SIZE]) {
         char span[32];
 
-        say_span(h->own_silent_us, span, sizeof(span));
-        if (h->own_silent_us == 0)
+        say_span(h->news.silent_us, span, sizeof(span));
+        if (h->news.silent_us == 0)
                 str_fit(ret, OWN_REASON_SIZE, "%s was shut down", host_name(l, h));
         else
                 str_fit(ret, OWN_REASON_SIZE, "%s was not heard of for %s", host_name(l, h), span);
@@ -298,44 +299,32 @@ static int put_host(Decision *d, Host *h) {
         OwnRecord r;
         int e = 0;
 
-        if (h->own_lost) {
+        if (h->news.lost) {
                 say_lost(d->leader, h, r.reason);
                 e = put_happened(d, &r, ARGOSY__OWN_CAUSE__OWN_LOST, h->number);
         }
-        if (e == 0 && h->own_back) {
+        if (e == 0 && h->news.back) {
                 say_back(d->leader, h, r.reason);
                 e = put_happened(d, &r, ARGOSY__OWN_CAUSE__OWN_BACK, h->number);
         }
         if (e < 0)
                 return e;
-        h->own_lost_flying = h->own_lost;
-        h->own_back_flying = h->own_back;
-        h->own_lost = h->own_back = false;
+        host_news_told(d->leader, h);
         return 0;
 }
 
 static int put_hosts(Decision *d) {
-        Leader *l = d->leader;
         int e = 0;
 
-        for (unsigned n = 0; e == 0 && n < OWN_HOSTS_PER_ENTRY && !list_is_empty(&l->own_hosts); n++) {
-                Host *h = CONTAINER_OF(l->own_hosts.next, Host, own_due);
-
-                e = put_host(d, h);
-                if (e < 0)
-                        break;
-                list_unlink(&h->own_due);
-                list_append(&l->own_hosts_flying, &h->own_due);
-        }
-        if (list_is_empty(&l->own_hosts))
-                l->own_due_us = 0;
+        for (unsigned n = 0; e == 0 && n < OWN_HOSTS_PER_ENTRY && hosts_have_mark(d->leader, HOST_NEWS); n++)
+                e = put_host(d, host_marked(d->leader, HOST_NEWS));
         return e;
 }
 
 static bool is_told_with_its_host(const Leader *l, const OwnMoves *m) {
         const Host *h = m->cause == ARGOSY__OWN_CAUSE__OWN_LOST ? host_find(l, m->host) : NULL;
 
-        return h && h->own_lost_flying;
+        return h && h->news.lost_flying;
 }
 
 // Of what no host's own record has told: each cause once.
@@ -365,13 +354,16 @@ static int put_leader(Decision *d) {
         e = put_happened(d, &r, ARGOSY__OWN_CAUSE__OWN_LEADER, d->leader->config.self);
         d->leader->own_leads_flying = e == 0;
         d->leader->own_leads = e != 0;
+        if (e == 0)
+                d->leader->own_leads_due_us = 0;
         return e;
 }
 
 static bool is_due(const Leader *l, bool goes_anyhow) {
         if (l->n_own_moves > 0)
                 return true;
-        return (l->own_leads || !list_is_empty(&l->own_hosts)) && (goes_anyhow || l->own_due_us <= leader_now(l));
+        return (l->own_leads && (goes_anyhow || l->own_leads_due_us <= leader_now(l))) ||
+               (hosts_have_mark(l, HOST_NEWS) && (goes_anyhow || l->host_news_due_us <= leader_now(l)));
 }
 
 int own_jobs_decide(Decision *d, bool goes_anyhow) {
@@ -400,17 +392,7 @@ void own_jobs_landed(Leader *l, bool committed) {
         if (l->own_leads_flying && !committed)
                 l->own_leads = true;
         l->own_leads_flying = false;
-        while (!list_is_empty(&l->own_hosts_flying)) {
-                Host *h = CONTAINER_OF(l->own_hosts_flying.next, Host, own_due);
-
-                list_unlink(&h->own_due);
-                if (!committed) {
-                        h->own_lost |= h->own_lost_flying;
-                        h->own_back |= h->own_back_flying;
-                        list_append(&l->own_hosts, &h->own_due);
-                }
-                h->own_lost_flying = h->own_back_flying = false;
-        }
+        host_news_landed(l, committed);
         drop_moves(l); // of an entry that was not made
 }
 
@@ -421,20 +403,21 @@ void own_jobs_begin(Leader *l) {
         (void) cluster_state_hosts(l->state, &n_hosts);
         l->own_leads = n_hosts > 1 && cluster_state_last_job(l->state) > 0;
         if (l->own_leads)
-                l->own_due_us = leader_now(l) + OWN_DELAY_MS * USEC_PER_MSEC;
+                l->own_leads_due_us = leader_now(l) + OWN_DELAY_MS * USEC_PER_MSEC;
 }
 
 void own_jobs_clear(Leader *l) {
-        list_init(&l->own_hosts);
-        list_init(&l->own_hosts_flying);
         drop_moves(l);
         free(l->own_moves);
         l->own_moves = NULL;
         l->own_moves_allocated = 0;
         l->own_leads = l->own_leads_flying = false;
-        l->own_due_us = 0;
+        l->own_leads_due_us = 0;
 }
 
 uint64_t own_jobs_next_deadline(const Leader *l) {
-        return l->own_due_us > leader_now(l) ? l->own_due_us : 0;
+        uint64_t now = leader_now(l), leads_us = l->own_leads_due_us > now ? l->own_leads_due_us : 0,
+                 hosts_us = l->host_news_due_us > now ? l->host_news_due_us : 0;
+
+        return leads_us == 0 || (hosts_us > 0 && hosts_us < leads_us) ? hosts_us : leads_us;
 }

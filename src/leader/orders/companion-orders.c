@@ -20,7 +20,7 @@ enum { COMPANIONS_MAX = 64, COMPANIONS_BYTES_MAX = 1024 * 1024 }; // of one host
 
 static void mark_host(Leader *l, Host *h) {
         h->companions_due = true;
-        host_mark_orders(l, h);
+        host_mark_now(l, h, HOST_ORDERS);
 }
 
 static void on_changed(uint32_t node, void *userdata) {

@@ -392,13 +392,12 @@ static bool release_stop(const DependencyPeer *peer, void *userdata) {
 }
 
 static void reconsider_replacers(Leader *l) {
-        for (size_t left = DRAINED_LOOKS; left > 0 && !list_is_empty(&l->replacing_due);) {
-                UnitOnNode *s = CONTAINER_OF(l->replacing_due.next, UnitOnNodeWork, awaiting)->on_node;
+        UnitOnNode *s;
+
+        for (size_t left = DRAINED_LOOKS; left > 0 && (s = replacers_next(l));) {
                 size_t looks = 1 + s->node->n_placed;
 
                 left -= MIN_OF(left, looks);
-                list_unlink(l->replacing_due.next);
-                list_append(&l->replacing, &unit_on_node_work(s)->awaiting);
                 reconsider(l, s->unit);
         }
         if (!list_is_empty(&l->replacing_due))

@@ -27,6 +27,7 @@
 #include "pending.h"
 #include "previous-nodes.h"
 #include "registry.h"
+#include "replacers.h"
 #include "response.h"
 #include "rollout-content.h"
 #include "secret-orders.h"
@@ -62,7 +63,7 @@ static void mark_row(Leader *l, UnitOnNode *s) {
                 return;
         if (!list_is_linked(&unit_on_node_work_seen(s)->order))
                 list_append(&h->orders, &unit_on_node_work(s)->order);
-        host_mark_orders(l, h);
+        host_mark_now(l, h, HOST_ORDERS);
 }
 
 void orders_mark(Leader *l, Unit *u, Node *n) {
@@ -142,17 +143,17 @@ bool orders_globals(Leader *l) {
 
         if (leader_take_due(l, DUE_GLOBALS))
                 map_foreach (slot, &l->hosts)
-                        host_mark_globals(l, slot->value);
-        if (list_is_empty(&l->globals_due))
+                        host_mark_now(l, slot->value, HOST_GLOBALS);
+        if (!hosts_have_mark(l, HOST_GLOBALS))
                 return true;
-        for (size_t n = 0; n < walk_slice(walk, JUDGED_GLOBALS) && !list_is_empty(&l->globals_due);) {
-                Host *h = CONTAINER_OF(l->globals_due.next, Host, globals_due);
+        for (size_t n = 0; n < walk_slice(walk, JUDGED_GLOBALS) && hosts_have_mark(l, HOST_GLOBALS);) {
+                Host *h = host_marked(l, HOST_GLOBALS);
 
                 n += judge_globals_on(l, h);
-                list_unlink(&h->globals_due);
+                host_unmark(h, HOST_GLOBALS);
                 host_mark_place(l, h);
         }
-        if (!list_is_empty(&l->globals_due)) {
+        if (hosts_have_mark(l, HOST_GLOBALS)) {
                 walk_sliced(l, walk, 0);
                 leader_mark(l);
                 return false;
@@ -330,7 +331,7 @@ static int bundle_consider(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, con
                 return 0;
         }
         if (wanted && ordering_waits_for_replaced(l, s)) // ordering_drain(), when these have left
-                list_append(&l->replacing, &unit_on_node_work(s)->awaiting);
+                replacers_await(l, s);
         if (kind == ORDER_TO_HOLD && ordering_keeps(s))
                 kind = ORDER_TO_STAY;
         return held ? 0 : bundle_add(l, b, s, kind, e);
@@ -425,8 +426,7 @@ static void send_welcome(Leader *l, Host *h, Bundle *b) {
         w.companions = take_companions(l, h);
         leader_to_host(l, h, &m);
         companion_orders_free(w.companions);
-        if (!list_is_linked(&h->session_begun))
-                list_append(&l->sessions_begun, &h->session_begun);
+        host_mark(l, h, HOST_SESSION_BEGUN);
 }
 
 // ------------------------------------------------------------------------------------------------ welcome
@@ -520,7 +520,7 @@ void orders_welcome(Leader *l, Host *h) {
         h->welcoming = h->companions_due = true;
         h->welcome_parts = 0;
         h->welcome_node = h->nodes.next;
-        host_mark_orders(l, h);
+        host_mark_now(l, h, HOST_ORDERS);
 }
 
 // ------------------------------------------------------------------------------------------------ flushing
@@ -581,25 +581,24 @@ static void flush_host(Leader *l, Host *h, size_t *left) {
                 }
 }
 
+static bool flush_marked(Leader *l, Host *h, void *userdata) {
+        size_t *left = userdata;
+
+        flush_host(l, h, left);
+        if (has_orders(h))
+                host_mark(l, h, HOST_ORDERS);
+        return *left > 0;
+}
+
 // What a host does not take yet stays in its list: it may be hundreds of MiB. Whoever had no turn has the first one in the
 // next turn of the loop.
 void orders_flush(Leader *l) {
-        ListNode due = LIST_INIT(due);
         LeaderWalk *walk = &l->walks.of[WALK_ORDERS];
         size_t left = walk_slice(walk, ORDERS_PER_TURN);
 
-        list_splice(&due, &l->orders_due);
-        while (!list_is_empty(&due) && left > 0) {
-                Host *h = CONTAINER_OF(due.next, Host, orders_due);
-
-                list_unlink(&h->orders_due);
-                flush_host(l, h, &left);
-                if (has_orders(h) && !list_is_linked(&h->orders_due))
-                        list_append(&l->orders_due, &h->orders_due);
-        }
-        list_splice_front(&l->orders_due, &due);
+        host_marks_each(l, HOST_ORDERS, flush_marked, &left);
         walk_sliced(l, walk, left);
-        if (left == 0 && !list_is_empty(&l->orders_due))
+        if (left == 0 && hosts_have_mark(l, HOST_ORDERS))
                 leader_mark(l);
 }
 

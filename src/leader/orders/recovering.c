@@ -13,7 +13,9 @@
 #include "recovering.h"
 
 #include "ordering.h"
+#include "replacers.h"
 #include "turn.h"
+#include "unit-deadlines.h"
 #include "unit-work.h"
 
 enum { WALKED_UNITS = 4096 };
@@ -22,7 +24,8 @@ bool recovering_is(const Leader *l, const Unit *u) {
         const UnitWork *w = unit_work_seen(u);
         Standing standing;
 
-        if (u->life == LIFE_MOVING || u->life == LIFE_FLYING || list_is_linked(&w->unscheduled) || w->move_due.place)
+        if (u->life == LIFE_MOVING || u->life == LIFE_FLYING || list_is_linked(&w->unscheduled) ||
+            unit_has_deadline(u, UNIT_MOVES))
                 return true;
         standing = u->down ? ordering_standing(l, u->name) : STANDING_UP;
         return standing == STANDING_COMING || standing == STANDING_CHANGING || standing == STANDING_ENDING ||
@@ -77,7 +80,7 @@ void recovering_step(Leader *l) {
                 list_unlink(&g->recovering_walk);
                 g->recovering_known = true;
                 if (g->n_recovering == 0)
-                        list_splice(&l->replacing_due, &l->replacing);
+                        replacers_reconsider(l);
         }
         if (!list_is_empty(&l->recovering_walks))
                 leader_mark(l);

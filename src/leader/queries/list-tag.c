@@ -11,6 +11,7 @@
 #include "authorization.h"
 #include "due.h"
 #include "hash.h"
+#include "host-marks.h"
 #include "str.h"
 
 // A unit that was destroyed and may still run somewhere has a row for as long as a guard lets it, which follows from time alone.
@@ -35,7 +36,7 @@ bool list_tag(const Leader *l, const Argosy__Author *author, char ret[LIST_TAG_S
 
         if (!l->leading || !cluster || shows_what_is_destroyed(l))
                 return false;
-        if (leader_is_due(l, DUE_GLOBALS) || !list_is_empty(&l->globals_due))
+        if (leader_is_due(l, DUE_GLOBALS) || hosts_have_mark(l, HOST_GLOBALS))
                 return false; // some are about to give way
         if (cluster->cluster_id.len > 0)
                 memcpy(bytes, cluster->cluster_id.data, MIN_OF(cluster->cluster_id.len, (size_t) 16));

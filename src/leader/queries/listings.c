@@ -43,6 +43,7 @@
 #include "answer.h"
 #include "array.h"
 #include "due.h"
+#include "host-marks.h"
 #include "listing-give.h"
 #include "message.h"
 #include "response.h"
@@ -466,7 +467,7 @@ static int end_making(Listing *g) {
 // Lists are made before it is judged where global units run (followers.c): those that give way to what was placed just
 // now are not touched yet.
 static bool globals_may_give_way(const Leader *l) {
-        return l->leading && (leader_is_due(l, DUE_GLOBALS) || !list_is_empty(&l->globals_due));
+        return l->leading && (leader_is_due(l, DUE_GLOBALS) || hosts_have_mark(l, HOST_GLOBALS));
 }
 
 // Somebody leads again, or the log would not have gone on.

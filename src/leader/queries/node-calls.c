@@ -14,6 +14,7 @@
 #include "authorization.h"
 #include "flow-window.h"
 #include "host-link.h"
+#include "host-marks.h"
 #include "macro.h"
 #include "message.h"
 #include "node-calls-private.h"
@@ -269,12 +270,10 @@ static void watch_nodes_of(Leader *l, Host *h) {
 }
 
 void node_calls_on_sessions_begun(Leader *l) {
-        while (!list_is_empty(&l->sessions_begun)) {
-                Host *h = CONTAINER_OF(l->sessions_begun.next, Host, session_begun);
+        Host *h;
 
-                list_unlink(&h->session_begun);
+        while ((h = host_take_marked(l, HOST_SESSION_BEGUN)))
                 watch_nodes_of(l, h);
-        }
 }
 
 // ------------------------------------------------------------------------------------------------ answers
@@ -396,11 +395,9 @@ void node_calls_on_node_lost(Leader *l, Node *n) {
 }
 
 void node_calls_on_sessions_ended(Leader *l) {
-        while (!list_is_empty(&l->sessions_ended)) {
-                Host *h = CONTAINER_OF(l->sessions_ended.next, Host, session_ended);
+        Host *h;
 
-                list_unlink(&h->session_ended);
+        while ((h = host_take_marked(l, HOST_SESSION_ENDED)))
                 list_foreach (i, &h->nodes)
                         node_calls_on_node_lost(l, CONTAINER_OF(i, Node, of_host));
-        }
 }

@@ -29,6 +29,7 @@
 #include "response.h"
 #include "str.h"
 #include "tables.h"
+#include "tallies.h"
 #include "tickets.h"
 #include "turn.h"
 
@@ -218,8 +219,7 @@ static void tally_end(Leader *l, OpenJob *job) {
         if (job->end_tallied)
                 return;
         job->end_tallied = true;
-        job_tally_leave(&l->tallies.jobs, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING);
-        job_tally_end(&l->tallies.jobs, job->tally, job->end.state);
+        tally_job(l, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING, job->end.state);
 }
 
 void open_job_end(Leader *l, OpenJob *job) {
@@ -253,7 +253,7 @@ void open_job_goes_on(Leader *l, uint64_t number) {
         list_unlink(&job->queue);
         list_append(&l->jobs_watched, &job->queue);
         if (job->end_tallied)
-                job_tally_begin(&l->tallies.jobs, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING);
+                tally_job(l, job->tally, ARGOSY__JOB_STATE__JOB_UNKNOWN, ARGOSY__JOB_STATE__JOB_RUNNING);
         job->end_tallied = false;
 }
 

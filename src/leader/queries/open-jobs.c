@@ -33,6 +33,7 @@
 #include "response.h"
 #include "str.h"
 #include "tables.h"
+#include "tallies.h"
 #include "tickets.h"
 #include "turn.h"
 #include "unit-marks.h"
@@ -95,8 +96,8 @@ static OpenJob *job_new(Leader *l, uint64_t number, const Argosy__JobRecord *rec
         argosy__job_record__init(&job->end);
         job->end.number = number;
         str_fit(job->verb, sizeof(job->verb), "%s", record->verb);
-        job->tally = job_tally_row(&l->tallies.jobs, job->verb);
-        job_tally_begin(&l->tallies.jobs, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING);
+        job->tally = tally_job_row(l, job->verb);
+        tally_job(l, job->tally, ARGOSY__JOB_STATE__JOB_UNKNOWN, ARGOSY__JOB_STATE__JOB_RUNNING);
         job->rollout = oom_checked(strdup(record->rollout));
         job->revision_before = record->revision_before;
         job->revision = record->revision;
@@ -144,7 +145,7 @@ static void discard(void *job) {
 void open_job_free(Leader *l, OpenJob *job) {
         map_take(&l->open_jobs, &job->number, sizeof(job->number));
         if (!job->end_tallied)
-                job_tally_leave(&l->tallies.jobs, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING);
+                tally_job(l, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING, ARGOSY__JOB_STATE__JOB_UNKNOWN);
         list_unlink(&job->queue);
         list_unlink(&job->told);
         list_unlink(&job->reverts);

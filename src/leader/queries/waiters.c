@@ -309,10 +309,9 @@ int waiter_item_judge_again(Leader *l, WaiterItem *item, const WaitDue *due) {
 
 // Hosts have said that processes have lived long enough.
 static void take_marks(Leader *l) {
-        while (!list_is_empty(&l->lived_due)) {
-                Host *h = CONTAINER_OF(l->lived_due.next, Host, lived_due);
+        Host *h;
 
-                list_unlink(&h->lived_due);
+        while ((h = host_take_marked(l, HOST_LIVED))) {
                 while (!list_is_empty(&h->probations)) {
                         WaiterItem *item = CONTAINER_OF(h->probations.next, WaiterItem, probation);
 

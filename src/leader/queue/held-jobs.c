@@ -39,6 +39,7 @@
 #include "request-kind.h"
 #include "response.h"
 #include "str.h"
+#include "tallies.h"
 #include "turn.h"
 #include "walks.h"
 
@@ -292,8 +293,8 @@ static size_t tally_row(Leader *l, uint64_t number) {
         size_t row;
 
         if (oom_check(cluster_state_read_job(l->state, number, &record)) < 0)
-                return job_tally_row(&l->tallies.jobs, "");
-        row = job_tally_row(&l->tallies.jobs, record->verb);
+                return tally_job_row(l, "");
+        row = tally_job_row(l, record->verb);
         message_free(record);
         return row;
 }
@@ -304,9 +305,9 @@ static void tally_leave(Leader *l, const HeldJob *h) {
 
         if (h->begun)
                 return;
-        job_tally_leave(&l->tallies.jobs, h->tally, ARGOSY__JOB_STATE__JOB_HELD);
-        if (!job_state_is_open(state) && !(h->ticket && h->ticket->job_flying))
-                job_tally_end(&l->tallies.jobs, h->tally, state);
+        if (job_state_is_open(state) || (h->ticket && h->ticket->job_flying))
+                state = ARGOSY__JOB_STATE__JOB_UNKNOWN;
+        tally_job(l, h->tally, ARGOSY__JOB_STATE__JOB_HELD, state);
 }
 
 static HeldJob *held_new(Leader *l, const Argosy__StoredRequest *m) {
@@ -326,7 +327,7 @@ static HeldJob *held_new(Leader *l, const Argosy__StoredRequest *m) {
                         await(l, h, m->after[i]);
         h->tally = tally_row(l, h->number);
         if (!h->begun)
-                job_tally_begin(&l->tallies.jobs, h->tally, ARGOSY__JOB_STATE__JOB_HELD);
+                tally_job(l, h->tally, ARGOSY__JOB_STATE__JOB_UNKNOWN, ARGOSY__JOB_STATE__JOB_HELD);
         (void) oom_check(map_add(&l->held_jobs, &h->number, sizeof(h->number), h));
         return h;
 }

@@ -20,6 +20,7 @@
 #include "nodes.h"
 #include "pending.h"
 #include "registry.h"
+#include "schedule-queue.h"
 #include "scheduler.h"
 #include "tables.h"
 #include "unit-event.h"
@@ -126,13 +127,13 @@ static bool has_activation_affinity(Leader *l, const Unit *u) {
 }
 
 void pending_mark(Leader *l, Unit *u) {
-        if (unit_life_is_queued(u->life) && !list_is_linked(&unit_work_seen(u)->to_schedule))
-                list_append(&l->to_schedule, &unit_work(l, u)->to_schedule);
+        if (unit_life_is_queued(u->life))
+                schedule_mark(l, u, SCHEDULE_NEW);
 }
 
 void pending_mark_later(Leader *l, Unit *u) {
-        if (unit_life_is_queued(u->life) && !list_is_linked(&unit_work_seen(u)->to_schedule))
-                list_append(&l->pending_later, &unit_work(l, u)->to_schedule);
+        if (unit_life_is_queued(u->life))
+                schedule_mark(l, u, SCHEDULE_LATER);
 }
 
 bool pending_waits_by_itself(Leader *l, const Unit *u) {
@@ -155,7 +156,8 @@ bool pending_can_be_offered(Leader *l, const Unit *u) {
 }
 
 bool pending_is_due(const Leader *l) {
-        return leader_is_due(l, DUE_PLACEMENT) || !list_is_empty(&l->pending_due) || !list_is_empty(&l->pending_due_last);
+        return leader_is_due(l, DUE_PLACEMENT) || schedule_first(l, SCHEDULE_DUE) ||
+               schedule_first(l, SCHEDULE_LAST);
 }
 
 static bool is_pending(const char *name, void *userdata) {
@@ -269,10 +271,5 @@ int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler) {
 }
 
 void pending_clear(Leader *l) {
-        list_init(&l->to_schedule);
-        list_init(&l->unscheduled);
-        list_init(&l->pending_due);
-        list_init(&l->pending_due_last);
-        list_init(&l->pending_later);
         list_init(&l->preempted);
 }

@@ -31,7 +31,7 @@ void pending_mark_later(Leader *l, Unit *u); // it was; only the next round does
 // which it gets no node has nothing to do with it.
 bool pending_waits_by_itself(Leader *l, const Unit *u);
 // Whether one that is stranded may wait there as well (scheduler_enqueue()): it is on a lost node, and only what sets
-// Leader.enqueued_stale, or its record, decides whether it is to go.
+// DUE_ENQUEUED, or its record, decides whether it is to go.
 bool pending_can_be_enqueued(Leader *l, const Unit *u);
 // Whether one that is stranded may wait there until the round is over for which it is judged: it is to leave a node
 // that is emptied, and whose host is in session. And whether that is still so when the round comes.

@@ -65,10 +65,29 @@ const Unit *replacer_of(const Leader *l, const Unit *u) {
         return NULL;
 }
 
+void replacers_await(Leader *l, UnitOnNode *s) {
+        list_append(&l->replacing, &unit_on_node_work(s)->awaiting);
+}
+
+void replacers_reconsider(Leader *l) {
+        list_splice(&l->replacing_due, &l->replacing);
+}
+
+UnitOnNode *replacers_next(Leader *l) {
+        UnitOnNode *s;
+
+        if (list_is_empty(&l->replacing_due))
+                return NULL;
+        s = CONTAINER_OF(l->replacing_due.next, UnitOnNodeWork, awaiting)->on_node;
+        list_unlink(l->replacing_due.next);
+        replacers_await(l, s);
+        return s;
+}
+
 void replacers_on_unit(Leader *l, const Node *before, bool replaced) {
         if (!before)
                 return;
-        list_splice(&l->replacing_due, &l->replacing); // of those on that node
+        replacers_reconsider(l); // those on that node
         if (!replaced)
                 return;
         list_foreach (i, &before->placed) {
@@ -90,7 +109,7 @@ static bool waits(const Unit *u) {
 void replacers_on_touched(Leader *l, const Unit *u) {
         if (list_is_empty(&l->replacing) || !u->budget || list_is_empty(&u->budget->waiting) || waits(u))
                 return;
-        list_splice(&l->replacing_due, &l->replacing);
+        replacers_reconsider(l);
         leader_mark(l);
 }
 

@@ -16,4 +16,8 @@ const Unit *replacer_of(const Leader *l, const Unit *u);
 void replacers_on_unit(Leader *l, const Node *before, bool replaced);
 // Something was seen of a unit: those who wait for others of its group may have to wait longer, or not any more.
 void replacers_on_touched(Leader *l, const Unit *u);
+void replacers_await(Leader *l, UnitOnNode *s); // its start waits for those that it replaces on its node
+void replacers_reconsider(Leader *l);           // all that wait so are to be looked at
+// The next of these, which waits on; NULL: there are no more.
+UnitOnNode *replacers_next(Leader *l);
 void replacers_clear(Leader *l); // a term is over: nobody waits any more

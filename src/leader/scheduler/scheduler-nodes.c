@@ -11,6 +11,7 @@
 #include "fleet-units.h"
 #include "host-marks.h"
 #include "lease.h"
+#include "nodes.h"
 #include "oom.h"
 #include "registry.h"
 #include "scheduler-private.h"
@@ -121,51 +122,40 @@ static void label_host(Leader *l, Host *h) {
         host_mark_place(l, h);
 }
 
-static size_t count(const ListNode *list) {
-        size_t n = 0;
+// All that are new: their numbers decide between equals.
+static NewNode *take_new_nodes(Leader *l, size_t *ret_n) {
+        NewNode *new = NULL;
+        size_t n = 0, allocated = 0;
 
-        list_foreach (i, list)
-                n++;
-        return n;
+        for (Node *node; (node = node_take_marked(l, NODE_NEW)); n++) {
+                (void) oom_check(ARRAY_GROW(new, allocated, n + 1));
+                new[n] = (NewNode){node->number, node};
+        }
+        if (n > 1)
+                qsort(new, n, sizeof *new, by_number);
+        *ret_n = n;
+        return new;
 }
 
-// Their numbers decide between equals.
 static void sort_new_nodes(Leader *l) {
-        _cleanup_free_ NewNode *new = oom_checked(calloc(count(&l->nodes_new) + 1, sizeof *new));
-        size_t n = 0;
+        size_t n;
+        _cleanup_free_ NewNode *new = take_new_nodes(l, &n);
 
-        while (!list_is_empty(&l->nodes_new)) {
-                Node *node = CONTAINER_OF(l->nodes_new.next, Node, new);
-
-                list_unlink(&node->new);
-                new[n++] = (NewNode){node->number, node};
-        }
-        qsort(new, n, sizeof *new, by_number);
         for (size_t i = 0; i < n; i++)
-                list_append(&l->nodes_new, &new[i].node->new);
+                node_mark(l, new[i].node, NODE_NEW);
 }
 
 void scheduler_add_new_nodes(Leader *l) {
-        ListNode added = LIST_INIT(added);
+        size_t n;
+        _cleanup_free_ NewNode *new = take_new_nodes(l, &n);
 
-        if (list_is_empty(&l->nodes_new))
-                return;
-        sort_new_nodes(l);
-        while (!list_is_empty(&l->nodes_new)) {
-                Node *n = CONTAINER_OF(l->nodes_new.next, Node, new);
-
-                list_unlink(&n->new);
-                list_append(&added, &n->new);
-                add_node(l, n);
-                fleet_units_mark(l, n->host);
+        for (size_t i = 0; i < n; i++) {
+                add_node(l, new[i].node);
+                fleet_units_mark(l, new[i].node->host);
         }
-        while (!list_is_empty(&added)) {
-                Node *n = CONTAINER_OF(added.next, Node, new);
-
-                list_unlink(&n->new);
-                if (n->host->labels_due)
-                        label_host(l, n->host);
-        }
+        for (size_t i = 0; i < n; i++)
+                if (new[i].node->host->labels_due)
+                        label_host(l, new[i].node->host);
 }
 
 void scheduler_mark_labels(SchedulerTables *t) {
@@ -231,7 +221,7 @@ static size_t count_units_on(const Host *h) {
 static void sync_due(Leader *l, Host *h) {
         if (h->labels_due)
                 label_host(l, h);
-        list_unlink(&h->place_due);
+        host_unmark(h, HOST_PLACE);
         sync_host(l, h);
 }
 
@@ -239,14 +229,11 @@ bool scheduler_build_nodes(Leader *l, size_t *left) {
         if (!l->places->sorted)
                 sort_new_nodes(l);
         l->places->sorted = true;
-        for (; *left > 0 && !list_is_empty(&l->nodes_new); (*left)--) {
-                Node *n = CONTAINER_OF(l->nodes_new.next, Node, new);
-
-                list_unlink(&n->new);
+        for (Node *n; *left > 0 && (n = node_take_marked(l, NODE_NEW)); (*left)--) {
                 add_node(l, n);
                 sync_due(l, n->host);
         }
-        return list_is_empty(&l->nodes_new);
+        return !nodes_have_mark(l, NODE_NEW);
 }
 
 // Labels, and what follows from them, of hosts behind those that have theirs. Whether all have.
@@ -289,9 +276,9 @@ bool scheduler_label_step(Leader *l) {
 
 bool scheduler_sync_nodes_step(Leader *l) {
         scheduler_add_new_nodes(l);
-        for (unsigned n = 0; n < PLACES && !list_is_empty(&l->places_due); n++)
-                sync_due(l, CONTAINER_OF(l->places_due.next, Host, place_due));
-        if (list_is_empty(&l->places_due))
+        for (unsigned n = 0; n < PLACES && hosts_have_mark(l, HOST_PLACE); n++)
+                sync_due(l, host_marked(l, HOST_PLACE));
+        if (!hosts_have_mark(l, HOST_PLACE))
                 return true;
         leader_mark(l);
         return false;
@@ -302,8 +289,8 @@ void scheduler_sync_nodes(Leader *l, uint32_t without_host) {
 
         scheduler_add_new_nodes(l);
         (void) label_some(l, SIZE_MAX);
-        while (!list_is_empty(&l->places_due))
-                sync_due(l, CONTAINER_OF(l->places_due.next, Host, place_due));
+        while (hosts_have_mark(l, HOST_PLACE))
+                sync_due(l, host_marked(l, HOST_PLACE));
         if (!out)
                 return;
         list_foreach (i, &out->nodes)

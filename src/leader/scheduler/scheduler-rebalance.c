@@ -113,7 +113,7 @@ static void begin_search(SchedulerRebalance *r) {
         pool_add(l->config.loop, &r->work, POOL_GUESTS, search, on_found);
         r->phase = SEARCHING;
         l->searching = true;
-        l->n_outside++;
+        leader_outside_begun(l);
 }
 
 // Who has the handle now; NULL: nobody, or one without a record.

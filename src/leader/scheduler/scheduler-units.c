@@ -8,6 +8,7 @@
 #include "event-marks.h"
 #include "oom.h"
 #include "registry.h"
+#include "schedule-queue.h"
 #include "scheduler-private.h"
 #include "scheduler.h"
 #include "tables.h"
@@ -207,8 +208,7 @@ static void leave_queue(Leader *l, Unit *u) {
         placement_unit_release(l->places->placement, u->place - 1, false); // offered
         if (!waited || !unit_life_is_queued(u->life))
                 return;
-        list_unlink(&unit_work(l, u)->to_schedule); // it may be one of those that were asked about
-        list_append(&l->to_schedule, &unit_work(l, u)->to_schedule);
+        schedule_move(l, u, SCHEDULE_NEW); // it may be one of those that were asked about
 }
 
 // A new one is at once what its options mean.
@@ -437,8 +437,4 @@ void scheduler_refresh_followers(Leader *l, const char *name) {
                 else
                         unit_event(l, u, LIFE_RECONSIDER);
         }
-}
-
-void scheduler_clear_refusals(Leader *l) {
-        list_init(&l->refusals_due);
 }

@@ -234,8 +234,8 @@ void scheduler_note_placements(const Scheduler *p, size_t n, uint64_t began_us) 
 
         if (p->copy || p->dry_run)
                 return; // what is only said to be possible
-        l->stats.placements += n;
-        time_histogram_add(&l->tallies.placements, leader_now(l) - began_us);
+        l->n_placements += n;
+        time_histogram_add(&l->placement_times, leader_now(l) - began_us);
 }
 
 static int explain_all(Scheduler *p, uint32_t unit, const char *name, SchedulerAnswer *result) {

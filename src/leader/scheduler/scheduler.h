@@ -38,7 +38,6 @@ void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool exclud
 // Returns about how many nodes were looked at.
 size_t scheduler_set_refusals(Leader *l, Unit *u);
 void scheduler_sync_refusals(Leader *l); // of units that some node refuses, or does not any more
-void scheduler_clear_refusals(Leader *l); // a term is over: nothing of them is news any more
 bool scheduler_sync_refusals_step(Leader *l); // as much of it as one turn takes; false: there is more
 bool scheduler_sync_nodes_step(Leader *l);    // the same of hosts that have changed
 bool scheduler_label_step(Leader *l);         // and of labels of all hosts

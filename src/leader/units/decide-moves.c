@@ -24,6 +24,7 @@
 #include "nodes.h"
 #include "pending.h"
 #include "registry.h"
+#include "schedule-queue.h"
 #include "scheduler.h"
 #include "tables.h"
 #include "turn.h"
@@ -196,7 +197,7 @@ int decide_moves(Decision *d) {
                         unit_touch(l, u); // a wait that was judged meanwhile took it for one on its way
                 }
         }
-        list_splice(&l->moving, &later);
+        units_move_again(l, &later);
         walk_sliced(l, walk, left);
         if (!list_is_empty(&l->moving))
                 leader_mark(l);
@@ -253,7 +254,7 @@ static int judge(Decision *d, Unit *u) {
         Leader *l = d->leader;
         int r;
 
-        list_unlink(&unit_work(l, u)->to_schedule);
+        schedule_take(l, u);
         r = judge_unit(d, u);
         if (r < 0 || !pending_waits_by_itself(l, u))
                 pending_mark_later(l, u);
@@ -274,27 +275,24 @@ static int judge_some(Decision *d, bool *ret_all) {
         size_t left = walk_slice(walk, CONSIDERED_UNITS);
         int r = 0;
 
-        for (; r >= 0 && left > 0 && !list_is_empty(&l->pending_due); left--) {
-                Unit *u = CONTAINER_OF(l->pending_due.next, UnitWork, to_schedule)->unit;
-
+        for (Unit *u; r >= 0 && left > 0 && (u = schedule_first(l, SCHEDULE_DUE)); left--) {
                 if (is_judged_without_scheduler(l, u)) {
                         r = judge(d, u);
                         continue;
                 }
-                list_unlink(l->pending_due.next);
-                list_append(&l->pending_due_last, &unit_work(l, u)->to_schedule);
+                schedule_move(l, u, SCHEDULE_LAST);
         }
         walk_sliced(l, walk, left);
-        *ret_all = list_is_empty(&l->pending_due);
+        *ret_all = !schedule_first(l, SCHEDULE_DUE);
         return r;
 }
 
 static int judge_last(Decision *d) {
-        Leader *l = d->leader;
+        Unit *u;
         int r = 0;
 
-        while (r >= 0 && !list_is_empty(&l->pending_due_last))
-                r = judge(d, CONTAINER_OF(l->pending_due_last.next, UnitWork, to_schedule)->unit);
+        while (r >= 0 && (u = schedule_first(d->leader, SCHEDULE_LAST)))
+                r = judge(d, u);
         return r;
 }
 
@@ -306,7 +304,7 @@ static void take_back_offers(Leader *l) {
                 if (pending_is_offered_still(u))
                         continue;
                 scheduler_dequeue(l, u);
-                list_unlink(&unit_work(l, u)->to_schedule);
+                schedule_take(l, u);
                 pending_mark(l, u);
                 leader_set_due(l, DUE_PLACEMENT);
                 leader_mark(l);
@@ -319,7 +317,7 @@ static void end_offers(Leader *l) {
 }
 
 static bool is_judging(const Leader *l) {
-        return !list_is_empty(&l->pending_due) || !list_is_empty(&l->pending_due_last);
+        return schedule_first(l, SCHEDULE_DUE) || schedule_first(l, SCHEDULE_LAST);
 }
 
 void decide_pending_anew(Leader *l) {
@@ -349,9 +347,9 @@ int decide_pending(Decision *d) {
         decision_need_scheduler(d);
         if (!is_judging(l)) {
                 (void) leader_take_due(l, DUE_PLACEMENT);
-                list_splice(&l->pending_due, &l->pending_later);
+                schedule_move_all(l, SCHEDULE_LATER, SCHEDULE_DUE);
         }
-        list_splice(&l->pending_due, &l->to_schedule); // also of who came since the others are being judged
+        schedule_move_all(l, SCHEDULE_NEW, SCHEDULE_DUE); // also who came since others are judged
         r = judge_some(d, &all);
         if (r >= 0 && all)
                 r = judge_last(d);

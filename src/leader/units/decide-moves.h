@@ -9,7 +9,7 @@
 int decide_moves(Decision *d);    // those that are moving: another node, if they still have to go
 int decide_pending(Decision *d);  // units that are pending, if there may be room for somebody
 // Those that wait for their turn although they have a node are asked about anew if what they were asked about may have
-// changed (Leader.enqueued_stale).
+// changed (DUE_ENQUEUED).
 void decide_pending_anew(Leader *l);
 void decide_pending_clear(Leader *l); // a term is over: nobody waits for a turn any more
 

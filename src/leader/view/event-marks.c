@@ -6,6 +6,8 @@
 // (oom.h).
 #include "event-marks.h"
 
+#include <string.h>
+
 #include "array.h"
 #include "oom.h"
 #include "tables.h"
@@ -32,11 +34,71 @@ void event_unmark_row(Leader *l, UnitOnNode *s) {
         s->event_due = 0;
 }
 
-void event_unmark_rows(Leader *l) {
-        for (size_t i = l->event_news.n_rows_followed; i < l->event_news.n_rows; i++)
-                if (l->event_news.rows[i])
-                        l->event_news.rows[i]->event_due = 0;
-        l->event_news.n_rows = l->event_news.n_rows_followed = 0;
+static void unmark_rows(EventNews *news) {
+        for (size_t i = news->n_rows_followed; i < news->n_rows; i++)
+                if (news->rows[i])
+                        news->rows[i]->event_due = 0;
+        news->n_rows = news->n_rows_followed = 0;
+}
+
+void event_marks_keep(Leader *l, bool kept) {
+        l->event_news.kept = kept;
+        if (!kept)
+                unmark_rows(&l->event_news);
+}
+
+// The rows that are left over from this turn stay where they are; those that were looked at make room for
+// new ones.
+static void forget_followed(EventNews *news) {
+        size_t n = news->n_rows - news->n_rows_followed;
+
+        if (n > news->n_rows_followed)
+                return;
+        if (n > 0)
+                memmove(news->rows, news->rows + news->n_rows_followed, n * sizeof(*news->rows));
+        news->n_rows = n;
+        news->n_rows_followed = 0;
+        for (size_t i = 0; i < n; i++)
+                if (news->rows[i])
+                        news->rows[i]->event_due = (uint32_t) i + 1;
+}
+
+void event_marks_take_rows(Leader *l, size_t most, void (*each)(Leader *l, UnitOnNode *s)) {
+        EventNews *news = &l->event_news;
+
+        for (; most > 0 && news->n_rows_followed < news->n_rows; most--) {
+                UnitOnNode *s = news->rows[news->n_rows_followed++];
+
+                if (!s)
+                        continue;
+                s->event_due = 0;
+                each(l, s);
+        }
+        forget_followed(news);
+}
+
+size_t event_marks_take_jobs(Leader *l, size_t most, void (*each)(Leader *l, uint64_t number)) {
+        EventNews *news = &l->event_news;
+        size_t n = MIN_OF(most, news->n_jobs);
+
+        for (size_t i = 0; i < n; i++)
+                each(l, news->jobs[i]);
+        news->n_jobs -= n;
+        if (n > 0)
+                memmove(news->jobs, news->jobs + n, news->n_jobs * sizeof(*news->jobs));
+        return n;
+}
+
+void event_marks_clear(Leader *l) {
+        EventNews *news = &l->event_news;
+
+        news->kept = false;
+        free(news->rows);
+        news->rows = NULL;
+        news->n_rows = news->n_rows_followed = news->rows_allocated = 0;
+        free(news->jobs);
+        news->jobs = NULL;
+        news->n_jobs = news->jobs_allocated = 0;
 }
 
 void event_mark_units_of(Leader *l, Node *n) {

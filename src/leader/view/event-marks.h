@@ -12,8 +12,7 @@ typedef struct GoneObject GoneObject;
 void event_mark(Leader *l, EventObject *o);
 // What one node says of the unit may be something else. The unit itself is marked by whoever touches it.
 void event_mark_unit_on_node(Leader *l, UnitOnNode *s);
-// All that was marked so is dropped, or one.
-void event_unmark_rows(Leader *l);
+// What was marked so is dropped.
 void event_unmark_row(Leader *l, UnitOnNode *s);
 // And of each unit that is seen on that node, or placed there: the node is noted, and its units are marked some in each turn, before
 // anything is told. False: *left, which is 0 then, was too little for them.
@@ -25,4 +24,11 @@ void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s);
 GoneObject *event_mark_gone(Leader *l, EventObject *o, const char *name);
 // The log knows how it ended.
 void event_mark_job(Leader *l, uint64_t number);
+// Whether what nodes say is marked from now on; what is marked is dropped if not.
+void event_marks_keep(Leader *l, bool kept);
+// At most so many of what nodes say, or jobs that have ended, in the order in which they were marked. They
+// are marked no more.
+void event_marks_take_rows(Leader *l, size_t most, void (*each)(Leader *l, UnitOnNode *s));
+size_t event_marks_take_jobs(Leader *l, size_t most, void (*each)(Leader *l, uint64_t number)); // how many
+void event_marks_clear(Leader *l); // a term is over: marks of objects go with their tables
 void gone_object_free(GoneObject *g);

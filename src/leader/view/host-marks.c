@@ -70,9 +70,61 @@ static void recount(Leader *l, Host *h) {
         h->counted = now;
 }
 
-static void mark(ListNode *list, ListNode *host) {
-        if (!list_is_linked(host))
-                list_append(list, host);
+bool host_mark(Leader *l, Host *h, HostMark mark) {
+        bool new = !list_is_linked(&h->marks[mark]);
+
+        if (new)
+                list_append(&l->host_marks[mark], &h->marks[mark]);
+        return new;
+}
+
+void host_mark_now(Leader *l, Host *h, HostMark mark) {
+        host_mark(l, h, mark);
+        leader_mark(l);
+}
+
+bool host_has_mark(const Host *h, HostMark mark) {
+        return list_is_linked(&h->marks[mark]);
+}
+
+void host_unmark(Host *h, HostMark mark) {
+        list_unlink(&h->marks[mark]);
+}
+
+bool hosts_have_mark(const Leader *l, HostMark mark) {
+        return !list_is_empty(&l->host_marks[mark]);
+}
+
+Host *host_marked(const Leader *l, HostMark mark) {
+        return hosts_have_mark(l, mark) ? CONTAINER_OF(l->host_marks[mark].next - mark, Host, marks) : NULL;
+}
+
+Host *host_take_marked(Leader *l, HostMark mark) {
+        Host *h = host_marked(l, mark);
+
+        if (h)
+                host_unmark(h, mark);
+        return h;
+}
+
+void host_marks_each(Leader *l, HostMark mark, bool (*each)(Leader *l, Host *h, void *userdata),
+                     void *userdata) {
+        ListNode now = LIST_INIT(now);
+        bool more = true;
+
+        list_splice(&now, &l->host_marks[mark]);
+        while (more && !list_is_empty(&now)) {
+                Host *h = CONTAINER_OF(now.next - mark, Host, marks);
+
+                host_unmark(h, mark);
+                more = each(l, h, userdata);
+        }
+        list_splice_front(&l->host_marks[mark], &now);
+}
+
+void host_marks_init(Leader *l) {
+        for (unsigned mark = 0; mark < HOST_MARKS; mark++)
+                list_init(&l->host_marks[mark]);
 }
 
 void host_touch(Leader *l, Host *h) {
@@ -83,38 +135,22 @@ void host_touch(Leader *l, Host *h) {
                 if (list_is_linked(&h->lost))
                         leader_set_due(l, DUE_ENQUEUED);
                 list_unlink(&h->lost);
-        } else
-                mark(&l->lost_hosts, &h->lost);
+        } else if (!list_is_linked(&h->lost))
+                list_append(&l->lost_hosts, &h->lost);
         host_mark_place(l, h);
-        host_mark_voters(l, h);
-}
-
-void host_mark_voters(Leader *l, Host *h) {
-        mark(&l->voters_touched, &h->voters_touched);
+        host_mark(l, h, HOST_VOTERS);
 }
 
 void host_mark_place(Leader *l, Host *h) {
         l->n_host_changes++;
         list_foreach (i, &h->nodes)
                 event_mark(l, &CONTAINER_OF(i, Node, of_host)->event);
-        mark(&l->places_due, &h->place_due);
-}
-
-void host_mark_orders(Leader *l, Host *h) {
-        mark(&l->orders_due, &h->orders_due);
-        leader_mark(l);
-}
-
-void host_mark_globals(Leader *l, Host *h) {
-        mark(&l->globals_due, &h->globals_due);
-        leader_mark(l);
+        host_mark(l, h, HOST_PLACE);
 }
 
 void host_mark_tombstones(Leader *l, Host *h) {
-        if (cluster_state_n_tombstones(l->state) == 0 || list_is_linked(&h->tombstones_due))
-                return;
-        list_append(&l->tombstones_due, &h->tombstones_due);
-        leader_mark(l);
+        if (cluster_state_n_tombstones(l->state) > 0 && host_mark(l, h, HOST_TOMBSTONES))
+                leader_mark(l);
 }
 
 void host_set_pending_record(Leader *l, Host *h, Argosy__HostRecord *pending_record) {
@@ -130,17 +166,9 @@ void host_forget_marks(Host *h) {
         h->pending_record = NULL;
         h->counted = (HostCounts){};
         list_unlink(&h->pending_record_queue);
-        list_unlink(&h->barrier_queue);
         list_unlink(&h->file_question.due);
-        list_unlink(&h->beat_waiting);
-        list_unlink(&h->orders_due);
-        list_unlink(&h->globals_due);
-        list_unlink(&h->place_due);
-        list_unlink(&h->voters_touched);
         list_unlink(&h->lost);
-        list_unlink(&h->own_due);
-        h->own_lost = h->own_back = h->own_lost_flying = h->own_back_flying = false;
-        list_unlink(&h->tombstones_due);
-        list_unlink(&h->session_ended);
-        list_unlink(&h->session_begun);
+        memset(&h->news, 0, sizeof(h->news));
+        for (unsigned mark = 0; mark < HOST_MARKS; mark++)
+                list_unlink(&h->marks[mark]);
 }

@@ -5,13 +5,24 @@
 
 #include "leader-core.h"
 
+// A mark is set once, behind those of other hosts, and stays until somebody takes it, or until nothing is
+// due of the host any more.
+bool host_mark(Leader *l, Host *h, HostMark mark); // false: it was set
+void host_mark_now(Leader *l, Host *h, HostMark mark);   // and this turn looks at it, or the next one
+bool host_has_mark(const Host *h, HostMark mark);
+void host_unmark(Host *h, HostMark mark);
+bool hosts_have_mark(const Leader *l, HostMark mark);    // any
+Host *host_marked(const Leader *l, HostMark mark);       // the first; NULL: none
+Host *host_take_marked(Leader *l, HostMark mark);        // likewise, and it has the mark no more
+// Takes those that have the mark now, first to last, until `each` returns false; the rest is in front of
+// those that get it meanwhile.
+void host_marks_each(Leader *l, HostMark mark, bool (*each)(Leader *l, Host *h, void *userdata),
+                     void *userdata);
+void host_marks_init(Leader *l);                         // of a leader that is made
 // Its lease, its session, the mode of a node or what its managers say has changed: the counts, and what the Placement
 // knows.
 void host_touch(Leader *l, Host *h);
 void host_mark_place(Leader *l, Host *h);   // only the Placement is to hear of it
-void host_mark_voters(Leader *l, Host *h);  // only whether it could vote may have changed
-void host_mark_orders(Leader *l, Host *h);  // there may be something to send
-void host_mark_globals(Leader *l, Host *h); // which global units its nodes run is to be judged again
 void host_mark_tombstones(Leader *l, Host *h); // it may have let go of something
 // What the log is to say of the host; takes the message over. NULL: as it is.
 void host_set_pending_record(Leader *l, Host *h, Argosy__HostRecord *pending_record);

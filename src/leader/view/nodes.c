@@ -28,6 +28,28 @@ enum { EMPTIED = 2048 }; // units that are told of it in one turn, at about 1 us
 
 #define MAINTENANCE ARGOSY__NODE_MODE__MODE_MAINTENANCE
 
+// ------------------------------------------------------------------------------------------------ marks
+
+bool node_mark(Leader *l, Node *n, NodeMark mark) {
+        if (list_is_linked(&n->marks[mark]))
+                return false;
+        list_append(&l->node_marks[mark], &n->marks[mark]);
+        return true;
+}
+
+bool nodes_have_mark(const Leader *l, NodeMark mark) {
+        return !list_is_empty(&l->node_marks[mark]);
+}
+
+Node *node_take_marked(Leader *l, NodeMark mark) {
+        ListNode *first = l->node_marks[mark].next;
+
+        if (!nodes_have_mark(l, mark))
+                return NULL;
+        list_unlink(first);
+        return CONTAINER_OF(first - mark, Node, marks);
+}
+
 // ------------------------------------------------------------------------------------------------ modes
 
 bool node_is_unreachable(const Node *n) {
@@ -145,8 +167,7 @@ void node_set_reason(Leader *l, Node *n, const char *reason) {
         leader_set_due(l, DUE_PLACEMENT | DUE_WAITS);
         tally_node(l, n);
         host_mark_place(l, n->host);
-        if (!list_is_linked(&n->touched))
-                list_append(&l->nodes_touched, &n->touched);
+        node_mark(l, n, NODE_TOUCHED);
         leader_mark(l);
 }
 

@@ -5,6 +5,11 @@
 
 #include "leader-core.h"
 
+// Marks, as those of hosts (host-marks.h). true: it was not set before; and the first that has it, which has
+// it no more; NULL: none
+bool node_mark(Leader *l, Node *n, NodeMark mark);
+bool nodes_have_mark(const Leader *l, NodeMark mark);
+Node *node_take_marked(Leader *l, NodeMark mark);
 // Nobody knows what its units do: the host is lost or its manager cannot be used.
 bool node_is_unreachable(const Node *n);
 // Its host is in session and can ask its manager: a unit that it has not named is not there.

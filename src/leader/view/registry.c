@@ -8,11 +8,11 @@
 #include <errno.h>
 
 #include "clock.h"
-#include "deadline-heap.h"
 #include "due.h"
 #include "event-marks.h"
 #include "feature-level.h"
 #include "fleet-units.h"
+#include "host-leases.h"
 #include "host-marks.h"
 #include "lease.h"
 #include "manager-name.h"
@@ -25,6 +25,7 @@
 #include "tables.h"
 #include "tallies.h"
 #include "turn.h"
+#include "unit-deadlines.h"
 #include "unit-event.h"
 #include "unit-marks.h"
 #include "unit-on-node.h"
@@ -61,7 +62,6 @@ Host *host_get(Leader *l, uint32_t number) {
 static void host_free(Host *h) {
         while (!list_is_empty(&h->probations))
                 list_unlink(h->probations.next);
-        list_unlink(&h->lived_due);
         map_done_with(&h->specs, free);
         map_done(&h->forwards);
         host_forget_marks(h);
@@ -109,10 +109,8 @@ void node_free(Leader *l, Node *n) {
         }
         list_unlink(&n->event.due);
         list_unlink(&n->draining);
-        list_unlink(&n->touched);
-        list_unlink(&n->new);
-        list_unlink(&n->gone);
-        list_unlink(&n->renamed);
+        for (unsigned mark = 0; mark < NODE_MARKS; mark++)
+                list_unlink(&n->marks[mark]);
         list_unlink(&n->units_due);
         list_unlink(&n->deadline);
         list_unlink(&n->emptying);
@@ -150,10 +148,10 @@ static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) 
         list_append(&h->nodes, &n->of_host);
         n->event.kind = ARGOSY__EVENT_KIND__EVENT_NODE;
         n->drain.kind = ARGOSY__EVENT_KIND__EVENT_DRAIN;
-        list_append(&l->nodes_new, &n->new);
+        node_mark(l, n, NODE_NEW);
         h->nodes_due |= h->welcomed;
         if (h->nodes_due)
-                host_mark_orders(l, h);
+                host_mark_now(l, h, HOST_ORDERS);
         return n;
 }
 
@@ -163,7 +161,7 @@ static void note_name(Leader *l, Node *n, char *name) {
 
         if (renamed && !n->former_name) {
                 n->former_name = n->name;
-                list_append(&l->nodes_renamed, &n->renamed);
+                node_mark(l, n, NODE_RENAMED);
         } else
                 free(n->name);
         n->name = name;
@@ -208,15 +206,14 @@ static void sync_record(Leader *l, Host *h, const Argosy__HostRecord *record) {
         note_vote(l, h, record);
         if (!h->recorded) {
                 h->recorded = true;
-                if (h->number != l->config.self)
-                        lease_beat(&l->leases, &h->lease, leader_now(l));
+                host_lease_begin(l, h);
         }
         for (size_t k = 0; k < record->n_nodes; k++)
                 (void) oom_check(node_sync(l, h, record, record->nodes[k]));
         if (!h->ever_attached) // it has said nothing to this leader
                 fleet_units_set(l, h, record->fleet);
         h->labels_due = true;
-        host_mark_globals(l, h);
+        host_mark_now(l, h, HOST_GLOBALS);
         host_touch(l, h);
 }
 
@@ -226,9 +223,8 @@ static void mark_nodes_gone(Leader *l, const Host *h, const Argosy__HostRecord *
         list_foreach (i, &h->nodes) {
                 Node *n = CONTAINER_OF(i, Node, of_host);
 
-                if (record_has_node(record, n->number) || list_is_linked(&n->gone))
+                if (record_has_node(record, n->number) || !node_mark(l, n, NODE_GONE))
                         continue;
-                list_append(&l->nodes_gone, &n->gone);
                 leader_set_due(l, DUE_ENQUEUED);
                 list_foreach (k, &l->globals)
                         unit_touch_itself(l, CONTAINER_OF(k, UnitWork, queue)->unit);
@@ -327,7 +323,7 @@ static void mark_refusal(Leader *l, Unit *u, uint32_t node) {
 
         unit_mark_refusals(l, u);
         if (n)
-                host_mark_globals(l, n->host);
+                host_mark_now(l, n->host, HOST_GLOBALS);
 }
 
 void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node) {
@@ -457,7 +453,6 @@ void registry_clear(Leader *l) {
                 lease_forget(&h->lease);
                 h->lease = (Lease){};
                 host_forget_marks(h);
-                h->in_mass_loss = false;
                 h->recorded = h->attached = h->welcoming = h->welcomed = h->ever_attached =
                         h->half_told = h->leaving = h->down = h->nodes_due = false;
                 h->opened_id = 0;
@@ -466,7 +461,6 @@ void registry_clear(Leader *l) {
                 list_init(&h->orders);
                 list_init(&h->nodes);
                 list_init(&h->probations); // those who waited are gone, or freed as plain memory
-                list_init(&h->lived_due);
                 host_drop_if_unused(l, h);
         }
         lease_table_init(&l->leases, l->config.lease_ms * USEC_PER_MSEC);
@@ -476,30 +470,25 @@ void registry_clear(Leader *l) {
         list_init(&l->event_news.due);
         list_init(&l->event_news.nodes);
         list_init(&l->event_news.gone);
-        list_init(&l->places_due);
-        list_init(&l->voters_touched);
         list_init(&l->pending_records_due);
         list_init(&l->pending_records_flying);
-        list_init(&l->orders_due);
-        list_init(&l->globals_due);
         list_init(&l->moving);
         list_init(&l->moved);
         l->n_pending = 0;
+        for (unsigned i = 0; i < SCHEDULE_STAGES; i++)
+                list_init(&l->schedule[i]);
+        list_init(&l->unscheduled);
+        list_init(&l->refusals_due);
         list_init(&l->globals);
         list_init(&l->touched);
         list_init(&l->released);
         list_init(&l->works);
         list_init(&l->unused);
-        list_init(&l->nodes_touched);
-        list_init(&l->nodes_new);
-        list_init(&l->nodes_gone);
-        list_init(&l->nodes_renamed);
+        for (unsigned mark = 0; mark < NODE_MARKS; mark++)
+                list_init(&l->node_marks[mark]);
+        l->host_news_due_us = 0;
         list_init(&l->nodes_emptying);
-        list_init(&l->sessions_ended);
-        list_init(&l->sessions_begun);
         list_init(&l->excluded);
-        list_init(&l->tombstones_due);
         list_init(&l->drain_deadlines);
-        deadline_heap_done(&l->move_deadlines);
-        deadline_heap_done(&l->end_deadlines);
+        unit_deadlines_clear(l);
 }

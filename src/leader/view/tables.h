@@ -69,14 +69,12 @@ struct Host {
         uint64_t lingers_until_us; // what it said may still run there (UnitOnNode.lingers) is waited for
                                    // until then
         FileQuestion file_question;
-        ListNode barrier_queue; // its Attach waits: in Leader.barriers_due or .barriers_flying
         uint64_t attach_seq;
         uint64_t attaches_paid_us; // until when the Attaches that it has sent since this leader leads would be spread out
         uint32_t welcome_parts; // sent of the Welcome so far
         uint64_t reported_ms;   // on its own clock: what it has seen until then was told; 0: not said yet
         uint64_t lived_ms;      // Reports.lived_ms, as it said last in this session; 0: not yet
         ListNode probations;    // WaiterItem.probation: who waits for that, by UnitOnNode.probation_ms
-        ListNode lived_due;     // in Leader.lived_due, when it has said more
         struct {                // its wall clock, since this leader leads: host-clocks.c alone
                 bool known, told_off;
                 int64_t offset_us;       // what it is ahead of our boot clock
@@ -84,7 +82,6 @@ struct Host {
                 int64_t dates_ahead_us;  // its dates, of the cluster's time
         } clock;
         uint64_t beat_seq;      // of a beat that is not acknowledged yet
-        ListNode beat_waiting;  // in Leader.beats_waiting, while it is only authority that is wanting
         bool beat_held;         // the host has to take what it was told before
         uint32_t running_id;    // raft server that it runs, as it said
         uint32_t raft_id_known; // by its record when last looked at
@@ -103,11 +100,10 @@ struct Host {
         Lease lease;
         Map specs;       // HostSpec by hash
         ListNode orders; // UnitOnNodeWork.order: to be sent
-        ListNode orders_due; // in Leader.orders_due, if these or `nodes_due` can be
         // What its Attach said its record should say, until the log has it; NULL: as it is.
         Argosy__HostRecord *pending_record;
         uint64_t lost_us; // when it was lost, by our clock
-        bool in_mass_loss; // it is one of those for which there is a mass loss
+        uint64_t mass_loss_of_us; // lost_us, if it is one of those for which there is a mass loss
         ListNode pending_record_queue; // in Leader.pending_records_due, or .pending_records_flying while an
                                        // entry has it
         Map forwards;     // Forward by id: its requests that are under way
@@ -131,16 +127,13 @@ struct Host {
                 bool unknown;           // it does not know yet, and says so
         } fleet;
         bool offers_changed, labels_due; // since the Placement was told; by its record or the pools
-        ListNode place_due;             // in Leader.places_due
-        ListNode voters_touched;        // in Leader.voters_touched
-        ListNode globals_due;           // in Leader.globals_due
         uint32_t place;                 // its number in the Placement + 1; 0: not there yet
-        ListNode tombstones_due; // in Leader.tombstones_due: some of its tombstones may be cleared
-        ListNode session_ended, session_begun; // in the lists of Leader of these names
         ListNode lost;      // in Leader.lost_hosts, while it is recorded and lost
-        ListNode own_due;   // in Leader.own_hosts or .own_hosts_flying: people are to be told that it was lost, or is back
-        bool own_lost, own_back, own_lost_flying, own_back_flying;
-        uint64_t own_silent_us; // before it was lost; 0: it said that it goes
+        ListNode marks[HOST_MARKS]; // in Leader.host_marks: host-marks.c alone
+        struct {                    // what people are told of it: host-news.c alone
+                bool lost, back, lost_flying, back_flying;
+                uint64_t silent_us; // before it was lost; 0: it said that it goes
+        } news;
         HostCounts counted; // its part of Leader.n_hosts
 };
 
@@ -186,8 +179,7 @@ struct Node {
         EventObject event, drain;        // the second of its being emptied
         ListNode draining;               // in EventStream.draining, while it is as far as the stream knows
         size_t drain_left, drain_stuck;  // as the stream saw them last
-        ListNode touched, new, gone; // in Leader.nodes_touched, .nodes_new, .nodes_gone
-        ListNode renamed;            // in Leader.nodes_renamed
+        ListNode marks[NODE_MARKS];      // in Leader.node_marks: nodes.c alone
         char *former_name; // the name by which whoever watches knows it, until that is told to be gone; NULL: that is its name
         ListNode units_due;                // in EventNews.nodes, while its units are marked for the stream:
         ListNode *mark_placed, *mark_held; // Unit.placed and UnitOnNode.by_node that come next
@@ -269,14 +261,12 @@ typedef struct UnitWork {
         ListNode queue;     // in the list that follows from its life (unit-event.c)
         DisruptionBudget
                 *held_by;     // while it is held: its own budget, or that of units which go down with it
-        ListNode to_schedule; // in Leader.to_schedule while it is pending or stranded: more than room
-                              // decides about it; or in .pending_due, .pending_due_last or .pending_later
+        ListNode schedule;    // in one of Leader.schedule: schedule-queue.c alone
         ListNode enqueued;    // in Leader.enqueued or .offered: it waits in the Placement as if it had no node
         ListNode unscheduled; // in Leader.unscheduled: likewise, and no round has looked for a node since it became so
         ListNode touched, released, refusals_due, unused; // in the lists of Leader of these names
         ListNode waited; // in Leader.waited while who waits is to be told how the unit is, else in .waiting, as long as anybody waits
-        Deadline move_due; // in Leader.move_deadlines while it is delayed, unless it stays for good
-        Deadline end_due;  // in Leader.end_deadlines: then it has ended on the first of the nodes that it has left
+        Deadline deadlines[UNIT_DEADLINES]; // unit-deadlines.c alone
         ListNode parting;   // in Leader.parting: it has to leave nodes that its record does not name
         ListNode order_due; // in Leader.ordering
         ListNode excluded;  // in Leader.excluded while there are any:

@@ -104,6 +104,25 @@ void tally_unit(Tallies *t, UnitLife life, int step) {
                 t->lives[life] += (size_t) step;
 }
 
+size_t tally_job_row(Leader *l, const char *verb) {
+        return job_tally_row(&l->tallies.jobs, verb);
+}
+
+static bool is_open(Argosy__JobState state) {
+        return state == ARGOSY__JOB_STATE__JOB_HELD || state == ARGOSY__JOB_STATE__JOB_RUNNING;
+}
+
+void tally_job(Leader *l, size_t row, Argosy__JobState before, Argosy__JobState after) {
+        JobTally *t = &l->tallies.jobs;
+
+        if (is_open(before))
+                job_tally_leave(t, row, before);
+        if (is_open(after))
+                job_tally_begin(t, row, after);
+        else if (after != ARGOSY__JOB_STATE__JOB_UNKNOWN)
+                job_tally_end(t, row, after);
+}
+
 void tallies_clear(Tallies *t) {
         memset(t->lives, 0, sizeof(t->lives));
         memset(t->seen, 0, sizeof(t->seen));

@@ -13,6 +13,10 @@ void tally_node(const Leader *l, Node *n);
 void tally_node_gone(Node *n);
 // What is known of the unit there may be something else.
 void tally_unit_on_node(UnitOnNode *s);
+// Jobs of a verb have a row, which stays the same. One of them is in another state; JOB_UNKNOWN: it is not
+// counted before, or any more.
+size_t tally_job_row(Leader *l, const char *verb);
+void tally_job(Leader *l, size_t row, Argosy__JobState before, Argosy__JobState after);
 void tally_unit(Tallies *t, UnitLife life, int step);
 // Of a leader that leads no more. How jobs have ended stays.
 void tallies_clear(Tallies *t);

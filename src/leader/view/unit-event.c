@@ -6,7 +6,8 @@
 //                      a budget holds back; no other state has one
 //      its deadline    only a unit that is delayed has one (node-loss-controller.c sets it)
 //      n_pending       units without a node and stranded ones, and of those that are to leave a node its n_stuck
-//      marks           to_schedule and unscheduled, which only such units have: they wait in the Placement, and in no
+//      marks           schedule and unscheduled, which only such units have: they wait in the Placement, and
+// in no
 //                      queue of ours
 //
 // An event that cannot happen to a unit ends the process: from then on the lists would lie.
@@ -15,11 +16,12 @@
 #include <assert.h>
 
 #include "clock.h"
-#include "deadline-heap.h"
+#include "schedule-queue.h"
 #include "due.h"
 #include "tables.h"
 #include "tallies.h"
 #include "turn.h"
+#include "unit-deadlines.h"
 #include "unit-work.h"
 
 static ListNode *queue_of(Leader *l, const Unit *u) {
@@ -51,8 +53,8 @@ static void leave(Leader *l, Unit *u) {
         if (!w)
                 return;
         list_unlink(&w->queue);
-        deadline_heap_clear(&l->move_deadlines, &w->move_due);
-        list_unlink(&w->to_schedule);
+        unit_forget_deadline(l, w, UNIT_MOVES);
+        list_unlink(&w->schedule);
         list_unlink(&w->unscheduled);
 }
 
@@ -70,8 +72,7 @@ static void enter(Leader *l, Unit *u) {
 static void mark(Leader *l, Unit *u, LifeEvent event) {
         UnitWork *w = unit_work(l, u);
 
-        if (!list_is_linked(&w->to_schedule))
-                list_append(&l->to_schedule, &w->to_schedule);
+        schedule_mark(l, u, SCHEDULE_NEW);
         if (event != LIFE_RECONSIDER && event != LIFE_RECONSIDER_ANYWAY && !list_is_linked(&w->unscheduled))
                 list_append(&l->unscheduled, &w->unscheduled);
         leader_set_due(l, DUE_PLACEMENT);
@@ -92,6 +93,10 @@ void unit_event(Leader *l, Unit *u, LifeEvent event) {
                 mark(l, u, event);
 }
 
+void units_move_again(Leader *l, ListNode *units) {
+        list_splice(&l->moving, units);
+}
+
 static bool is_in(const ListNode *list, const ListNode *member) {
         list_foreach (i, list)
                 if (i == member)
@@ -105,8 +110,8 @@ bool unit_life_is_consistent(const Leader *l, const Unit *u) {
         bool placed = u->node, has_place = u->life != LIFE_ABSENT && u->life != LIFE_EVERYWHERE;
 
         return (queue ? is_in(queue, &w->queue) : !list_is_linked(&w->queue)) &&
-               (u->life == LIFE_DELAYED || w->move_due.place == 0) &&
+               (u->life == LIFE_DELAYED || !unit_has_deadline(u, UNIT_MOVES)) &&
                (unit_life_is_queued(u->life) ||
-                (!list_is_linked(&w->to_schedule) && !list_is_linked(&w->unscheduled))) &&
+                (!list_is_linked(&w->schedule) && !list_is_linked(&w->unscheduled))) &&
                placed == (has_place && u->life != LIFE_PENDING) && (u->recorded || !has_place);
 }

@@ -9,4 +9,7 @@
 // The only way to change Unit.life. The unit's node, group and record are those before the event.
 void unit_event(Leader *l, Unit *u, LifeEvent event);
 // It is in the lists of where it lives, and in no other: for tests.
+// They were taken out of their queue in LIFE_MOVING, by UnitWork.queue, and are put back at its end. `units`
+// is empty afterwards.
+void units_move_again(Leader *l, ListNode *units);
 bool unit_life_is_consistent(const Leader *l, const Unit *u);

@@ -9,8 +9,8 @@
 // Without memory for one the process ends (oom.h).
 #include "unit-work.h"
 
-#include "deadline-heap.h"
 #include "oom.h"
+#include "unit-deadlines.h"
 
 enum {
         SETTLED_PER_TURN = 8192, // at about 50 ns each
@@ -50,12 +50,13 @@ UnitWork *unit_work(Leader *l, Unit *u) {
 
 static bool is_idle(const UnitWork *w) {
         return list_is_empty(&w->waiters) && !list_is_linked(&w->queue) &&
-               !list_is_linked(&w->to_schedule) && !list_is_linked(&w->enqueued) &&
+               !list_is_linked(&w->schedule) && !list_is_linked(&w->enqueued) &&
                !list_is_linked(&w->unscheduled) && !list_is_linked(&w->touched) &&
                !list_is_linked(&w->released) && !list_is_linked(&w->refusals_due) &&
                !list_is_linked(&w->unused) && !list_is_linked(&w->waited) && !list_is_linked(&w->parting) &&
                !list_is_linked(&w->order_due) && !list_is_linked(&w->excluded) && !w->exclusions &&
-               !w->move_due.place && !w->end_due.place && !w->retry && !w->preemption &&
+               !w->deadlines[UNIT_MOVES].place && !w->deadlines[UNIT_ENDS].place && !w->retry &&
+               !w->preemption &&
                !unit_life_is_queued(w->unit->life) && w->unit->life != LIFE_HELD;
 }
 
@@ -106,7 +107,7 @@ void unit_work_free(Leader *l, Unit *u) {
         list_unlink(&w->parting);
         list_unlink(&w->enqueued);
         list_unlink(&w->excluded);
-        deadline_heap_clear(&l->end_deadlines, &w->end_due);
+        unit_forget_deadline(l, w, UNIT_ENDS);
         u->work = NULL;
         unit_work_discard(w);
 }

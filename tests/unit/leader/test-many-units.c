@@ -8,6 +8,7 @@
 #include "leader-private.h"
 #include "leader-rig-private.h"
 #include "leader-rig.h"
+#include "schedule-queue.h"
 #include "str.h"
 #include "test.h"
 
@@ -317,7 +318,7 @@ static void who_is_cut_off_while_others_are_asked_about_does_not_leave(void **st
         for (unsigned turns = 0; turns < 100 && !has_room_and_some_were_asked_about(); turns++)
                 (void) rig_turn(&g);
         assert_true(has_room_and_some_were_asked_about());
-        assert_false(list_is_empty(&g.leader->pending_due));
+        assert_non_null(schedule_first(g.leader, SCHEDULE_DUE));
         assert_false(g.leader->batch_flying);
         left = count_on(3); // the first round may be over
         end_session(3);
@@ -339,7 +340,7 @@ static void who_is_lost_while_others_are_asked_about_has_its_turn_in_the_same_ro
         assert_int_equal(count_on(2), HIGH);
         slots(1, "600");
         lose(3);
-        while (list_is_empty(&g.leader->pending_due))
+        while (!schedule_first(g.leader, SCHEDULE_DUE))
                 (void) rig_turn(&g);
         rig_host_off(&g, 2);
         host_lose(g.leader, host_find(g.leader, 2));

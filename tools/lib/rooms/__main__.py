@@ -22,7 +22,8 @@ def parse():
                         "($ARGOSY_BUILD, or build/ if it is there)")
     parser.add_argument("--cycles", action="store_true", help="name the files of each cycle")
     parser.add_argument("--fields", action="store_true",
-                        help="say which fields of shared objects are written by more than one folder, and nothing else (needs python3-clang)")
+                        help="say which fields of shared objects are written by more than one folder, and nothing "
+                        "else; more than are known is an error (needs python3-clang)")
     args = parser.parse_args()
     name = args.build or os.environ.get("ARGOSY_BUILD")
     args.build = Path(name) if name else SOURCE / "build"
@@ -92,8 +93,10 @@ def report(house, edges, found):
 def main():
     args = parse()
     if args.fields:
-        fields.report(args.build)
-        return 0
+        complaints = list(fields.report(args.build))
+        for complaint in complaints:
+            print(complaint, file=sys.stderr)
+        return 1 if complaints else 0
     house = House()
     try:
         edges = edges_of(house, args.build)

@@ -4,6 +4,7 @@
 // runs.
 #include "attach.h"
 #include "host-complaints.h"
+#include "host-marks.h"
 #include "session-words.h"
 
 #include "manager-name.h"
@@ -63,7 +64,7 @@ static void a_host_is_in_session_when_its_last_part_is_here(void **state) {
         put("b.service", 2);
         attach_in_parts(2);
         assert_false(h->attached);
-        assert_true(list_is_empty(&t.leader->barriers_due));
+        assert_false(hosts_have_mark(t.leader, HOST_BARRIER));
         part(2, last_seq - 1, "a.service", true); // of the Attach before
         assert_null(tables_unit_on_node(&t, "a.service", 2));
         part(2, last_seq, "a.service", false);
@@ -74,7 +75,7 @@ static void a_host_is_in_session_when_its_last_part_is_here(void **state) {
         assert_int_equal(h->lease.renewed_us, t.now_us);
         part(2, last_seq, "b.service", true);
         assert_true(h->attached);
-        assert_false(list_is_empty(&t.leader->barriers_due));
+        assert_true(hosts_have_mark(t.leader, HOST_BARRIER));
         assert_true(unit_on_node_is_reported(tables_unit_on_node(&t, "a.service", 2)));
         assert_true(unit_on_node_is_reported(tables_unit_on_node(&t, "b.service", 2)));
         part(2, last_seq, "c.service", true); // nothing is awaited any more

@@ -2,6 +2,7 @@
 //
 // A host's session from its Attach to its end: barriers, beats and leases, farewells. Nothing else of the
 // leader runs.
+#include "host-leases.h"
 #include "session-words.h"
 
 static void beat(uint32_t host, uint64_t seq) {
@@ -213,7 +214,7 @@ static void how_long_the_turns_take_changes_nothing_about_who_is_lost(void **sta
         pass_ms(TABLES_LEASE_MS / 2);
         assert_int_not_equal(t.leader->leases_due_us, 0);
         while (t.leader->leases_due_us) {
-                (void) lease_table_next(&t.leader->leases); // as the timer is armed between two turns
+                (void) host_leases_next(t.leader); // as the timer is armed between two turns
                 t.now_us += TABLES_LEASE_MS * USEC_PER_MSEC;
                 sessions_on_time(t.leader, t.now_us);
                 (void) sessions_expire_some(t.leader);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See schedule-queue.h.
+#include "schedule-queue.h"
+
+#include "tables.h"
+#include "unit-work.h"
+
+void schedule_mark(Leader *l, Unit *u, ScheduleStage stage) {
+        if (!list_is_linked(&unit_work_seen(u)->schedule))
+                list_append(&l->schedule[stage], &unit_work(l, u)->schedule);
+}
+
+void schedule_move(Leader *l, Unit *u, ScheduleStage stage) {
+        schedule_take(l, u);
+        schedule_mark(l, u, stage);
+}
+
+void schedule_take(Leader *l, Unit *u) {
+        list_unlink(&unit_work(l, u)->schedule);
+}
+
+void schedule_move_all(Leader *l, ScheduleStage from, ScheduleStage to) {
+        list_splice(&l->schedule[to], &l->schedule[from]);
+}
+
+Unit *schedule_first(const Leader *l, ScheduleStage stage) {
+        const ListNode *list = &l->schedule[stage];
+
+        return list_is_empty(list) ? NULL : CONTAINER_OF(list->next, UnitWork, schedule)->unit;
+}

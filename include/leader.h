@@ -28,6 +28,7 @@
 #include "argosy.pb-c.h"
 #include "cluster-state.h"
 #include "counter.h"
+#include "leader-limits.h"
 #include "store.h"
 #include "time-histogram.h"
 
@@ -73,6 +74,7 @@ typedef struct LeaderConfig {
         unsigned lease_ms, beat_ms;
         unsigned mass_loss_percent; // more hosts than this lost at once: nothing is moved. 0: the default, 50
         size_t events_bytes; // of the newest events that are kept while somebody watches. 0: the default, 16 MiB
+        const LeaderLimits *limits; // copied; NULL: the usual ones. Valid ones: leader_limits_are_valid()
         // Boot and own wall clock in microseconds; NULL: the real ones. They get the userdata of the ops.
         uint64_t (*now_us)(void *userdata);
         uint64_t (*cpu_us)(void *userdata); // CPU time of this thread; NULL: the kernel's

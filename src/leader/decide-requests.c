@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // See decide-requests.h. Requests that wait are served by authors in turn (author-turns.h), as many units of them in a turn of the loop as
-// BATCH_MOST_UNITS says, whether that puts anything into the entry or not.
+// limits.requests_units says, whether that puts anything into the entry or not.
 //
 // A request that cannot be planned is refused, and has put nothing into the batch; one that has to wait for the next entry holds up those
 // behind it, and one that waits for something else does not.
@@ -133,15 +133,15 @@ static size_t file_bytes(const Argosy__Request__Change *change) {
 // What it puts into one entry. The largest part of any Change counts as much as the leader fills by itself, by its units or by the files that are read.
 static size_t units_of(const Ticket *t, const Handler *h) {
         const Argosy__Request__Change *change = t->request->change;
-        size_t part;
+        size_t part, whole = t->leader->limits.entry_units;
 
         switch (h->log.entry) {
         case ENTRY_UNITS:
-                part = change_part_units(change);
-                part = MIN_OF(change->n_names, part) * BATCH_SOFT_UNITS / part;
-                return MAX_OF(MAX_OF(part, file_bytes(change) * BATCH_SOFT_UNITS / CHANGE_PART_FILE_BYTES), (size_t) 1);
+                part = change_part_units(t->leader, change);
+                part = MIN_OF(change->n_names, part) * whole / part;
+                return MAX_OF(MAX_OF(part, file_bytes(change) * whole / CHANGE_PART_FILE_BYTES), (size_t) 1);
         case ENTRY_FULL:
-                return BATCH_SOFT_UNITS;
+                return whole;
         case ENTRY_SMALL:
                 break;
         }
@@ -200,7 +200,7 @@ static bool decide_request(Decision *d, Ticket *t, const Handler *h, ListNode *t
 
 // Also of what puts nothing into the entry a turn takes no more units than of what does.
 static bool has_time(Decision *d, size_t n_units) {
-        if (d->n_served == 0 || d->n_served + n_units <= BATCH_MOST_UNITS)
+        if (d->n_served == 0 || d->n_served + n_units <= d->leader->limits.requests_units)
                 return true;
         leader_mark(d->leader);
         return false;

@@ -64,17 +64,15 @@
 #include "voter-secrets-controller.h"
 #include "voters.h"
 
-enum {
-        LOOKED_OUTCOMES = 4096, // whether they are still to be put into the log, at about 0.2 us each
-};
-
 static int decide_outcomes(Decision *d) {
         Leader *l = d->leader;
         ListNode later = LIST_INIT(later);
         unsigned looked = 0;
         int r = 0;
 
-        for (; r >= 0 && looked < LOOKED_OUTCOMES && !list_is_empty(&l->outcomes) && batch_builder_takes_more(&d->batch); looked++) {
+        for (; r >= 0 && looked < l->limits.outcomes_looked && !list_is_empty(&l->outcomes) &&
+               batch_builder_takes_more(&d->batch);
+             looked++) {
                 UnitOnNodeWork *w = CONTAINER_OF(l->outcomes.next, UnitOnNodeWork, outcome_due);
                 UnitOnNode *s = w->on_node;
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
@@ -93,7 +91,7 @@ static int decide_outcomes(Decision *d) {
                 r = batch_builder_put_outcome(&d->batch, s->unit->name, w->outcome);
         }
         list_splice(&l->outcomes, &later);
-        if (looked == LOOKED_OUTCOMES)
+        if (looked == l->limits.outcomes_looked)
                 leader_mark(l);
         return r;
 }
@@ -430,6 +428,13 @@ static int decide_ours(Decision *d) {
         return r;
 }
 
+// That the leader puts into an entry by itself: half of them if requests wait.
+static size_t units_of_entry(const Leader *l) {
+        size_t all = l->limits.entry_units;
+
+        return author_turns_are_empty(&l->queue) ? all : (all + 1) / 2;
+}
+
 void decide_next(Leader *l) {
         Decision d = {
                 .leader = l,
@@ -438,8 +443,9 @@ void decide_next(Leader *l) {
                           .userdata = l,
                           .state = l->state,
                           .held.counted_us = leader_counted(l),
-                          .soft_bytes = l->one_by_one,
-                          .soft_units = author_turns_are_empty(&l->queue) ? BATCH_SOFT_UNITS : BATCH_SOFT_UNITS / 2,
+                          .soft_bytes = l->one_by_one ? 1 : l->limits.entry_bytes,
+                          .soft_units = units_of_entry(l),
+                          .most_units = l->limits.requests_units,
                           .feature_level = cluster_state_feature_level(l->state)}};
         ListNode taken = LIST_INIT(taken);
         bool paused = l->pause_us > leader_now(l);

@@ -17,8 +17,10 @@
 // Scheduler has to know of refusals and nodes is pulled whenever one is made (scheduler_new()), so that
 // questions between two turns are answered by the same tables.
 //
-// No turn is long: who begins to lead follows BUILD_RECORDS records in each, and leads when the tables are whole
-// (followers_build_some()). Of units that were touched, thousands when a host attaches or is lost, PULLED_UNITS are
+// No turn is long: who begins to lead follows limits.build_records records in each, and leads when the
+// tables are whole
+// (followers_build_some()). Of units that were touched, thousands when a host attaches or is lost,
+// limits.pulled_units are
 // pulled at a time, and nobody decides before the last of them. Who leads no more gives all tables to the pool as they
 // are (retired-tables.c): nobody is told of the end of each unit.
 //
@@ -88,11 +90,6 @@
 #include "walks.h"
 #include "watchers.h"
 #include "why.h"
-
-enum {
-        BUILD_RECORDS = 256, // of hosts, nodes and units, that are followed in one turn, at up to 15 us each
-        PULLED_UNITS = 2048, // marks of units, at about 1 us each
-};
 
 // ------------------------------------------------------------------------------------------------ ends
 
@@ -185,7 +182,7 @@ static void drop_unused(Leader *l, size_t *left) {
 
 bool followers_pull(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_MARKS];
-        size_t left = walk_slice(walk, PULLED_UNITS);
+        size_t left = walk_slice(walk, l->limits.pulled_units);
 
         node_calls_on_sessions_ended(l);
         pull_nodes(l, &left);
@@ -428,7 +425,7 @@ static void end_build(Leader *l) {
 // Of what is left to do in this turn, in walks of their own: a look at a unit may take longer than one at a host. True: there are no more.
 static bool build_of(Leader *l, LeaderWalkKind kind, bool (*some)(Leader *l, size_t *left), size_t *left) {
         LeaderWalk *walk = &l->walks.of[kind];
-        size_t slice = walk_slice(walk, BUILD_RECORDS), most = MIN_OF(*left, slice), rest = most;
+        size_t slice = walk_slice(walk, l->limits.build_records), most = MIN_OF(*left, slice), rest = most;
         bool all = some(l, &rest);
 
         walk_sliced(l, walk, most < slice ? 1 : rest);
@@ -459,7 +456,7 @@ static bool build_units(Leader *l, size_t *left) {
 }
 
 bool followers_build_some(Leader *l) {
-        size_t left = BUILD_RECORDS;
+        size_t left = l->limits.build_records;
         // Hosts, and then the nodes that these have, before the units that are there.
         bool units = build_hosts(l, &left) && build_of(l, WALK_UNITS, build_units, &left);
 

@@ -490,6 +490,9 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
                 return -ENOMEM;
         }
         l->config = *config;
+        l->limits = config->limits ? *config->limits : leader_limits_usual;
+        l->trail->jobs_max = l->limits.trail_jobs;
+        l->config.limits = NULL; // they are copied
         l->ops = *ops;
         l->userdata = userdata;
         l->state = config->state;

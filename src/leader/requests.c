@@ -27,10 +27,11 @@ static Argosy__Response *refuse(const Leader *l, const Handler *h, const Argosy_
                                 const Argosy__Request *request) {
         if (!h)
                 return response_error(EOPNOTSUPP, "the leader does not know this request");
-        if (l->n_tickets >= (author->owner ? TICKETS_MAX : TICKETS_OTHERS_MAX))
+        if (l->n_tickets >= (author->owner ? l->limits.tickets : l->limits.tickets_others))
                 return response_error(EBUSY, "the leader has %zu requests under way already", (size_t) l->n_tickets);
-        if (!author->owner && asks_nodes(request) && author_questions_open(l, author) >= NODE_QUESTIONS_PER_USER)
-                return response_error(EBUSY, "nodes are asked %d things by this user already", NODE_QUESTIONS_PER_USER);
+        if (!author->owner && asks_nodes(request) && author_questions_open(l, author) >= l->limits.node_questions)
+                return response_error(EBUSY, "nodes are asked %u things by this user already",
+                                      l->limits.node_questions);
         return h->refuse ? h->refuse(request) : NULL;
 }
 

@@ -42,7 +42,7 @@ enum {
         READ_BYTES = 64 * 1024,
         PATIENCE_MS = 60 * 1000,
         ON_ONE_CONNECTION = 9,
-        WATCHERS_MAX = 512,
+        LEADER_LIMIT_watchers = 512,
         CONNECTIONS_MAX = 64,
         SAMPLES_MAX = 8 * 1000 * 1000,
         PING_US = 10 * 1000,
@@ -73,7 +73,7 @@ typedef struct Samples {
 
 static Connection connections[CONNECTIONS_MAX];
 static size_t n_connections;
-static Watcher watchers[WATCHERS_MAX];
+static Watcher watchers[LEADER_LIMIT_watchers];
 static size_t n_watchers;
 static Samples told, pings;
 static char prefix[64]; // of the names of units of this run
@@ -422,7 +422,7 @@ int main(int argc, char **argv) {
                 if (!parse_u64(argv[i], 1000000, &n[i - 4]))
                         fail("that is no number");
         snprintf(prefix, sizeof(prefix), "%s%" PRIu64 "-", argv[2], wall_us());
-        if (streq(argv[3], "watch") && argc == 8 && n[0] <= WATCHERS_MAX && n[1] < n[0] && n[2] > 0)
+        if (streq(argv[3], "watch") && argc == 8 && n[0] <= LEADER_LIMIT_watchers && n[1] < n[0] && n[2] > 0)
                 watch(argv[1], n[0], n[1], n[2], n[3]);
         else if (streq(argv[3], "resume") && argc == 6 && n[1] > 0)
                 resume(argv[1], n[0], n[1]);

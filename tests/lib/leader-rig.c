@@ -336,6 +336,8 @@ bool rig_turn(Rig *g) {
         if (done)
                 done(0, g->member_data);
         rig_give_up_the_lost(g);
+        if (g->on_turn_begin)
+                g->on_turn_begin(g);
         rig_loop_turn(g);
         rig_give_up_the_lost(g);
         for (size_t i = 0; i < g->n_hosts; i++)
@@ -667,6 +669,8 @@ void rig_start_with(Rig *g, RigSetup setup) {
                                .self = 1,
                                .lease_ms = lease_ms,
                                .mass_loss_percent = setup.mass_loss_percent ?: 100,
+                               .limits = setup.limits,
+                               .events_bytes = setup.events_bytes,
                                .beat_ms = lease_ms / 4,
                                .now_us = now_us,
                                .cpu_us = cpu_us,

@@ -119,6 +119,7 @@ struct Rig {
         unsigned batches;        // committed
         bool inspects;           // it looks at the leader's tables itself, which does not count as the
                                  // leader's work
+        void (*on_turn_begin)(Rig *g); // before each turn; NULL: nobody looks
         void (*on_turn)(Rig *g); // after each turn; NULL: nobody looks
         void (*on_entry)(Rig *g); // an entry of the log is in the state, and the leader has not heard of it; NULL: nobody looks
         const uint8_t *entry;     // it, as long as that lasts
@@ -148,6 +149,8 @@ typedef struct RigSetup {
         bool unchecked;
         unsigned lease_ms;          // 0: RIG_LEASE_MS; four beats
         unsigned mass_loss_percent; // 0: 100
+        const LeaderLimits *limits; // NULL: the usual ones
+        size_t events_bytes;        // 0: as many as usual
 } RigSetup;
 
 void rig_start_with(Rig *g, RigSetup setup);

@@ -4,7 +4,8 @@
 // all. Whoever asks for it (decide-apply.c) says so of each unit, in a list that is the same each time; how a
 // unit gets there is planned like a Change (ChangeAim).
 //
-//      1. AIM_PART_UNITS after AIM_PART_UNITS is planned and committed. Those of a part are judged by whoever asks for it in the
+//      1. limits.apply_part_units after limits.apply_part_units is planned and committed. Those of a part
+//         are judged by whoever asks for it in the
 //         turn in which they are planned, so what is as it is to be stays, also what an earlier leader has done
 //      2. the client is answered about each part as the log has it (log-parts.c)
 //
@@ -24,11 +25,6 @@
 #include "response.h"
 #include "retry-controller.h"
 #include "tables.h"
-
-enum {
-        AIM_PART_UNITS = 256,
-        AIM_PART_BYTES = STORE_BATCH_MAX / 2, // of new contents, but for the first one
-};
 
 // Of those between two places for which nothing is planned.
 static int add_results(const Leader *l, const Ticket *t, const AimList *list, size_t from, size_t to,
@@ -99,15 +95,17 @@ static int plan(Decision *d, const AimList *list, char **names, size_t n, Argosy
 }
 
 // Names of the part that begins at the ticket's place. 0 or -ENOMEM.
-static int take_part(const ClusterState *state, AimList *list, LogParts *p, char *names[static AIM_PART_UNITS], size_t *ret_n) {
-        size_t n = 0, work = 0, bytes = 0, most = log_parts_slice(p, AIM_PART_UNITS), of_content = batch_units_of_content(state), i, end;
+static int take_part(const Leader *l, AimList *list, LogParts *p,
+                     char *names[static LEADER_LIMIT_apply_part_units], size_t *ret_n) {
+        size_t n = 0, work = 0, bytes = 0, most = log_parts_slice(p, l->limits.apply_part_units);
+        size_t of_content = batch_units_of_content(l->state), i, end;
 
         for (i = p->at; i < list->n && work < most; i++) {
                 const AimItem *item = list->item(list, i);
 
                 if (!item->aimed)
                         continue;
-                if (n > 0 && bytes + item->bytes > AIM_PART_BYTES)
+                if (n > 0 && bytes + item->bytes > l->limits.apply_part_bytes)
                         break;
                 if (map_add_str(&list->by_name, item->name, (AimItem *) item) == -ENOMEM)
                         return -ENOMEM;
@@ -125,10 +123,10 @@ static int take_part(const ClusterState *state, AimList *list, LogParts *p, char
 
 static int decide_part(Decision *d, Ticket *t, AimList *list) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
-        char *names[AIM_PART_UNITS];
+        char *names[LEADER_LIMIT_apply_part_units];
         LogParts *p = t->log_parts;
         size_t n;
-        int r = take_part(d->leader->state, list, p, names, &n);
+        int r = take_part(d->leader, list, p, names, &n);
 
         if (r < 0)
                 return r;
@@ -150,12 +148,12 @@ static int decide_part(Decision *d, Ticket *t, AimList *list) {
 }
 
 int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimItem *item)) {
-        char *names[AIM_PART_UNITS];
+        char *names[LEADER_LIMIT_apply_part_units];
         Argosy__Response *response = NULL;
         size_t n = 0;
         int r;
 
-        for (size_t i = 0; i < list->n && n < AIM_PART_UNITS; i++) {
+        for (size_t i = 0; i < list->n && n < d->leader->limits.apply_part_units; i++) {
                 const AimItem *item = list->item(list, i);
 
                 if (which(item))

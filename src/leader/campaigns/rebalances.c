@@ -4,7 +4,8 @@
 //
 // A plan is made from the tables as they are, by the pool (scheduler-rebalance.c), one at a time: who wants one
 // meanwhile waits. Its moves are put into batches a few at a time: as many as have not been up where they went for a
-// while (FLYING_MAX), and never more of a group than its MaxUnavailable= leaves room for; there, too, one that is not
+// while (limits.rebalance_flying), and never more of a group than its MaxUnavailable= leaves room for;
+// there, too, one that is not
 // up for that while counts as down. Each move is judged again when its turn has come. When all have been made another
 // plan is made, which is empty unless something has changed meanwhile; then it is over. It is also over if the moves
 // that are left cannot be made now: nobody waits for better times. If a unit that was moved fails, nothing more is
@@ -39,10 +40,6 @@
 #include "unit-file.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
-
-enum {
-        FLYING_MAX = 4, // units that are being moved at a time
-};
 
 static void move_done(Move *m) {
         free(m->unit);
@@ -377,7 +374,7 @@ static int begin(Leader *l, BatchBuilder *b, Rebalance *o, const Move *m, Schedu
 }
 
 static int begin_some(Leader *l, BatchBuilder *b, Rebalance *o, Scheduler **scheduler) {
-        for (size_t i = o->n_begun; i < o->n_moves && o->n_begun - o->n_ended < FLYING_MAX; i++) {
+        for (size_t i = o->n_begun; i < o->n_moves && o->n_begun - o->n_ended < l->limits.rebalance_flying; i++) {
                 int r = begin(l, b, o, &o->moves[i], scheduler);
                 Move m = o->moves[i];
 

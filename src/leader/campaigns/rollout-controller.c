@@ -39,10 +39,6 @@
 #include "unit-name.h"
 #include "walks.h"
 
-enum {
-        CHANGES_PER_BATCH = 256, // units that one entry changes, at up to 20 us each: to plan it, and as much again when it is applied
-};
-
 // ------------------------------------------------------------------------------------------------ tables
 
 Rollout *rollout_find(const Leader *l, const char *name) {
@@ -420,7 +416,7 @@ static int change_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Ro
         unsigned n = 0;
 
         for (RolloutTurn turn = 0; turn < ROLLOUT_TURNS; turn++)
-                while (n < CHANGES_PER_BATCH && o->members.queues[turn].n > 0) {
+                while (n < l->limits.rollout_changes && o->members.queues[turn].n > 0) {
                         RolloutSums then = sums;
                         RolloutMember *m;
                         RolloutItem item;

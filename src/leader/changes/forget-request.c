@@ -6,7 +6,8 @@
 // What a unit has now is not erased, and the answer says so, also of what somebody takes into use in the same entry.
 // What is not kept any more counts as erased, unless that goes for all.
 //
-// Thousands are several entries and one job: FORGET_AT_ONCE are looked at in a turn, and what is there of them is erased. Under
+// Thousands are several entries and one job: limits.forgets are looked at in a turn, and what is there of
+// them is erased. Under
 // another leader that begins anew, and what is erased by then is passed over.
 
 #include "forget-request.h"
@@ -65,7 +66,7 @@ static void on_committed(Leader *l, Ticket *t) {
 // Of the next piece those that can be erased: as many as there are at *ret_n, or -ENOMEM.
 static int put_piece(Leader *l, Ticket *t, BatchBuilder *b, size_t *ret_n) {
         const Argosy__Request__Forget *m = t->request->forget;
-        size_t most = MIN_OF(m->n_revs - t->forget.at, (size_t) FORGET_AT_ONCE), n = 0;
+        size_t most = MIN_OF(m->n_revs - t->forget.at, (size_t) l->limits.forgets), n = 0;
         _cleanup_free_ Hash *hashes = calloc(most + 1, sizeof(*hashes));
         _cleanup_free_ ProtobufCBinaryData *fields = calloc(most + 1, sizeof(*fields));
 

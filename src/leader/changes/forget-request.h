@@ -9,7 +9,6 @@ typedef struct BatchBuilder BatchBuilder;
 
 enum {
         FORGET_MAX = 400000,    // contents in one request: what a frame holds, and more than are ever kept
-        FORGET_AT_ONCE = 10000, // in one entry
 };
 
 int forget_plan(Leader *l, Ticket *t, BatchBuilder *b);

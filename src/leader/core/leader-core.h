@@ -24,19 +24,10 @@
 #include "wall-clock.h"
 
 enum {
-        TICKETS_MAX = 4096,           // requests that wait for the log, for units or for agents
-        TICKETS_OTHERS_MAX = 3072,    // of these, of all but root and whom argosyd runs as
-        // Questions to nodes. An agent answers AGENT_CALLS_MAX (64) at a time, and has a place for root whatever users ask:
-        NODE_QUESTIONS_PER_USER = 16, // under way, of one user of a host
-        NODE_LISTENERS_MAX = 24,      // of one node: questions but for status that are under way, of all but root
-        WAIT_ITEMS_MAX = 200000,      // units that are waited for, all clients together
         PLAN_UNITS_MAX = 2000,        // units named in one request that only asks: what follows from it is one turn of the loop
         UNITS_PER_NODE_MAX = 50000,   // units that one node may claim to hold
         REASON_MAX = 512,             // bytes of why a manager cannot be used, or a unit not started
         WORD_MAX = 64,                // of what systemd or a version is called; the rest is cut off
-        // Of one message with orders, and one unit file: far below FRAME_MAX, and beats are not held up long
-        // behind it.
-        ORDERS_PIECE_BYTES = 1024 * 1024,
 };
 
 typedef struct Host Host;
@@ -196,6 +187,7 @@ typedef struct WatcherLists {
 // those who set them, lists of what is due with those who pull them.
 struct Leader {
         LeaderConfig config;
+        LeaderLimits limits;
         LeaderOps ops;
         void *userdata;
         ClusterState *state; // borrowed
@@ -400,7 +392,6 @@ struct Leader {
         Listing *listing_made;     // the one of them that is being made; NULL: none
         size_t n_listings_kept;    // of which there are rows
         uint64_t n_list_touches;   // units and nodes of which lists may show something else since
-        unsigned listing_turns_max; // TURNS_MAX of listings.c; 0, unless a test says something else
         uint64_t n_listed;         // names whose rows were made for such a list, one by one
         uint64_t n_listed_rows;    // these rows
         uint64_t n_compared;       // patterns that such a list's names were compared with

@@ -108,11 +108,11 @@ static uint64_t newest_of_jobs(const ClusterState *state, const Argosy__Request_
 static int check_contents(const ClusterState *state, Ticket *t, const Argosy__Request__Forget *m) {
         uint64_t newest = 0;
 
-        if (m->n_revs > FORGET_AT_ONCE)
+        if (m->n_revs > t->leader->limits.forgets)
                 return settle(t, response_error(E2BIG,
-                                                "with --if-revision up to %d unit files are erased at once, and "
+                                                "with --if-revision up to %u unit files are erased at once, and "
                                                 "these are %zu: nothing was erased",
-                                                FORGET_AT_ONCE, m->n_revs));
+                                                t->leader->limits.forgets, m->n_revs));
         for (size_t i = 0; i < m->n_revs; i++) {
                 const SpecEntry *spec;
                 Hash hash;

@@ -17,14 +17,8 @@ typedef struct EventRoles EventRoles;
 
 enum {
         EVENT_RING_BYTES = 16 * 1024 * 1024, // unless it is configured
-        EVENTS_GONE_MAX = 10000,     // objects that are gone and remembered, for those who have missed that
-        EVENT_JOBS_MAX = 1000,       // of the newest jobs, for those who have missed them
-        EVENT_ROWS_PER_TURN = 512,   // that are made, at less than 2 us each; half of them, if there are as many, of units on nodes
-        EVENT_MARKS_PER_TURN = 4096, // that are only noted
         EVENT_NODES_OF_A_MARK = 32,  // of a unit that is on many, at 0.05 us each
-        EVENT_UNITS_OF_NODES_PER_TURN = 4096, // that are marked, at up to 0.5 us each
 };
-#define EVENTS_KEPT_US (10 * 60 * USEC_PER_SEC)
 
 struct EventStream {
         uint32_t epoch;         // of the ring: grows each time that it begins anew

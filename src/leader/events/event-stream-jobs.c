@@ -4,7 +4,8 @@
 // are marked (event_mark_job()). One that begins and is forgotten by the log already is nobody's news. Out of memory the
 // process ends, as everywhere in the stream.
 //
-// The newest EVENT_JOBS_MAX are kept, in the order of their last changes. So behind the last change of one that is kept no more
+// The newest limits.event_jobs are kept, in the order of their last changes. So behind the last change of
+// one that is kept no more
 // stand all that are: whoever comes by there is told that what he knows of jobs counts no more, and then all of these
 // (watchers-follow.c).
 
@@ -69,7 +70,7 @@ void event_jobs_begin(Leader *l) {
         const TrailJob *job;
 
         list_init(&jobs->all);
-        jobs->max = EVENT_JOBS_MAX;
+        jobs->max = l->limits.event_jobs;
         jobs->last = cluster_state_last_job(l->state);
         for (size_t i = 0; (job = log_trail_job(l->trail, i)); i++) {
                 JobObject *j = get_job(l, job->number);

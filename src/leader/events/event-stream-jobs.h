@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Jobs as objects of the stream: the newest EVENT_JOBS_MAX that began or ended.
+// Jobs as objects of the stream: the newest limits.event_jobs that began or ended.
 
 #include "event-core.h"
 #include "map.h"

@@ -94,7 +94,7 @@ static void stop_keeping(Leader *l) {
 void event_stream_keep(Leader *l) {
         EventStream *s = l->events;
 
-        s->until_us = leader_now(l) + EVENTS_KEPT_US;
+        s->until_us = leader_now(l) + l->limits.events_kept_sec * USEC_PER_SEC;
         if (l->event_news.kept)
                 return;
         event_marks_keep(l, true);
@@ -270,7 +270,7 @@ static void remember_gone(Leader *l, GoneObject *g) {
 
         list_unlink(&g->kept);
         list_append(&s->gone, &g->kept);
-        if (++s->n_gone <= EVENTS_GONE_MAX)
+        if (++s->n_gone <= l->limits.events_gone)
                 return;
         g = CONTAINER_OF(s->gone.next, GoneObject, kept);
         s->complete_from_seq = MAX_OF(s->complete_from_seq, (uint64_t) g->event.seq);
@@ -370,7 +370,7 @@ static void end_former_name(Leader *l, Node *n) {
 }
 
 static bool mark_units_of_nodes(Leader *l, LeaderWalk *walk) {
-        size_t left = walk_slice(walk, EVENT_UNITS_OF_NODES_PER_TURN);
+        size_t left = walk_slice(walk, l->limits.event_units_of_nodes);
 
         while (!list_is_empty(&l->event_news.nodes)) {
                 Node *n = CONTAINER_OF(l->event_news.nodes.next, Node, units_due);
@@ -413,7 +413,7 @@ StreamState event_stream_drain(Leader *l) {
                 leader_mark(l);
                 return STREAM_MARKING;
         }
-        left = walk_slice(walk, l->event_news.kept ? EVENT_ROWS_PER_TURN : EVENT_MARKS_PER_TURN);
+        left = walk_slice(walk, l->event_news.kept ? l->limits.event_rows : l->limits.event_marks);
         event_roles_drain(l);
         left -= MIN_OF(left, event_tables_drain(l));
         mark_drains(l);

@@ -3,7 +3,8 @@
 
 // The stream of what the cluster comes to be, under one leader.
 //
-// Every change of an object gives it the next sequence. While somebody watches, and for EVENTS_KEPT_US after, each is
+// Every change of an object gives it the next sequence. While somebody watches, and for
+// limits.events_kept_sec after, each is
 // also an event in a ring; who has fallen behind that, or comes from nothing, is told the newest state of each object
 // that has changed since, in the order of their last changes. So whoever keeps what he is told has the newest of
 // everything when he is told that it is complete.

@@ -32,9 +32,9 @@ void log_trail_note_table(LogTrail *t, size_t table, uint64_t revision) {
 }
 
 void log_trail_note_job(LogTrail *t, uint64_t number, bool begins, uint64_t index) {
-        TrailJob *slot = &t->jobs[t->n_jobs % TRAIL_JOBS_MAX];
+        TrailJob *slot = &t->jobs[t->n_jobs % t->jobs_max];
 
-        if (t->n_jobs >= TRAIL_JOBS_MAX)
+        if (t->n_jobs >= t->jobs_max)
                 t->jobs_complete_from = slot->index;
         *slot = (TrailJob){index, number, begins};
         t->n_jobs++;
@@ -53,9 +53,9 @@ bool log_trail_table_has_changed(const LogTrail *t, size_t table, uint64_t index
 }
 
 const TrailJob *log_trail_job(const LogTrail *t, size_t i) {
-        uint64_t first = t->n_jobs > TRAIL_JOBS_MAX ? t->n_jobs - TRAIL_JOBS_MAX : 0;
+        uint64_t first = t->n_jobs > t->jobs_max ? t->n_jobs - t->jobs_max : 0;
 
-        return first + i < t->n_jobs ? &t->jobs[(first + i) % TRAIL_JOBS_MAX] : NULL;
+        return first + i < t->n_jobs ? &t->jobs[(first + i) % t->jobs_max] : NULL;
 }
 
 uint64_t log_trail_begin_of_job(const LogTrail *t, uint64_t number) {

@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "leader-limits.h"
 #include "macro.h"
 
 enum {
         TRAIL_TABLES_MAX = 8,
-        TRAIL_JOBS_MAX = 2048, // beginnings and ends; older ones are forgotten
 };
 
 typedef struct TrailJob {
@@ -27,13 +27,14 @@ typedef struct TrailTable {
         uint64_t index;    // of its last change since `begin`; 0: there was none
 } TrailTable;
 
-typedef struct LogTrail { // zero-initialised: it knows nothing yet
+typedef struct LogTrail { // but for jobs_max zero-initialised: it knows nothing yet
+        unsigned jobs_max; // beginnings and ends of jobs that are remembered; older ones are forgotten
         bool begun;
         uint64_t begin; // index behind which it knows everything
         uint64_t last;  // of the newest entry
         TrailTable tables[TRAIL_TABLES_MAX];
         uint64_t last_job;
-        TrailJob jobs[TRAIL_JOBS_MAX]; // a ring
+        TrailJob jobs[LEADER_LIMIT_trail_jobs]; // a ring
         uint64_t n_jobs;               // that were ever noted
         uint64_t jobs_complete_from;   // index of the newest of those that are not in it any more
 } LogTrail;

@@ -31,12 +31,8 @@
 #include "turn.h"
 #include "watchers-private.h"
 
-enum {
-        TURN_BYTES = 1024 * 1024,
-        TURN_LOOKS = 16384, // at events of the ring, or patterns that they are compared with
-        BEHIND_BYTES = TURN_BYTES / 4, // that are left for those who go by the order, whoever else was told
-        BEHIND_LOOKS = TURN_LOOKS / 4,
-};
+// One of so many of a turn's bytes and looks is left for those who go by the order, whoever else was told.
+enum { BEHIND_PART = 4 };
 
 // ------------------------------------------------------------------------------------------------ who asks
 
@@ -112,8 +108,8 @@ static Argosy__Response *refuse(Leader *l, Watcher *w, const Argosy__Request__Ev
 
         if (error)
                 return response_error(E2BIG, "%s", error);
-        if (l->watchers.n > WATCHERS_MAX)
-                return response_error(EBUSY, "%d others watch already", WATCHERS_MAX);
+        if (l->watchers.n > l->limits.watchers)
+                return response_error(EBUSY, "%u others watch already", l->limits.watchers);
         if (q->n_patterns > EVENT_PATTERNS_MAX)
                 return response_error(E2BIG, "at most %d patterns can be watched", EVENT_PATTERNS_MAX);
         return take_cursor(l, w, q);
@@ -151,7 +147,7 @@ int watcher_start(Leader *l, Ticket *t) {
 void watcher_free(Leader *l, Watcher *w) {
         l->watchers.n--;
         if (l->events)
-                l->events->until_us = leader_now(l) + EVENTS_KEPT_US;
+                l->events->until_us = leader_now(l) + l->limits.events_kept_sec * USEC_PER_SEC;
         list_unlink(&w->all);
         message_free(w->answer);
         w->ticket->watcher = NULL;
@@ -306,7 +302,7 @@ static void tell_present(const Leader *l, bool drained) {
 }
 
 void watchers_turn(Leader *l) {
-        Turn turn = {TURN_BYTES, TURN_LOOKS};
+        Turn turn = {l->limits.watch_bytes, l->limits.watch_looks};
         uint64_t seq = l->events->last_seq;
         StreamState state = event_stream_drain(l);
         bool drained = state == STREAM_DRAINED;
@@ -318,8 +314,8 @@ void watchers_turn(Leader *l) {
         if (l->events->last_seq != seq)
                 list_splice(&l->watchers.due, &l->watchers.idle);
         serve_some(l, &l->watchers.due, &turn, drained);
-        turn.bytes = MAX_OF(turn.bytes, (size_t) BEHIND_BYTES);
-        turn.looks = MAX_OF(turn.looks, (size_t) BEHIND_LOOKS);
+        turn.bytes = MAX_OF(turn.bytes, (size_t) l->limits.watch_bytes / BEHIND_PART);
+        turn.looks = MAX_OF(turn.looks, (size_t) l->limits.watch_looks / BEHIND_PART);
         serve_some(l, &l->watchers.behind, &turn, drained);
         if (!list_is_empty(&l->watchers.due) || !list_is_empty(&l->watchers.behind))
                 leader_mark(l);

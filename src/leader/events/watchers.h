@@ -5,10 +5,6 @@
 
 #include "leader-core.h"
 
-enum {
-        WATCHERS_MAX = 2000, // who wait at a time; further ones are refused
-};
-
 int watcher_start(Leader *l, Ticket *t); // Handler.begin
 void watcher_free(Leader *l, Watcher *w);
 // At the end of the turn: what was marked gets its sequences, and those who wait for it their answers.

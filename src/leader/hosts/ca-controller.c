@@ -33,7 +33,6 @@
 #include "voters-view.h"
 
 enum {
-        ASKED_MAX = 16,          // hosts that are asked for at a time: a signature takes the leader about 0.2 ms
         ASKED_US = 10000000,     // for an answer
         ASKED_DOUBLED = 5,       // times: it is asked every 320 s at the least
         NAMED_MAX = 5,           // hosts that are named
@@ -212,7 +211,7 @@ static void ask_some(Leader *l) {
 
                 if (!is_to_be_asked(h, &hash))
                         continue;
-                if (n < ASKED_MAX && ask_at(h) <= now_us) {
+                if (n < l->limits.ca_asked && ask_at(h) <= now_us) {
                         ask(l, h);
                         n++;
                 }

@@ -596,7 +596,7 @@ static int move_all(Leader *l, const Argosy__HostRecord *record, BatchBuilder *b
 
                         if (batch_builder_has_unit(b, next.name))
                                 return -EBUSY;
-                        if (n++ == BATCH_SOFT_UNITS || b->packed.len > STORE_BATCH_MAX / 2)
+                        if (n++ == l->limits.entry_units || b->packed.len > l->limits.entry_bytes)
                                 return MOVES_MORE;
                         if (unit_options_of(e, &options) >= 0) {
                                 r = scheduler_place(p, next.name, options, false, &place);

@@ -4,7 +4,8 @@
 //
 //   the cluster's record, what voters report, a look at all versions while some are sealed anew -> SecretsKeyView -> step -> the entry
 //
-// Versions are sealed anew some at a time, in passes over all of them: a turn opens RESEAL_BYTES of them or one, which takes the leader less than a
+// Versions are sealed anew some at a time, in passes over all of them: a turn opens limits.reseal_bytes of
+// them or one, which takes the leader less than a
 // millisecond, and what can be opened goes into the entry beside what requests bring. A version that cannot be opened is left as it is, and
 // keeps the former keys. When a whole pass has met nothing else, those are named in the journal and in `cluster status`, and nothing is tried
 // again until some secret is another one.
@@ -37,8 +38,6 @@
 #include "voters-view.h"
 
 enum {
-        RESEAL_BYTES = 128 * 1024, // of sealed versions, in one turn
-        RESEAL_VERSIONS = 64,      // and so many
         NAMED_MAX = 8,             // that no key opens
 };
 
@@ -204,8 +203,8 @@ static SecretsKeyView look(const Leader *l) {
 // ---- sealing anew
 
 typedef struct Resealed {
-        Argosy__SecretVersion versions[RESEAL_VERSIONS], *pointers[RESEAL_VERSIONS];
-        Buf sealed[RESEAL_VERSIONS];
+        Argosy__SecretVersion versions[LEADER_LIMIT_reseal_versions], *pointers[LEADER_LIMIT_reseal_versions];
+        Buf sealed[LEADER_LIMIT_reseal_versions];
         size_t n, first; // first: of the secret that is looked at
         size_t n_looked, bytes;
 } Resealed;
@@ -275,8 +274,8 @@ static int reseal_version(Leader *l, Resealed *done, const char *name, const Arg
         return 0;
 }
 
-static bool is_full(const Resealed *done) {
-        return done->n_looked == RESEAL_VERSIONS || done->bytes >= RESEAL_BYTES;
+static bool is_full(const Leader *l, const Resealed *done) {
+        return done->n_looked == l->limits.reseal_versions || done->bytes >= l->limits.reseal_bytes;
 }
 
 // Whether the pass has looked at it.
@@ -293,7 +292,7 @@ static int reseal_secret(Leader *l, BatchBuilder *b, Resealed *done, const Argos
         int r = 0;
 
         done->first = done->n;
-        while (r == 0 && !is_full(done) && (v = find_differing(record, number, &i))) {
+        while (r == 0 && !is_full(l, done) && (v = find_differing(record, number, &i))) {
                 if (is_passed(p, record->name, v->version))
                         continue;
                 r = reseal_version(l, done, record->name, v, number, to);
@@ -328,15 +327,15 @@ static int go_on_with_pass(Leader *l, BatchBuilder *b, const SecretBytes *to, Re
         Argosy__SecretRecord *const *secrets = cluster_state_secrets(l->state, &n);
         int r = 0;
 
-        for (size_t i = 0; r == 0 && i < n && !is_full(done); i++)
+        for (size_t i = 0; r == 0 && i < n && !is_full(l, done); i++)
                 if (strcmp(secrets[i]->name, l->secrets_key->pass.name) >= 0)
                         r = reseal_secret(l, b, done, secrets[i], number, to);
         if (r < 0)
                 return r;
         l->secrets_key->pass.has_sealed |= done->n > 0;
-        if (done->n == 0 && (is_full(done) || l->secrets_key->pass.has_sealed)) // no entry brings the next turn
+        if (done->n == 0 && (is_full(l, done) || l->secrets_key->pass.has_sealed)) // no entry brings the next turn
                 leader_mark(l);
-        if (!is_full(done))
+        if (!is_full(l, done))
                 end_pass(l);
         return 0;
 }

@@ -14,8 +14,10 @@
 // A host that holds much says it in parts (attach.h). Until the last of them is here, the host is as little in session as one that has not attached; its
 // beats count.
 //
-// An Attach forgets all that the host said before, so a host that repeats itself costs what it holds each time: more than ATTACHES_AT_ONCE wait until
-// ATTACH_EVERY_US has passed for each. What comes sooner is not taken, and an agent that is not welcomed asks again.
+// An Attach forgets all that the host said before, so a host that repeats itself costs what it holds each
+// time: more than limits.attaches_at_once wait until
+// limits.attach_every_ms has passed for each. What comes sooner is not taken, and an agent that is not
+// welcomed asks again.
 #include <errno.h>
 
 #include "activators.h"
@@ -63,10 +65,6 @@
 #include "walks.h"
 
 enum {
-        BARRIER_RETRY_US = 50000,
-        ATTACHES_AT_ONCE = 16,
-        ATTACH_EVERY_US = 500000,
-        EXPIRED_PER_TURN = 4096, // units on nodes of hosts that are lost, at up to 0.5 us each,
         EXPIRED_HOST = 16,       // of which a host is worth so many
         ADMITS_MAX = 1024,       // of one message: what an agent remembers (agent-barred.h)
 };
@@ -142,7 +140,7 @@ static size_t count_units(const Host *h) {
         return n;
 }
 
-// What that took, as EXPIRED_PER_TURN counts it.
+// What that took, as limits.expired_units counts it.
 static size_t expire(Leader *l, Host *h, uint64_t now_us) {
         size_t n = EXPIRED_HOST;
 
@@ -160,7 +158,7 @@ static size_t expire(Leader *l, Host *h, uint64_t now_us) {
 
 static void expire_some(Leader *l, uint64_t now_us, bool again) {
         LeaderWalk *walk = &l->walks.of[WALK_LEASES];
-        size_t most = walk_slice(walk, EXPIRED_PER_TURN);
+        size_t most = walk_slice(walk, l->limits.expired_units);
         Host *h = NULL;
 
         for (size_t n = 0; n < most && (h = host_lease_expire(l, now_us, again && n == 0));)
@@ -578,12 +576,12 @@ static void end_attach(Leader *l, Host *h) {
 static bool may_attach(Leader *l, Host *h) {
         uint64_t now = leader_now(l), from = MAX_OF(h->attaches_paid_us, now);
 
-        if (from - now > (ATTACHES_AT_ONCE - 1) * (uint64_t) ATTACH_EVERY_US) {
+        if (from - now > (l->limits.attaches_at_once - 1) * l->limits.attach_every_ms * USEC_PER_MSEC) {
                 end_session(l, h);
                 leader_mark(l);
                 return false;
         }
-        h->attaches_paid_us = from + ATTACH_EVERY_US;
+        h->attaches_paid_us = from + l->limits.attach_every_ms * USEC_PER_MSEC;
         return true;
 }
 
@@ -658,7 +656,7 @@ static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
                 }
         }
         if (outcome != STORE_COMMITTED) // the lead is on its way to another and may stay, or the disks are full
-                l->barriers_pause_us = leader_now(l) + BARRIER_RETRY_US;
+                l->barriers_pause_us = leader_now(l) + l->limits.barrier_retry_ms * USEC_PER_MSEC;
         leader_mark(l);
         leader_outside_done(l);
 }

@@ -8,10 +8,12 @@
 //   we lead                                        -> own_jobs_begin()
 //   the entry is whole                             -> own_jobs_decide()    one JobPut for each cause, behind all others
 //
-// What is moved is told in the entry that moves it. The rest waits up to OWN_DELAY_MS for an entry that is made anyway.
+// What is moved is told in the entry that moves it. The rest waits up to limits.own_delay_ms for an entry
+// that is made anyway.
 //
 // One cause is one record: what a lost host had is a part of the record of its loss, whenever it moves. Of the same host, or
-// the same kind of thing, within OWN_REPEAT_SEC it is one record, which counts the times. What the log has says which that
+// the same kind of thing, within limits.own_repeat_sec it is one record, which counts the times. What the
+// log has says which that
 // is, so the next leader goes on with it. A record that has become long is followed by another one.
 //
 // Failures: without memory an entry has no record, and what it does is done. An entry that the log did not take is decided
@@ -36,12 +38,7 @@
 #include "unit-work.h"
 
 enum {
-        OWN_DELAY_MS = 1000,
-        OWN_REPEAT_SEC = 60,
-        OWN_RECORD_BYTES = 64 * 1024, // of one record; what follows is told in another
-        OWN_GROUPS_LOOKED = 16,       // of moves that may be alike
         OWN_REASON_SIZE = 160,
-        OWN_HOSTS_PER_ENTRY = 64,
 };
 
 static const char *const verbs[OWN_CAUSES] = {
@@ -111,7 +108,7 @@ static bool are_alike(const OwnMoves *a, const OwnMoves *b) {
 
 // The newest that it belongs to, or a new one. NULL: out of memory.
 static OwnMoves *moves_for(Leader *l, const OwnMoves *like) {
-        for (size_t i = l->n_own_moves; i > 0 && l->n_own_moves - i < OWN_GROUPS_LOOKED; i--)
+        for (size_t i = l->n_own_moves; i > 0 && l->n_own_moves - i < l->limits.own_groups; i--)
                 if (are_alike(&l->own_moves[i - 1], like))
                         return &l->own_moves[i - 1];
         if (ARRAY_GROW(l->own_moves, l->own_moves_allocated, l->n_own_moves + 1) < 0)
@@ -157,12 +154,13 @@ typedef struct OwnRecord {
 } OwnRecord;
 
 static bool is_recent(const Leader *l, const OwnJob *job) {
-        return leader_counted(l) - job->counted_us < OWN_REPEAT_SEC * USEC_PER_SEC;
+        return leader_counted(l) - job->counted_us < l->limits.own_repeat_sec * USEC_PER_SEC;
 }
 
 // What follows from the loss of a host belongs to it for as long as it is lost.
 static bool goes_on(const Leader *l, const OwnRecord *r, const OwnJob *job) {
-        if (job->bytes > OWN_RECORD_BYTES || (job->host != r->host && r->cause != ARGOSY__OWN_CAUSE__OWN_LEADER))
+        if (job->bytes > l->limits.own_record_bytes ||
+            (job->host != r->host && r->cause != ARGOSY__OWN_CAUSE__OWN_LEADER))
                 return false;
         if (r->cause == ARGOSY__OWN_CAUSE__OWN_LOST && !r->happened)
                 return cluster_state_host_was_lost(l->state, r->host);
@@ -316,7 +314,7 @@ static int put_host(Decision *d, Host *h) {
 static int put_hosts(Decision *d) {
         int e = 0;
 
-        for (unsigned n = 0; e == 0 && n < OWN_HOSTS_PER_ENTRY && hosts_have_mark(d->leader, HOST_NEWS); n++)
+        for (unsigned n = 0; e == 0 && n < d->leader->limits.own_hosts && hosts_have_mark(d->leader, HOST_NEWS); n++)
                 e = put_host(d, host_marked(d->leader, HOST_NEWS));
         return e;
 }
@@ -403,7 +401,7 @@ void own_jobs_begin(Leader *l) {
         (void) cluster_state_hosts(l->state, &n_hosts);
         l->own_leads = n_hosts > 1 && cluster_state_last_job(l->state) > 0;
         if (l->own_leads)
-                l->own_leads_due_us = leader_now(l) + OWN_DELAY_MS * USEC_PER_MSEC;
+                l->own_leads_due_us = leader_now(l) + l->limits.own_delay_ms * USEC_PER_MSEC;
 }
 
 void own_jobs_clear(Leader *l) {

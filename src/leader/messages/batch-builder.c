@@ -148,11 +148,11 @@ void batch_builder_rollback(BatchBuilder *b, BatchBuilderMark mark) {
 }
 
 static bool has_room(const BatchBuilder *b) {
-        return b->packed.len < (b->soft_bytes ?: (size_t) BATCH_SOFT_BYTES);
+        return b->soft_bytes == 0 || b->packed.len < b->soft_bytes;
 }
 
 size_t batch_builder_units_left(const BatchBuilder *b) {
-        size_t most = b->soft_units ?: (size_t) BATCH_SOFT_UNITS;
+        size_t most = b->soft_units ?: SIZE_MAX;
 
         return b->n_units < most ? most - b->n_units : 0;
 }
@@ -162,7 +162,8 @@ bool batch_builder_takes_more(const BatchBuilder *b) {
 }
 
 bool batch_builder_takes_request(const BatchBuilder *b, size_t n_units) {
-        return has_room(b) && (b->n_units == 0 || b->n_units + n_units <= BATCH_MOST_UNITS);
+        return has_room(b) &&
+               (b->n_units == 0 || b->most_units == 0 || b->n_units + n_units <= b->most_units);
 }
 
 static int append(BatchBuilder *b, const Argosy__LogBatch *part) {

@@ -26,14 +26,6 @@ typedef struct KeySet {
         size_t n, allocated;
 } KeySet;
 
-enum {
-        BATCH_SOFT_BYTES = STORE_BATCH_MAX / 2, // what the leader fills by itself; a request may go beyond
-        // Each unit of an entry costs those who apply it and follow it some 20 us, all in one turn of their loops. So many
-        // the leader puts into one by itself, half as many if requests wait; and of so many requests make it.
-        BATCH_SOFT_UNITS = 256,
-        BATCH_MOST_UNITS = 384,
-};
-
 // Where a unit may still run that is removed.
 typedef struct BatchBuilderRemoval {
         uint32_t *nodes; // freed by whoever asked
@@ -43,8 +35,10 @@ typedef struct BatchBuilderRemoval {
 
 typedef struct BatchBuilder {
         Buf packed;
-        size_t soft_bytes; // 0: BATCH_SOFT_BYTES
-        size_t soft_units; // 0: BATCH_SOFT_UNITS
+        // What the leader fills by itself, and units up to which requests are taken. Each unit of an entry
+        // costs whoever applies and
+        // follows it some 20 us, all in one turn. 0: any number.
+        size_t soft_bytes, soft_units, most_units;
         KeySet touched;    // what each key says is in batch-builder.c
         size_t n_ops, n_units; // units: that it touches, and what its new contents cost as units
         uint32_t feature_level; // what the log may contain; 0: nobody asks

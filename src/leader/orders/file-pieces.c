@@ -60,7 +60,7 @@ static void send_piece(Leader *l, Host *h) {
                 piece.size = file->len;
                 piece.there = true;
                 piece.piece.data = file->content + q->from;
-                piece.piece.len = MIN_OF(file->len - q->from, (size_t) FILE_PIECE_BYTES);
+                piece.piece.len = MIN_OF(file->len - q->from, (size_t) l->limits.file_piece_bytes);
         }
         m.msg_case = ARGOSY__TO_HOST__MSG_FILE_PIECE;
         m.file_piece = &piece;
@@ -79,7 +79,7 @@ void file_pieces_on_ask(Leader *l, Host *h, const Argosy__ToVoter__FileAsk *ask)
 }
 
 void file_pieces_turn(Leader *l) {
-        for (unsigned n = 0; n < FILE_PIECES_PER_TURN && !list_is_empty(&l->file_questions); n++) {
+        for (unsigned n = 0; n < l->limits.file_pieces && !list_is_empty(&l->file_questions); n++) {
                 Host *h = CONTAINER_OF(l->file_questions.next, Host, file_question.due);
 
                 list_unlink(&h->file_question.due);

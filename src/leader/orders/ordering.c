@@ -13,7 +13,8 @@
 // is not answered at all.
 //
 // Whatever is seen of a unit, or changes its record, ends in ordering_mark(): at the end of the turn those
-// are looked at who depend on it, and those on whom it depends if their stop waits for it; of thousands DRAINED_UNITS in
+// are looked at who depend on it, and those on whom it depends if their stop waits for it; of thousands
+// limits.drained_units in
 // each turn, since an order that goes out asks for itself (ordering_hold()). Units without dependencies cost one look
 // into a table that has no entry for them.
 //
@@ -41,11 +42,6 @@
 #include "unit-state.h"
 #include "unit-wanted.h"
 #include "unit-work.h"
-
-enum {
-        DRAINED_UNITS = 512,
-        DRAINED_LOOKS = 4096, // at units that those who replace others may wait for
-};
 
 // ------------------------------------------------------------------------------------------------ standing
 
@@ -394,7 +390,7 @@ static bool release_stop(const DependencyPeer *peer, void *userdata) {
 static void reconsider_replacers(Leader *l) {
         UnitOnNode *s;
 
-        for (size_t left = DRAINED_LOOKS; left > 0 && (s = replacers_next(l));) {
+        for (size_t left = l->limits.drained_looks; left > 0 && (s = replacers_next(l));) {
                 size_t looks = 1 + s->node->n_placed;
 
                 left -= MIN_OF(left, looks);
@@ -410,7 +406,7 @@ void ordering_drain(Leader *l) {
         recovering_step(l);
         reconsider_replacers(l);
         list_splice(&due, &l->ordering);
-        for (unsigned n = 0; n < DRAINED_UNITS && !list_is_empty(&due); n++) {
+        for (unsigned n = 0; n < l->limits.drained_units && !list_is_empty(&due); n++) {
                 Unit *u = CONTAINER_OF(due.next, UnitWork, order_due)->unit;
                 Standing before = u->standing;
 

@@ -4,7 +4,8 @@
 // several changes of one unit in one turn are one order. Each says everything; a unit that a host does not
 // hold yet comes with its content, once per session.
 //
-// They go out in messages of about ORDERS_PIECE_BYTES, as fast as the host takes them, and at most ORDERS_PER_TURN to
+// They go out in messages of about limits.orders_bytes, as fast as the host takes them, and at most
+// limits.orders_made to
 // all hosts together in a turn of the loop. The first that a host hears is its Welcome, which names all that is wanted
 // there: what does not fit comes before it in parts.
 //
@@ -44,10 +45,6 @@
 #include "walks.h"
 
 enum {
-        ORDERS_PER_TURN = 512, // made or walked past, at about 4 us each
-        JUDGED_GLOBALS = 2048, // global units on nodes, at about 1 us each
-        ROWS_AT_ONCE = 16,     // nodes of a unit whose record has changed; more are walked through
-        MARKED_ROWS = 1024,    // of such a walk, at up to 6 us each
         COMPANIONS_COST =
                 8, // as so many orders: a message of its own for a host, when all hosts are due at once
 };
@@ -83,7 +80,7 @@ void orders_on_unit(Leader *l, const UnitEntry *e, Unit *u, Node *before) {
         if (e && !e->record->global && u->node)
                 orders_mark(l, u, u->node);
         list_foreach (i, &u->on_nodes) {
-                if (n++ == ROWS_AT_ONCE) {
+                if (n++ == l->limits.rows_at_once) {
                         row_walk_begin(l, u);
                         return;
                 }
@@ -92,7 +89,7 @@ void orders_on_unit(Leader *l, const UnitEntry *e, Unit *u, Node *before) {
 }
 
 bool orders_rows_step(Leader *l) {
-        for (unsigned n = 0; n < MARKED_ROWS; n++) {
+        for (unsigned n = 0; n < l->limits.rows_marked; n++) {
                 UnitOnNode *s = row_walk_next(l);
 
                 if (!s)
@@ -146,7 +143,7 @@ bool orders_globals(Leader *l) {
                         host_mark_now(l, slot->value, HOST_GLOBALS);
         if (!hosts_have_mark(l, HOST_GLOBALS))
                 return true;
-        for (size_t n = 0; n < walk_slice(walk, JUDGED_GLOBALS) && hosts_have_mark(l, HOST_GLOBALS);) {
+        for (size_t n = 0; n < walk_slice(walk, l->limits.globals_judged) && hosts_have_mark(l, HOST_GLOBALS);) {
                 Host *h = host_marked(l, HOST_GLOBALS);
 
                 n += judge_globals_on(l, h);
@@ -537,7 +534,7 @@ static size_t count_orders(const Host *h, size_t most) {
 static int fill(Leader *l, Host *h, Bundle *b, size_t *left) {
         int r = bundle_new(count_orders(h, *left), b);
 
-        while (r >= 0 && !list_is_empty(&h->orders) && b->bytes < ORDERS_PIECE_BYTES && *left > 0) {
+        while (r >= 0 && !list_is_empty(&h->orders) && b->bytes < l->limits.orders_bytes && *left > 0) {
                 UnitOnNodeWork *w = CONTAINER_OF(h->orders.next, UnitOnNodeWork, order);
                 UnitOnNode *s = w->on_node;
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
@@ -594,7 +591,7 @@ static bool flush_marked(Leader *l, Host *h, void *userdata) {
 // next turn of the loop.
 void orders_flush(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_ORDERS];
-        size_t left = walk_slice(walk, ORDERS_PER_TURN);
+        size_t left = walk_slice(walk, l->limits.orders_made);
 
         host_marks_each(l, HOST_ORDERS, flush_marked, &left);
         walk_sliced(l, walk, left);

@@ -3,19 +3,21 @@
 // Changes that are only asked about, and how many turns that takes (decide-plan.c says what a plan is).
 //
 // One of few units is planned in one turn, by the Placement itself; so is one of units that have to do with each other
-// (request-ties.h). Other units are planned as they would be started, PART_UNITS after PART_UNITS, which comes to the
+// (request-ties.h). Other units are planned as they would be started, limits.plan_part_units after
+// limits.plan_part_units, which comes to the
 // same as all at once:
 //
 //      1. a turn     whether they have to do with each other
 //      2. a turn     a copy of the Placement, on which all of it is thought
-//      3. turns      PART_UNITS in each
+//      3. turns      limits.plan_part_units in each
 //      4. a turn     what follows from that: whoever would be elsewhere
 //      5. a turn     which nodes are to be asked for names that they may refuse (plan-names.c)
 //      6. a turn     the words for all of it
 //
 // Between 5 and 6 the plan waits for what nodes say, for DRY_RUN_NODES_US at most, and others are decided: a plan of few
 // units is made anew afterwards, one of many only if something is not as it was, a node has refused something, or another
-// one is kept already, since each has a copy of the Placement. So few of an author wait at a time (PLANS_ASKING_EACH), and
+// one is kept already, since each has a copy of the Placement. So few of an author wait at a time
+// (limits.plans_asking), and
 // few of all but root; others are not begun as long.
 //
 // Nothing is decided meanwhile, for about as long as all of it would take in one turn: the log is as it was when the
@@ -43,11 +45,7 @@
 #include "turn.h"
 
 enum {
-        PART_UNITS = 256, // at 10 to 16 us each
-        TIES_CHECK_LOOKS = 2048, // in one turn, at about 1 us each
         BEGUN_MAX = 8,
-        PLANS_ASKING_EACH = 2,   // of one author, that wait for nodes at a time
-        PLANS_ASKING_OTHERS = 8, // of all but root and whom argosyd runs as
 };
 
 struct PlanTurns {
@@ -97,7 +95,8 @@ static void start_asking(Leader *l, PlanTurns *p, const Ticket *t) {
 bool dry_run_may_begin(const Ticket *t) {
         if (t->plan) // it goes on
                 return true;
-        return author_turn_n_asking(t->turn) < PLANS_ASKING_EACH && (t->author->owner || t->leader->n_plans_asking < PLANS_ASKING_OTHERS);
+        return author_turn_n_asking(t->turn) < t->leader->limits.plans_asking &&
+               (t->author->owner || t->leader->n_plans_asking < t->leader->limits.plans_asking_others);
 }
 
 void plan_turns_free(Ticket *t) {
@@ -188,7 +187,8 @@ static Argosy__Response *too_many(const Argosy__Request__Change *change, const c
 
 // *ret: they are too many to be planned at once.
 static int judge(PlanTurns *p, Decision *d, const Argosy__Request__Change *change, Argosy__Response **ret) {
-        int r = request_ties_check(&p->ties, d->leader->state, change, TIES_CHECK_LOOKS, false, decide_change_ops(), d);
+        int r = request_ties_check(&p->ties, d->leader->state, change, d->leader->limits.tie_looks, false,
+                                   decide_change_ops(), d);
 
         if (r == REQUEST_TIES_MORE)
                 return 0;
@@ -218,12 +218,13 @@ static int begin(PlanTurns *p, Leader *l) {
 }
 
 // *ret: it cannot go on in parts, and is too much for one turn.
-static int plan_part(PlanTurns *p, const Argosy__Request__Change *change, Argosy__Response **ret) {
+static int plan_part(const Leader *l, PlanTurns *p, const Argosy__Request__Change *change,
+                     Argosy__Response **ret) {
         Argosy__Request__Change part = *change;
         int r;
 
         part.names += p->n_planned;
-        part.n_names = MIN_OF(change->n_names - p->n_planned, (size_t) PART_UNITS);
+        part.n_names = MIN_OF(change->n_names - p->n_planned, (size_t) l->limits.plan_part_units);
         r = dry_run_plan_enter(p->plan, &part);
         if (r >= 0)
                 r = dry_run_plan_units(p->plan, &part);
@@ -283,7 +284,7 @@ static int step(PlanTurns *p, Decision *d, Ticket *t, Argosy__Response **ret) {
         if (!p->plan)
                 return begin(p, l);
         if (p->n_planned < change->n_names)
-                return plan_part(p, change, ret);
+                return plan_part(d->leader, p, change, ret);
         if (!p->followed)
                 return follow(p, change);
         return p->settled ? dry_run_plan_describe(p->plan, ret) : settle(p, t);
@@ -311,7 +312,7 @@ int decide_dry_run(Decision *d, Ticket *t) {
         if (!t->plan && !turns_new(t))
                 return -ENOMEM;
         t->plan->waits = false;
-        if (t->request->change->n_names <= PART_UNITS)
+        if (t->request->change->n_names <= t->leader->limits.plan_part_units)
                 r = plan_at_once(t->plan, t, &response);
         else
                 r = step(t->plan, d, t, &response);

@@ -55,7 +55,6 @@
 
 enum {
         TURNS_MAX = 64,   // until somebody is refused, or all ends: each goes to fewer units, or to such of lower priority
-        STEPS_MAX = 1024, // of one round
 };
 
 // A unit that may have to go because of another one.
@@ -146,6 +145,9 @@ DryRunPlan *dry_run_plan_new(Leader *l, bool in_turns) {
                 return NULL;
         p->alone.leader = l;
         p->alone.batch.state = l->state;
+        p->alone.batch.soft_bytes = l->limits.entry_bytes;
+        p->alone.batch.soft_units = l->limits.entry_units;
+        p->alone.batch.most_units = l->limits.requests_units;
         p->alone.batch.judges = true;
         p->alone.batch.held.counted_us = leader_counted(l);
         p->alone.scheduler = in_turns ? scheduler_new_copy(l) : scheduler_new_dry_run(l);
@@ -411,8 +413,8 @@ static int give_turns(DryRunPlan *p, bool *ret) {
         size_t n;
         int r = 0;
 
-        pending_round(p->alone.leader, &(PendingView){&p->turn, is_planned, p}, p->alone.scheduler, STEPS_MAX, &steps,
-                      &n);
+        pending_round(p->alone.leader, &(PendingView){&p->turn, is_planned, p}, p->alone.scheduler,
+                      p->alone.leader->limits.plan_steps, &steps, &n);
         *ret = false;
         for (size_t i = 0; i < n && r >= 0; i++) {
                 *ret = true;

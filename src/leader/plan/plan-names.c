@@ -4,7 +4,8 @@
 // knows, and a start would hear of when the host refuses the unit.
 //
 // Happy path: when a plan is made, each of its units that would come to a node is looked up there. What the node has not
-// said is asked, NAMES_PER_CALL names in one call, by the check that its agent makes before it takes a unit. If a node
+// said is asked, limits.call_names names in one call, by the check that its agent makes before it takes a
+// unit. If a node
 // refuses one, the plan is made anew, and goes on where a start would hear of that (decide-plan.c): the node is excluded
 // for the unit as a start would exclude it (Unit.exclusions, for no longer than the plan's part of a turn). The unit's
 // other nodes are asked all at once then. That goes on until nothing new is refused.
@@ -12,7 +13,8 @@
 // Of a unit that runs on all nodes these are asked, and those that refuse it are named. A manager that cannot be used, such as
 // that of a user who is not logged in, gets no unit, and says nothing; of one that is there already it is said why.
 //
-// Limits: PAIRS_PER_ROUND names on nodes are asked about at a time, and PAIRS_MAX for one plan; what is beyond that has a
+// Limits: limits.call_pairs names on nodes are asked about at a time, and PAIRS_MAX for one plan; what is
+// beyond that has a
 // note, as has what a node does not answer (plan_names_give_up()). Hosts whose build does not know the question are
 // taken to refuse nothing. Of a plan in which more than REFUSED_BY_TURNS are refused, all nodes that refuse one of the
 // others do so at once, and not one after the other, as the unit comes there.
@@ -41,9 +43,7 @@
 #include "unit-work.h"
 
 enum {
-        NAMES_PER_CALL = 256,
         CONTENT_BYTES_PER_CALL = 1 << 20,
-        PAIRS_PER_ROUND = 2048, // at some 2 us each
         PAIRS_MAX = 16384,
         REFUSED_BY_TURNS = 1024, // at some 10 us each
         NAMED_MAX = 3, // nodes that refuse a unit that runs on all
@@ -179,7 +179,7 @@ static int add(PlanNames *p, const char *name, const ProtobufCBinaryData *conten
 static int want(PlanNames *p, const char *name, const ProtobufCBinaryData *content, const Node *n) {
         if (is_there(p->leader, name, n) || find(p, n->number, name))
                 return 0;
-        if (p->n >= PAIRS_MAX || p->n - p->n_known >= PAIRS_PER_ROUND) {
+        if (p->n >= PAIRS_MAX || p->n - p->n_known >= p->leader->limits.call_pairs) {
                 p->beyond = true;
                 return 0;
         }
@@ -239,14 +239,15 @@ void plan_names_give_up(PlanNames *p) {
 // The names on one node, as many as one call takes.
 static int ask_some(PlanNames *p, Node *n, size_t first, size_t most, size_t *ret) {
         Argosy__ToHost__NameCheck m = ARGOSY__TO_HOST__NAME_CHECK__INIT;
-        Argosy__ToHost__NameCheck__Unit units[NAMES_PER_CALL], *pointers[NAMES_PER_CALL];
-        ProtobufCBinaryData contents[NAMES_PER_CALL];
+        Argosy__ToHost__NameCheck__Unit units[LEADER_LIMIT_call_names], *pointers[LEADER_LIMIT_call_names];
+        ProtobufCBinaryData contents[LEADER_LIMIT_call_names];
         size_t bytes = 0;
         int r = ARRAY_GROW(p->asked, p->asked_allocated, p->n_asked + 1);
 
         m.units = pointers;
         m.contents = contents;
-        for (*ret = 0; *ret < MIN_OF(most, (size_t) NAMES_PER_CALL) && bytes < CONTENT_BYTES_PER_CALL; (*ret)++) {
+        most = MIN_OF(most, (size_t) p->leader->limits.call_names);
+        for (*ret = 0; *ret < most && bytes < CONTENT_BYTES_PER_CALL; (*ret)++) {
                 PlanName *name = p->list[first + *ret];
                 size_t i = 0;
 

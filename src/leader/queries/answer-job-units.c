@@ -252,7 +252,7 @@ static int add_units_from(Leader *l, Argosy__Response__JobRow *row, const Argosy
                 for (size_t i = 0; i < job->units[g]->n_names; i++, at++) {
                         if (at < ask->first)
                                 continue;
-                        if (at - ask->first >= JOB_UNITS_LISTED)
+                        if (at - ask->first >= l->limits.job_units_listed)
                                 row->more_units++;
                         else if (add_unit(l, row, job, job->units[g], i, ask) < 0)
                                 return -ENOMEM;

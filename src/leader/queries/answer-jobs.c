@@ -349,14 +349,15 @@ static int add_move(Argosy__Response__JobRow *row, const Argosy__JobRecord *job,
                        : 0;
 }
 
-static int add_moves(Argosy__Response__JobRow *row, const Argosy__JobRecord *job, const NamePatterns *names, uint32_t first) {
+static int add_moves(const Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job,
+                     const NamePatterns *names, uint32_t first) {
         uint32_t at = 0;
 
         for (size_t g = 0; g < job->n_moves; g++)
                 for (size_t i = 0; i < job->moves[g]->n_names; i++) {
                         if ((names && !name_patterns_match(names, job->moves[g]->names[i])) || at++ < first)
                                 continue;
-                        if (row->n_units >= JOB_UNITS_LISTED)
+                        if (row->n_units >= l->limits.job_units_listed)
                                 row->more_units++;
                         else if (add_move(row, job, job->moves[g], i) < 0)
                                 return -ENOMEM;
@@ -371,14 +372,15 @@ static int give_reason_of_unit(Argosy__Response__JobRow *row, const Argosy__JobR
         return moved && row->n_units > 0 ? field_set(&row->reason, row->units[0]->message) : 0;
 }
 
-static int add_changes(JobParts *parts, Argosy__Response__JobRow *row, const Argosy__JobRecord *job, const NamePatterns *names) {
+static int add_changes(const Leader *l, JobParts *parts, Argosy__Response__JobRow *row,
+                       const Argosy__JobRecord *job, const NamePatterns *names) {
         for (size_t g = 0; g < job->n_units; g++)
                 for (size_t i = 0; i < job->units[g]->n_names; i++) {
                         Argosy__Response__JobUnitRow *unit;
 
                         if (!name_patterns_match(names, job->units[g]->names[i]))
                                 continue;
-                        if (row->n_units >= JOB_UNITS_LISTED) {
+                        if (row->n_units >= l->limits.job_units_listed) {
                                 row->more_units++;
                                 continue;
                         }
@@ -418,7 +420,8 @@ static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__Lis
                 if (r == 0 && m->changes && is_whole(job)) {
                         JobParts parts = {.leader = l};
 
-                        r = add_changes(&parts, row, job, &v->names) ?: add_moves(row, job, &v->names, 0);
+                        r = add_changes(l, &parts, row, job, &v->names) ?:
+                            add_moves(l, row, job, &v->names, 0);
                         job_parts_done(&parts);
                         *looked += parts.n_bytes / BYTES_IN_A_LOOK;
                         if (r == 0 && v->names.n == 0)
@@ -441,9 +444,10 @@ static uint64_t newest_meant(const Leader *l, const Argosy__Request__ListJobs *m
 // Newest first, from the one before `before` on. Of which state one is is known without reading it.
 static int list(const Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, Argosy__Response__Jobs *jobs) {
         uint64_t number = newest_meant(l, m);
-        size_t limit = m->limit > 0 ? m->limit : JOBS_LOOKED;
+        size_t limit = m->limit > 0 ? m->limit : l->limits.jobs_looked;
 
-        for (size_t looked = 0; number > 0 && looked < JOBS_LOOKED && jobs->n_rows < limit; looked++) {
+        for (size_t looked = 0; number > 0 && looked < l->limits.jobs_looked && jobs->n_rows < limit;
+             looked++) {
                 int r = is_in_state(state_of(l, number), m)
                                 ? list_one(l, v, m, number, jobs, &looked)
                                 : 0;
@@ -466,7 +470,7 @@ static int list_late(const Leader *l, const Viewer *v, const Argosy__Request__Li
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < n; i++)
-                if (looked < JOBS_LOOKED)
+                if (looked < l->limits.jobs_looked)
                         r = list_one(l, v, m, numbers[i], jobs, &looked);
                 else
                         jobs->before = numbers[i];
@@ -522,7 +526,8 @@ static int show(Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, 
                 r = add_settings(v, row, job);
         if (r < 0 || !is_whole(job))
                 return r;
-        return job->own ? add_moves(row, job, NULL, m->first_unit) : job_add_units(l, row, job, m->first_unit, later);
+        return job->own ? add_moves(l, row, job, NULL, m->first_unit)
+                        : job_add_units(l, row, job, m->first_unit, later);
 }
 
 // A row with the units that are not as they were to be. NULL: out of memory.

@@ -8,11 +8,6 @@
 // Of what the cluster did by itself.
 #define JOB_OWN_AUTHOR "cluster"
 
-enum {
-        JOBS_LOOKED = 1000,     // at in one answer, at some 4 us each, and of their units ten times as many
-        JOB_UNITS_LISTED = 256, // of one job in one answer, at some 10 us each
-};
-
 // Handler.refuse: what it would take long to compare.
 Argosy__Response *answer_jobs_refuse(const Argosy__Request *request);
 Argosy__Response *answer_jobs(Leader *l, const Argosy__Author *author, const Argosy__Request *request);

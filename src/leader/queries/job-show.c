@@ -16,8 +16,6 @@
 #include "turn.h"
 #include "wait-seen.h"
 
-enum { LOOKS_PER_TURN = 512 }; // at nodes, of all who ask, at some 2 us each
-
 struct JobShow {
         JobLooks looks;
         size_t at;      // of these
@@ -96,7 +94,7 @@ static void go_on(Leader *l, Ticket *t, size_t *left) {
 }
 
 void job_shows_turn(Leader *l) {
-        size_t left = LOOKS_PER_TURN;
+        size_t left = l->limits.job_show_looks;
 
         while (left > 0 && !list_is_empty(&l->job_shows)) {
                 Ticket *t = CONTAINER_OF(l->job_shows.next, Ticket, turn_due);

@@ -10,11 +10,6 @@
 #include "response.h"
 #include "row-filter.h"
 
-enum {
-        LISTED_AT_ONCE = 1000,    // rows; of fewer the answer is there before the question returns
-        COMPARED_AT_ONCE = 16000, // names with patterns, likewise
-};
-
 char **listing_patterns(const Argosy__Request *q, size_t *ret_n) {
         if (q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS) {
                 *ret_n = q->list_units->n_patterns;
@@ -57,12 +52,12 @@ static bool is_long(const Leader *l, char *const *patterns, size_t n_patterns, b
         if (!files && answer_is_of_few_names(patterns, n_patterns)) {
                 for (size_t i = 0; i < n_patterns; i++)
                         rows += rows_of(l, patterns[i]);
-                return rows > LISTED_AT_ONCE;
+                return rows > l->limits.units_at_once;
         }
         (void) cluster_state_global_units(l->state, &n_globals);
         if (!files && n_globals > 0)
                 rows = n_globals * count_nodes(l);
-        return n + rows > LISTED_AT_ONCE || n * n_patterns > COMPARED_AT_ONCE;
+        return n + rows > l->limits.units_at_once || n * n_patterns > l->limits.compared_at_once;
 }
 
 bool listing_is_long(const Leader *l, const Argosy__Request *q) {

@@ -3,7 +3,8 @@
 // list-units and list-unit-files of more than is looked at in one turn. One list is made at a time, the others wait for
 // it. What a turn may do is counted in rows, since a global unit has one for each node:
 //
-//      1. made     MADE_PER_TURN rows a turn: first of the names that were asked for, one by one, and then, if there are
+//      1. made     limits.rows_listed rows a turn: first of the names that were asked for, one by one, and
+//                  then, if there are
 //                  patterns or nothing was named, of all units that match. A name whose unit is touched afterwards is
 //                  stale, and made again; so are all of them when a host or a rollout changes. In the turn in which the
 //                  last name is made, none is stale and no global unit is about to give way somewhere, all rows are what
@@ -14,7 +15,7 @@
 //                  them: on a slow link they wait here and not before its beats, and other lists go on. Who takes parts
 //                  gets each turn's; Units.first says how many rows came before. Others get one answer when all rows are
 //                  in it.
-//      3. freed    what is left, if somebody went away in the middle, FREED_PER_TURN rows a turn
+//      3. freed    what is left, if somebody went away in the middle, limits.rows_freed rows a turn
 //
 // Of a page, which has a limit, names are looked at in their order from where it begins, and no further than there are more rows than it
 // takes; what is touched behind that is left to whoever asks for the next one. So it costs its own rows and those that its filters
@@ -27,7 +28,8 @@
 // of all runs; of pieces, each of which is a run, row by row.
 //
 // Where units are touched faster than they are made again, as when hosts come and go all the time, nothing becomes stale
-// any more after TURNS_MAX turns: what is stale then is made, as much in each turn as ever, and rows are of different
+// any more after limits.listing_turns turns: what is stale then is made, as much in each turn as ever, and
+// rows are of different
 // moments. A list that comes late is worse. What follows from time alone (until when a guard may let run what was destroyed) is as of
 // the turn in which the row was made. Who stops leading answers that the next leader is to be asked, and whoever gets
 // the list from that one begins with `first` 0. Who does not lead makes lists of the records alone; nobody is told of what
@@ -54,12 +56,8 @@
 #include "unit-name.h"
 
 enum {
-        MADE_PER_TURN = 1000,     // at about 1.5 us each
         COMPARED_PER_ROW = 16,    // patterns that a name is compared with in the time of a row
-        FREED_PER_TURN = 5000,
         HIDING_ROWS = 4,          // whether somebody may see a unit is known after so many rows' time
-        TURNS_MAX = 1000, // of making again what was touched
-        KEPT_MAX = 4,     // lists of which there are rows: made, and waiting for a slow link
 };
 
 // ------------------------------------------------------------------------------------------------ life
@@ -478,11 +476,11 @@ static bool is_overtaken(const Listing *g) {
 }
 
 static int make_some(Listing *g) {
-        size_t left = MADE_PER_TURN;
+        size_t left = g->leader->limits.rows_listed;
 
         if (is_overtaken(g))
                 return -EAGAIN;
-        g->late |= g->walked && g->n_turns++ >= (g->leader->listing_turns_max ?: TURNS_MAX);
+        g->late |= g->walked && g->n_turns++ >= g->leader->limits.listing_turns;
         if (row_filter_find_nodes(&g->filter, g->leader->state) < 0)
                 return -ENOMEM;
         if (!g->late)
@@ -508,7 +506,7 @@ static bool can_go_on(const Listing *g) {
 
         if (!g->ticket || g->phase == LISTING_MADE)
                 return true;
-        if (g->phase == LISTING_WAITS && (l->listing_made || l->n_listings_kept >= KEPT_MAX))
+        if (g->phase == LISTING_WAITS && (l->listing_made || l->n_listings_kept >= l->limits.listings_kept))
                 return false;
         return !ticket_taker_is_full(g->ticket);
 }
@@ -545,7 +543,7 @@ void listings_step(Leader *l) {
                 return;
         leader_mark(l);
         if (!g->ticket) {
-                (void) free_some(g, FREED_PER_TURN);
+                (void) free_some(g, l->limits.rows_freed);
                 return;
         }
         if (g->phase == LISTING_WAITS && is_known(g, tag)) {

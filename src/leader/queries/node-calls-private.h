@@ -7,7 +7,6 @@
 
 enum {
         NODE_CALLS_MORE = 1,    // no looks are left in this turn
-        NODE_CALLS_SHARE = 256, // looks of one ticket in a turn, if others wait
 };
 
 // Room for what a request becomes for one node.

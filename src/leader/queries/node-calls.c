@@ -28,7 +28,6 @@
 
 enum {
         CALL_MARKS_MAX = 16, // not taken; a node that keeps to its window has half of that at most
-        CANCELS_PER_TURN = 1024,
 };
 
 typedef struct Mark {
@@ -75,7 +74,7 @@ static void cancel(Leader *l, NodeCall *c) {
 
 // Of thousands the first: the others wait for their turn without a ticket.
 void node_calls_end(Leader *l, Ticket *t) {
-        for (unsigned n = 0; n < CANCELS_PER_TURN && !list_is_empty(&t->calls); n++)
+        for (unsigned n = 0; n < l->limits.calls_cancelled && !list_is_empty(&t->calls); n++)
                 cancel(l, CONTAINER_OF(t->calls.next, NodeCall, by_ticket));
         if (!list_is_empty(&t->calls))
                 leader_mark(l);
@@ -92,7 +91,7 @@ void node_calls_end(Leader *l, Ticket *t) {
 }
 
 void node_calls_cancel_some(Leader *l) {
-        for (unsigned n = 0; n < CANCELS_PER_TURN && !list_is_empty(&l->calls_over); n++)
+        for (unsigned n = 0; n < l->limits.calls_cancelled && !list_is_empty(&l->calls_over); n++)
                 cancel(l, CONTAINER_OF(l->calls_over.next, NodeCall, by_ticket));
         if (!list_is_empty(&l->calls_over))
                 leader_mark(l);
@@ -142,9 +141,9 @@ int node_call_begin(Leader *l, Ticket *t, const char *unit, Node *n, NodeCall **
 
         *ret = NULL;
         node_calls_on_sessions_ended(l); // or this one would be taken for one of those
-        if (listens && n->n_listeners >= NODE_LISTENERS_MAX)
+        if (listens && n->n_listeners >= l->limits.node_listeners)
                 return node_calls_respond(t, response_error(EBUSY, "node %s is listened to by %d others already", n->name,
-                                                 NODE_LISTENERS_MAX));
+                                                 l->limits.node_listeners));
         c = call_new(l, t, unit, n, listens);
         if (!c)
                 return -ENOMEM;
@@ -203,7 +202,7 @@ int node_calls_ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *
 }
 
 int node_calls_ask_some(Leader *l, Ticket *t) {
-        size_t left = NODE_CALLS_SHARE;
+        size_t left = l->limits.status_share;
         int r = t->question->more(l, t, &left);
 
         if (r != NODE_CALLS_MORE)

@@ -14,11 +14,6 @@
 #include "tickets.h"
 #include "turn.h"
 
-enum {
-        HOSTS_AT_ONCE = 1000,
-        HOSTS_PER_TURN = 512, // of all lists, at about 1.5 us each
-};
-
 static bool is_status(const Argosy__Request *request) {
         return request->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
 }
@@ -67,7 +62,7 @@ bool node_list_is_long(const Leader *l, const Argosy__Request *request) {
         size_t n;
 
         (void) cluster_state_hosts(l->state, &n);
-        return n > HOSTS_AT_ONCE;
+        return n > l->limits.nodes_at_once;
 }
 
 static void queue(Leader *l, Ticket *t) {
@@ -110,7 +105,7 @@ void node_lists_turn(Leader *l) {
         if (!t)
                 return;
         list_unlink(&t->turn_due);
-        done = list_some(l, t->request, HOSTS_PER_TURN, &t->asked_host, t->response);
+        done = list_some(l, t->request, l->limits.nodes_listed, &t->asked_host, t->response);
         if (done < 0)
                 ticket_settle(t, NULL);
         else if (done)

@@ -2,7 +2,8 @@
 
 // Verbs that agents answer, one row of `questions` for each: whom a request asks, and what the leader adds to the answers.
 //
-// A Status may name thousands of units, and there may be thousands of nodes to be asked. Each turn takes LOOKS_PER_TURN looks at them, of
+// A Status may name thousands of units, and there may be thousands of nodes to be asked. Each turn takes
+// limits.status_looks looks at them, of
 // all who ask, each of whom gets his share. Who is not there is told of in place of an answer.
 
 #include <errno.h>
@@ -19,8 +20,6 @@
 #include "tickets.h"
 #include "turn.h"
 #include "unit-on-node.h"
-
-enum { LOOKS_PER_TURN = 2048 }; // at nodes, at some 1.5 us each
 
 static Argosy__Response *question_lost(Leader *l, const NodeCall *c) {
         return response_error(EHOSTUNREACH, "the connection to node %s was lost", c->node->name);
@@ -174,7 +173,8 @@ int node_questions_start(Leader *l, Ticket *t) {
 void node_questions_turn(Leader *l) {
         node_calls_cancel_some(l);
         verify_calls_turn(l);
-        for (size_t n = 0; n < LOOKS_PER_TURN && !list_is_empty(&l->asking); n += NODE_CALLS_SHARE) {
+        for (size_t n = 0; n < l->limits.status_looks && !list_is_empty(&l->asking);
+             n += l->limits.status_share) {
                 Ticket *t = CONTAINER_OF(l->asking.next, Ticket, turn_due);
 
                 list_unlink(&t->turn_due);

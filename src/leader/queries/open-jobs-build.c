@@ -23,7 +23,6 @@
 #include "walks.h"
 
 enum {
-        BUILD_LOOKED = 4096, // jobs that are looked at in one turn, at about 0.1 us each
         BUILD_UNITS = 4,     // such looks that a unit of a running one is worth, and ten times that its job
 };
 
@@ -147,7 +146,7 @@ static size_t look_at(Leader *l, uint64_t number) {
 
 bool open_jobs_build_some(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_JOBS];
-        size_t most = walk_slice(walk, BUILD_LOOKED), looked = 0;
+        size_t most = walk_slice(walk, l->limits.open_jobs_looked), looked = 0;
         uint64_t number = 0;
 
         while (looked < most) {

@@ -2,7 +2,8 @@
 //
 // Jobs whose units have all ended: what else they wait for, the end that the log is told, and those who wait for it.
 //
-// Happy path: a job ends, and rides in the next entry, whatever that is about; at the latest after JOB_END_DELAY_MS it
+// Happy path: a job ends, and rides in the next entry, whatever that is about; at the latest after
+// limits.job_end_delay_ms it
 // gets one of its own, with all others that have ended by then. At once, if somebody waits for it: who is told that a
 // job has ended finds that in the log, under any leader. So ends make at most one entry a second more than there would
 // be, and none under load. Lists and figures say how a job has ended from the turn on in which its units have (open_job_end_known()): whoever
@@ -32,11 +33,6 @@
 #include "tallies.h"
 #include "tickets.h"
 #include "turn.h"
-
-enum {
-        ENDS_PER_ENTRY = 512, // applied at about 1 us each
-        ENDS_BYTES_PER_ENTRY = 256 * 1024,
-};
 
 // ------------------------------------------------------------------------------------------------ what else there is
 
@@ -184,7 +180,7 @@ bool open_job_is_over(Leader *l, OpenJob *job) {
 static void into_ended(Leader *l, OpenJob *job) {
         list_append(&l->jobs_ended, &job->queue);
         if (!l->jobs_due_us)
-                l->jobs_due_us = leader_now(l) + JOB_END_DELAY_MS * USEC_PER_MSEC;
+                l->jobs_due_us = leader_now(l) + l->limits.job_end_delay_ms * USEC_PER_MSEC;
         l->jobs_urgent |= !list_is_empty(&job->tickets);
         leader_mark(l);
 }
@@ -258,21 +254,23 @@ void open_job_goes_on(Leader *l, uint64_t number) {
 }
 
 static bool is_due(const Leader *l, const BatchBuilder *b, bool goes_anyhow) {
-        if (list_is_empty(&l->jobs_ended) || b->packed.len >= BATCH_SOFT_BYTES || (l->one_by_one && b->n_ops > 0))
+        if (list_is_empty(&l->jobs_ended) || b->packed.len >= l->limits.entry_bytes ||
+            (l->one_by_one && b->n_ops > 0))
                 return false;
         return goes_anyhow || l->jobs_urgent || l->jobs_due_us <= leader_now(l);
 }
 
 int open_jobs_decide(Leader *l, BatchBuilder *b, bool goes_anyhow) {
         Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
-        Argosy__JobRecord *pointers[ENDS_PER_ENTRY];
+        Argosy__JobRecord *pointers[LEADER_LIMIT_job_ends];
         size_t bytes = 0;
         int r;
 
         if (!is_due(l, b, goes_anyhow))
                 return 0;
         ends.ends = pointers;
-        while (!list_is_empty(&l->jobs_ended) && ends.n_ends < ENDS_PER_ENTRY && bytes < ENDS_BYTES_PER_ENTRY) {
+        while (!list_is_empty(&l->jobs_ended) && ends.n_ends < l->limits.job_ends &&
+               bytes < l->limits.job_ends_bytes) {
                 OpenJob *job = CONTAINER_OF(l->jobs_ended.next, OpenJob, queue);
 
                 pointers[ends.n_ends++] = &job->end;

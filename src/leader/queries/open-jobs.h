@@ -22,7 +22,6 @@
 enum {
         JOB_ENDS_MAX = 1000,              // units of a job of which it is told why they are not as they were to be
         JOB_ENDS_BYTES_MAX = 128 * 1024,  // likewise, of all that is said
-        JOB_END_DELAY_MS = 1000,          // until an end gets an entry of its own
         JOB_RESUME_MS = 60 * 1000,        // that a new leader waits for the rest of a request that is not whole
 };
 

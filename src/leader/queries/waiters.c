@@ -2,8 +2,10 @@
 //
 // Clients that wait for units. A wait is judged when it begins and whenever something about one of its units
 // was seen or changed; what got there since is told once per turn. One for thousands of units begins with
-// BEGUN_PER_TURN of them in each turn; those that have not begun are open, and nobody looks at them. Of many that were
-// touched JUDGED_PER_TURN are judged in each turn; what a unit on thousands of nodes is like is found out in turns, too (wait-seen.h).
+// limits.waits_begun of them in each turn; those that have not begun are open, and nobody looks at them. Of
+// many that were
+// touched limits.waits_judged are judged in each turn; what a unit on thousands of nodes is like is found
+// out in turns, too (wait-seen.h).
 #include <errno.h>
 
 #include "array.h"
@@ -36,10 +38,6 @@
 #include "walks.h"
 
 enum {
-        BEGUN_PER_TURN = 1000,  // items, of all waits together
-        JUDGED_PER_TURN = 1000, // of those who wait for units that were touched
-        TOLD_AT_ONCE = 256,     // of those who wait for one unit; more are told in turns
-        LOOKS_PER_TURN = 1024,  // at nodes of units that are on thousands, at some 2 us each
         NODES_OF_LOOK = 128,    // of what was seen are as much for who is told of it
 };
 
@@ -389,7 +387,7 @@ int waiter_start(Leader *l, Ticket *t) {
         const Argosy__Request__Wait *m = t->request->wait;
         Waiter *w;
 
-        if (l->n_wait_items + m->n_items > WAIT_ITEMS_MAX)
+        if (l->n_wait_items + m->n_items > l->limits.wait_items)
                 return -EBUSY;
         w = calloc(1, sizeof(*w) + m->n_items * sizeof(*w->items));
         if (!w)
@@ -430,7 +428,7 @@ static int begin_item(Leader *l, Waiter *w) {
 
 static void begin_some(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_WAITS];
-        size_t left = walk_slice(walk, BEGUN_PER_TURN);
+        size_t left = walk_slice(walk, l->limits.waits_begun);
 
         list_foreach (i, &l->waiters_due) {
                 Waiter *w = CONTAINER_OF(i, Waiter, due);
@@ -482,7 +480,7 @@ static void judge_wide_unit(Leader *l, Unit *u, const WaitSeen *seen, size_t *le
 }
 
 static void judge_wide(Leader *l) {
-        size_t left = LOOKS_PER_TURN;
+        size_t left = l->limits.wait_looks;
         const WaitSeen *seen;
         Unit *u;
 
@@ -496,14 +494,14 @@ static bool is_for_a_walk(const Leader *l, const Unit *u) {
         size_t n = 0;
 
         list_foreach (i, &unit_work_seen(u)->waiters)
-                if (++n > TOLD_AT_ONCE)
+                if (++n > l->limits.waits_told)
                         return true;
         return wait_seen_is_wide(l, u);
 }
 
 static void judge_waited(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_WAITED];
-        size_t left = walk_slice(walk, JUDGED_PER_TURN);
+        size_t left = walk_slice(walk, l->limits.waits_judged);
 
         while (left > 0 && !list_is_empty(&l->waited)) {
                 Unit *u = CONTAINER_OF(l->waited.next, UnitWork, waited)->unit;

@@ -534,12 +534,12 @@ bool why_is_long(const Leader *l, const Argosy__Request *request) {
         const Argosy__Request__Why *m = request->why;
         size_t n = 0;
 
-        for (size_t i = 0; i < m->n_names && n <= WHY_LOOKS_AT_ONCE; i++) {
+        for (size_t i = 0; i < m->n_names && n <= l->limits.why_at_once; i++) {
                 n += looks_at(l, m->names[i]);
                 if (runs_everywhere(l, cluster_state_find_unit(l->state, m->names[i])))
                         n += l->nodes.count * WHY_LOOKS_OF_UNIT;
         }
-        return n > WHY_LOOKS_AT_ONCE;
+        return n > l->limits.why_at_once;
 }
 
 static void queue(Leader *l, Ticket *t) {
@@ -622,8 +622,8 @@ static Ticket *next_due(const Leader *l) {
 void why_turn(Leader *l) {
         Ticket *t;
 
-        for (size_t looks = 0; looks < WHY_LOOKS_PER_TURN && (t = next_due(l));) {
+        for (size_t looks = 0; looks < l->limits.why_looks && (t = next_due(l));) {
                 list_unlink(&t->why.due);
-                looks += explain_some(l, t, MIN_OF((size_t) WHY_SHARE, WHY_LOOKS_PER_TURN - looks));
+                looks += explain_some(l, t, MIN_OF((size_t) l->limits.why_share, l->limits.why_looks - looks));
         }
 }

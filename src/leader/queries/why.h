@@ -9,9 +9,6 @@
 // is to be on one and is on none.
 enum {
         WHY_LOOKS_OF_UNIT = 4,
-        WHY_LOOKS_AT_ONCE = 2048, // of fewer the answer is there before the question returns
-        WHY_LOOKS_PER_TURN = 1024, // of all who ask; a unit that is on no node is not cut
-        WHY_SHARE = 256,           // of one of them, until the others have had theirs
 };
 
 // Why a unit is not as its owner wants it on that node, or (NULL) why it has none, in few words; empty: it is. 0 and a new

@@ -43,15 +43,6 @@
 #include "turn.h"
 #include "walks.h"
 
-enum {
-        JUDGED_PER_TURN = 64, // or, of larger ones that are read,
-        BYTES_PER_TURN = 512 * 1024,
-        GOING_MAX = 64, // tickets at a time
-        LOOK_UNITS = 2048, // of one request, or of all that are due, compared with rules in one turn, at less than 1 us each
-        ENDS_PER_ENTRY = 256,
-        ENDS_BYTES_PER_ENTRY = 256 * 1024, // and what one of them has more
-};
-
 // Jobs that wait for one that has not ended; in a map by its number.
 typedef struct HeldAwaited {
         uint64_t number;
@@ -522,16 +513,16 @@ static void end_without_effect(Leader *l, HeldJob *h, const Argosy__Response *r)
 
 int held_jobs_decide(Leader *l, BatchBuilder *b) {
         Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
-        Argosy__JobRecord *pointers[ENDS_PER_ENTRY];
+        Argosy__JobRecord *pointers[LEADER_LIMIT_held_ends];
         size_t bytes = 0;
 
-        if (b->packed.len >= BATCH_SOFT_BYTES || (l->one_by_one && b->n_ops > 0))
+        if (b->packed.len >= l->limits.entry_bytes || (l->one_by_one && b->n_ops > 0))
                 return 0;
         ends.ends = pointers;
         list_foreach (i, &l->held_over) {
                 Argosy__JobRecord *end = &CONTAINER_OF(i, HeldJob, queue)->end;
 
-                if (ends.n_ends == ENDS_PER_ENTRY || bytes >= ENDS_BYTES_PER_ENTRY)
+                if (ends.n_ends == l->limits.held_ends || bytes >= l->limits.held_ends_bytes)
                         break;
                 pointers[ends.n_ends++] = end;
                 bytes += argosy__job_record__get_packed_size(end);
@@ -676,11 +667,12 @@ static bool judge_due(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, siz
 
 void held_jobs_step(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_HELD];
-        size_t n = 0, bytes = 0, most = walk_slice(walk, JUDGED_PER_TURN), left = walk_slice(walk, LOOK_UNITS);
+        size_t n = 0, bytes = 0, most = walk_slice(walk, l->limits.held_judged), left = walk_slice(walk, l->limits.held_looks);
 
         if (l->pause_us > leader_now(l))
                 return;
-        while (l->held_due.n > 0 && l->n_held_going < GOING_MAX && n++ < most && bytes < walk_slice(walk, BYTES_PER_TURN)) {
+        while (l->held_due.n > 0 && l->n_held_going < l->limits.held_going && n++ < most &&
+               bytes < walk_slice(walk, l->limits.held_bytes)) {
                 HeldJob *h = CONTAINER_OF(deadline_heap_pop(&l->held_due, UINT64_MAX), HeldJob, due);
                 const Argosy__StoredRequest *m = cluster_state_find_stored_request(l->state, h->number);
 
@@ -691,13 +683,13 @@ void held_jobs_step(Leader *l) {
                 break; // nobody behind it goes before it
         }
         walk_sliced(l, walk, l->held_due.n > 0 ? 0 : 1);
-        if (l->held_due.n > 0 && l->n_held_going < GOING_MAX) // else their entry marks it
+        if (l->held_due.n > 0 && l->n_held_going < l->limits.held_going) // else their entry marks it
                 leader_mark(l);
 }
 
 bool held_jobs_judge(Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule) {
         const Argosy__StoredRequest *m = t->held ? cluster_state_find_stored_request(l->state, t->held->number) : NULL;
-        size_t left = LOOK_UNITS;
+        size_t left = l->limits.held_looks;
 
         return held_verdict_find(l,
                                  &(HeldQuestion){.author = m ? m->author : t->author,

@@ -2,7 +2,8 @@
 //
 // Who waits for a node. A round of the Placement says whose turn it is; a unit that finds no room may
 // preempt units of lower priority whose options allow that (Preemptible=), within two budgets:
-// PREEMPTED_MAX of the cluster at a time, and of each group what its MaxUnavailable= allows, where what is
+// limits.preempted of the cluster at a time, and of each group what its MaxUnavailable= allows, where what
+// is
 // down for other reasons counts, too.
 //
 // A preempted unit has no node and its record says by whom it was preempted; it waits like any other, and
@@ -27,10 +28,6 @@
 #include "unit-marks.h"
 #include "unit-on-node.h"
 #include "unit-work.h"
-
-enum {
-        PREEMPTED_MAX = 16, // units that are ending because they were preempted, and those of one round
-};
 
 // -------------------------------------------------------------------------------------------- who made room
 
@@ -187,7 +184,7 @@ static size_t preemptions_left(const Leader *l) {
                 list_foreach (k, &u->on_nodes)
                         n += is_ending(CONTAINER_OF(k, UnitOnNode, by_unit));
         }
-        return n < PREEMPTED_MAX ? PREEMPTED_MAX - n : 0;
+        return n < l->limits.preempted ? l->limits.preempted - n : 0;
 }
 
 // What is decided about already is left alone.

@@ -24,11 +24,9 @@
 #define OFFERS_PREFIX "offers/"
 enum {
         OFFERS_MAX = 1000000000,
-        LABELLED = 4096, // of a turn's work, each of about 1 us
         LABEL_WORK = 4,  // of a host, beside that of comparing it with pools, and of marking units there
         POOL_WORDS_WORK = 128, // words of pools that are compared for one
         MARK_WORK = 32,        // units
-        PLACES = 4096,         // hosts that are told to the Placement in a turn, at about 0.5 us each
 };
 
 bool node_takes_units(const Node *n, const char **ret_why) {
@@ -268,7 +266,7 @@ bool scheduler_label_step(Leader *l) {
         if (!l->places)
                 return true;
         scheduler_add_new_nodes(l); // or they would have no labels
-        if (label_some(l, LABELLED))
+        if (label_some(l, l->limits.label_work))
                 return true;
         leader_mark(l);
         return false;
@@ -276,7 +274,7 @@ bool scheduler_label_step(Leader *l) {
 
 bool scheduler_sync_nodes_step(Leader *l) {
         scheduler_add_new_nodes(l);
-        for (unsigned n = 0; n < PLACES && hosts_have_mark(l, HOST_PLACE); n++)
+        for (unsigned n = 0; n < l->limits.placed_hosts && hosts_have_mark(l, HOST_PLACE); n++)
                 sync_due(l, host_marked(l, HOST_PLACE));
         if (!hosts_have_mark(l, HOST_PLACE))
                 return true;

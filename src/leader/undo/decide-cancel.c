@@ -4,7 +4,8 @@
 // what the job found: units by job-cancel.c, a rollout that ends where it is, nodes that are not empty yet, moves of a
 // rebalance. All of those that are named, or none: one of which nothing can be called off is refused.
 //
-//      1. all are looked at, LOOK_UNITS units in each turn, until something of each is found that can be called off. That is
+//      1. all are looked at, limits.cancel_looks units in each turn, until something of each is found that
+//         can be called off. That is
 //         looked at again in each turn until something of them is in the log, and so is what a revision binds
 //      2. what is no unit goes into one entry
 //      3. units go part by part (decide-aims.c), each judged anew when its turn has come: what has begun meanwhile goes on
@@ -54,7 +55,6 @@
 #include "unit-state.h"
 
 enum {
-        LOOK_UNITS = 4000, // in one turn, at about 0.7 us each
         TOLD_MAX = 1000,   // units of which it is said that they go on
         WHO_SIZE = 256,
 };
@@ -317,7 +317,7 @@ static int list_units(CancelWork *w) {
 
         for (size_t i = 0; i < w->n_jobs; i++)
                 if (w->jobs[i].kind == KIND_UNITS && w->jobs[i].list.job) {
-                        int r = undo_list_fill(&w->jobs[i].list, LOOK_UNITS);
+                        int r = undo_list_fill(&w->jobs[i].list, w->leader->limits.cancel_looks);
 
                         if (r != 0)
                                 return r == UNDO_LIST_MORE ? PLAN_SETTLED : r;
@@ -547,7 +547,7 @@ static int look_at_units(CancelWork *w, CancelJob *job, size_t *n, bool *ret_fou
 
                 if (item->job != job)
                         continue;
-                if ((*n)++ == LOOK_UNITS)
+                if ((*n)++ == w->leader->limits.cancel_looks)
                         return PLAN_SETTLED;
                 judge(w, item);
                 *ret_found = item->to.aimed;

@@ -5,11 +5,13 @@
 // is planned like a Change (ChangeAim). What is no unit is put back as it was (undo-settings.c), which needs the right to
 // change it.
 //
-//      1. of more than UNDO_LOOK_UNITS so many are looked at in each turn, to refuse early
-//      2. in the turn of the first entry the first UNDO_LOOK_UNITS are judged, and what is no unit. If somebody has changed
+//      1. of more than limits.undo_looks so many are looked at in each turn, to refuse early
+//      2. in the turn of the first entry the first limits.undo_looks are judged, and what is no unit. If
+//         somebody has changed
 //         one since, or its content of before is not kept any more, nothing is done, unless the request says what is to
 //         become of those. What is no unit goes into that entry
-//      3. UNDO_PART_UNITS after UNDO_PART_UNITS is judged, planned and committed in one turn, as one job. What is as before
+//      3. limits.undo_part_units after limits.undo_part_units is judged, planned and committed in one turn,
+//         as one job. What is as before
 //         already stays, also what an earlier leader has put back. What somebody has changed since the undo was asked for
 //         (changed-since.h) is left, named, and fails the job
 //      4. the client is answered about each part as the log has it (log-parts.c)
@@ -49,8 +51,6 @@
 #include "undo-rollout.h"
 
 enum {
-        UNDO_PART_UNITS = 256,
-        UNDO_LOOK_UNITS = 2048, // listed, or judged, in one turn
         UNDO_TOLD_MAX = 2000,   // units that are named although nothing is done about them, or in a plan
 };
 
@@ -355,12 +355,12 @@ static bool judge_item(const Leader *l, Ticket *t, size_t i) {
 }
 
 // Names of the part that begins at the ticket's place.
-static size_t take_part(const Leader *l, Ticket *t, char *names[static UNDO_PART_UNITS]) {
+static size_t take_part(const Leader *l, Ticket *t, char *names[static LEADER_LIMIT_undo_part_units]) {
         const UndoList *list = &t->undo->list;
         LogParts *p = t->log_parts;
-        size_t n = 0, i = p->at, most = MIN_OF(list->n, p->at + UNDO_LOOK_UNITS), end;
+        size_t n = 0, i = p->at, most = MIN_OF(list->n, p->at + l->limits.undo_looks), end;
 
-        for (; i < most && n < log_parts_slice(p, UNDO_PART_UNITS); i++)
+        for (; i < most && n < log_parts_slice(p, l->limits.undo_part_units); i++)
                 if (judge_item(l, t, i))
                         names[n++] = (char *) list->items[i].name;
         end = i;
@@ -388,7 +388,7 @@ static int put_settings(Decision *d, Ticket *t) {
 
 static int decide_part(Decision *d, Ticket *t) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
-        char *names[UNDO_PART_UNITS];
+        char *names[LEADER_LIMIT_undo_part_units];
         size_t n = take_part(d->leader, t, names);
         LogParts *p = t->log_parts;
         UndoWork *w = t->undo;
@@ -446,16 +446,16 @@ static int look(Leader *l, Ticket *t) {
 
         if (w->own_job > 0 && !w->own.job)
                 return read_own(l, w);
-        r = undo_list_fill(&w->list, UNDO_LOOK_UNITS);
+        r = undo_list_fill(&w->list, l->limits.undo_looks);
         if (r == 0 && w->own_job > 0)
-                r = undo_list_fill(&w->own, UNDO_LOOK_UNITS);
+                r = undo_list_fill(&w->own, l->limits.undo_looks);
         if (r != 0)
                 return r == UNDO_LIST_MORE ? later(l) : r;
-        if (w->list.n <= UNDO_LOOK_UNITS || w->n_looked == w->list.n)
+        if (w->list.n <= l->limits.undo_looks || w->n_looked == w->list.n)
                 return STEP_PASSED;
         if (w->n_looked == 0)
                 w->looked_index = l->index;
-        to = MIN_OF(w->list.n, w->n_looked + UNDO_LOOK_UNITS);
+        to = MIN_OF(w->list.n, w->n_looked + l->limits.undo_looks);
         undo_list_judge(&w->list, l->state, w->n_looked, to, t->request->undo->force);
         note_newest(l->state, w, w->n_looked, to);
         w->n_looked = to;
@@ -471,7 +471,7 @@ static bool is_looked_at(const Leader *l, const UndoWork *w) {
 // that is judged when it is put.
 static int judge(Leader *l, Ticket *t) {
         UndoWork *w = t->undo;
-        size_t n = t->request->undo->rolling ? w->list.n : MIN_OF(w->list.n, (size_t) UNDO_LOOK_UNITS);
+        size_t n = t->request->undo->rolling ? w->list.n : MIN_OF(w->list.n, (size_t) l->limits.undo_looks);
         int r;
 
         if (t->log_parts && t->log_parts->at > 0)

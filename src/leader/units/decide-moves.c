@@ -341,7 +341,7 @@ int decide_pending(Decision *d) {
         int r;
 
         if (!pending_is_due(l) || !list_is_empty(&l->moving) ||
-            d->batch.packed.len >= BATCH_SOFT_BYTES / 2 || !batch_builder_takes_more(&d->batch) || l->one_by_one ||
+            d->batch.packed.len >= l->limits.entry_bytes / 2 || !batch_builder_takes_more(&d->batch) || l->one_by_one ||
             pending_is_touched(l, &d->batch))
                 return 0;
         decision_need_scheduler(d);

@@ -3,10 +3,12 @@
 // A Change of thousands of units is several entries of the log, so that no turn of the loop is long: not that of the
 // leader that plans it, nor those of the voters that apply it, nor those of the hosts that get the orders.
 //
-//      1. its names and files are looked at, TIES_CHECK_LOOKS a turn: whether the units have to do with each other
+//      1. its names and files are looked at, limits.tie_looks a turn: whether the units have to do with each
+//         other
 //         (request-ties.h). If they have, it is one entry like a small one, or refused if they are too many for that. One that is named
 //         twice has one turn.
-//      2. PART_UNITS after PART_UNITS is planned and committed (of a submit SUBMIT_PART_UNITS, change_part_units()). What
+//      2. limits.change_part_units after limits.change_part_units is planned and committed (of a submit
+//         limits.submit_part_units, change_part_units()). What
 //         others ask for meanwhile goes in between. A unit that was changed after the revision to which the request is bound
 //         refuses it as long as nothing is in the log; behind that it is left, named, and fails the job.
 //      3. the client is answered about each part as the log has it (log-parts.c)
@@ -32,11 +34,7 @@
 #include "turn.h"
 
 enum {
-        PART_UNITS = 256,        // planned, applied and followed at about 10 us each
-        SUBMIT_PART_UNITS = 512, // these get no node and no order, so each costs half of that
-        TIES_CHECK_LOOKS = 2048, // in one turn, at about 1 us each
         FILE_WORK = 4,           // of a part: a unit that has a file of its own, as so many that share one
-        PART_BYTES = STORE_BATCH_MAX / 2, // and no more than that, unless it is one unit with its files
 };
 
 struct ChangeParts {
@@ -52,17 +50,17 @@ void change_parts_free(Ticket *t) {
         free(p);
 }
 
-size_t change_part_units(const Argosy__Request__Change *change) {
-        return change->verb == ARGOSY__VERB__VERB_SUBMIT ? SUBMIT_PART_UNITS : PART_UNITS;
+size_t change_part_units(const Leader *l, const Argosy__Request__Change *change) {
+        return change->verb == ARGOSY__VERB__VERB_SUBMIT ? l->limits.submit_part_units : l->limits.change_part_units;
 }
 
 // Of which one part has change_part_units().
 static size_t content_units(const Leader *l, const Argosy__Request__Change *change) {
-        return batch_units_of_content(l->state) * change_part_units(change) / PART_UNITS;
+        return batch_units_of_content(l->state) * change_part_units(l, change) / l->limits.change_part_units;
 }
 
 static bool is_whole(const Leader *l, const Argosy__Request__Change *change) {
-        return change->n_names + change->n_files * content_units(l, change) <= change_part_units(change);
+        return change->n_names + change->n_files * content_units(l, change) <= change_part_units(l, change);
 }
 
 // Names whose parts are in the log. A part that had nothing to store counts when one behind it is there.
@@ -87,7 +85,8 @@ static int judge(Decision *d, Ticket *t) {
         const Argosy__Request__Change *change = t->request->change;
         RequestTies *ties = &t->parts->ties;
         bool is_begun = t->job > 0 && names_done(d->leader, change) > 0; // in parts
-        int r = request_ties_check(ties, d->leader->state, change, TIES_CHECK_LOOKS, is_begun, decide_change_ops(), d);
+        int r = request_ties_check(ties, d->leader->state, change, d->leader->limits.tie_looks, is_begun,
+                                   decide_change_ops(), d);
 
         if (r != 0 || is_begun)
                 return r;
@@ -102,14 +101,15 @@ static int judge(Decision *d, Ticket *t) {
 // own, however long those were that are in the log: else some of it would be done twice.
 static size_t part_size(const Leader *l, const Ticket *t, size_t at) {
         const Argosy__Request__Change *change = t->request->change;
-        size_t most = log_parts_slice(t->log_parts, change_part_units(change)), work = 0, bytes = 0, n = 0, done = names_done(l, change);
+        size_t most = log_parts_slice(t->log_parts, change_part_units(l, change)), done = names_done(l, change);
+        size_t work = 0, bytes = 0, n = 0;
         size_t end = at < done ? MIN_OF(change->n_names, done) : change->n_names, file_work = FILE_WORK + content_units(l, change);
 
         for (; at + n < end && n < most && work < most && bytes < CHANGE_PART_FILE_BYTES; n++) {
                 const Argosy__NamedFile *file = request_ties_file(&t->parts->ties, change->names[at + n]);
                 size_t more = file ? sent_file_bytes(file) : 0;
 
-                if (n > 0 && bytes + more > PART_BYTES)
+                if (n > 0 && bytes + more > l->limits.change_part_bytes)
                         break;
                 work += file ? file_work : 1;
                 bytes += more;

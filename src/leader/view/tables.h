@@ -163,7 +163,7 @@ struct Node {
         ListNode *empty_placed; // Unit.placed that hears next of its being emptied; NULL: that is over
         size_t n_globals; // global units that run here
         ListNode calls;     // NodeCall.by_node
-        size_t n_listeners; // of NODE_LISTENERS_MAX
+        size_t n_listeners; // of limits.node_listeners
         // What a drain waits for, kept as records and reports come.
         size_t n_to_leave; // of the placed ones: if the node is emptied, they have to leave
         size_t n_stuck;    // of these, stranded: no other node takes them

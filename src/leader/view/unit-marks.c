@@ -11,11 +11,6 @@
 #include "turn.h"
 #include "unit-work.h"
 
-enum {
-        TOUCHED_ROWS = 16384, // that are noted one by one
-        TOUCHED_HOSTS = 2048, // likewise
-};
-
 static void touch(Leader *l, Unit *u) {
         UnitWork *w = unit_work(l, u);
 
@@ -28,8 +23,8 @@ static RolloutRows *rows_of(const Unit *u) {
         return u->budget && u->budget->rollout && u->budget->rollout->rows.kept ? &u->budget->rollout->rows : NULL;
 }
 
-static void note_row(RolloutRows *rows, uint32_t node) {
-        rows->all |= rows->n == TOUCHED_ROWS;
+static void note_row(const Leader *l, RolloutRows *rows, uint32_t node) {
+        rows->all |= rows->n == l->limits.touched_rows;
         if (rows->all)
                 return;
         (void) oom_check(ARRAY_GROW(rows->touched, rows->allocated, rows->n + 1));
@@ -44,7 +39,7 @@ static void note_host(Leader *l, UnitOnNode *s) {
                 s->unit->touched_itself = true;
                 return;
         }
-        t->all |= t->n == TOUCHED_HOSTS;
+        t->all |= t->n == l->limits.touched_hosts;
         if (t->all)
                 return;
         (void) oom_check(ARRAY_GROW(t->hosts, t->allocated, t->n + 1));
@@ -76,7 +71,7 @@ void unit_touch_on_node(Leader *l, UnitOnNode *s) {
         event_mark_unit_on_node(l, s);
         note_host(l, s);
         if (rows)
-                note_row(rows, s->node->number);
+                note_row(l, rows, s->node->number);
         touch(l, s->unit);
 }
 

@@ -12,11 +12,6 @@
 #include "oom.h"
 #include "unit-deadlines.h"
 
-enum {
-        SETTLED_PER_TURN = 8192, // at about 50 ns each
-        SPARE_MAX = 256,         // that are kept for the next
-};
-
 const UnitWork unit_work_none = {
         .waiters = {(ListNode *) &unit_work_none.waiters, (ListNode *) &unit_work_none.waiters}};
 
@@ -67,7 +62,7 @@ static void rest(Leader *l, UnitWork *w) {
         w->held_by = NULL;
         w->pending_since_sec = 0;
         w->judged_round = 0;
-        if (l->n_works_spare >= SPARE_MAX) {
+        if (l->n_works_spare >= l->limits.spare_works) {
                 free(w);
                 return;
         }
@@ -76,7 +71,7 @@ static void rest(Leader *l, UnitWork *w) {
 }
 
 bool unit_works_settle(Leader *l) {
-        for (unsigned n = 0; n < SETTLED_PER_TURN && !list_is_empty(&l->works); n++) {
+        for (unsigned n = 0; n < l->limits.settled_works && !list_is_empty(&l->works); n++) {
                 UnitWork *w = CONTAINER_OF(l->works.next, UnitWork, looked_at);
 
                 list_unlink(&w->looked_at);

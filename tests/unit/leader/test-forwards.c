@@ -295,7 +295,7 @@ static void what_users_wait_for_leaves_root_a_place(void **state) {
         wait.node = (char *) "nobody";
         request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
         request.drain_wait = &wait;
-        for (size_t i = 0; i < TICKETS_OTHERS_MAX; i++)
+        for (size_t i = 0; i < LEADER_LIMIT_tickets_others; i++)
                 assert_int_equal(ask_for(&member, &request), 0);
         assert_int_equal(ask_for(&member, &request), EBUSY);
         assert_int_equal(ask_for(&root, &request), 0);
@@ -311,7 +311,7 @@ static void one_user_does_not_ask_nodes_for_all(void **state) {
         top.interval_ms = 1000;
         request.what_case = ARGOSY__REQUEST__WHAT_TOP;
         request.top = &top;
-        for (size_t i = 0; i < NODE_QUESTIONS_PER_USER; i++)
+        for (size_t i = 0; i < LEADER_LIMIT_node_questions; i++)
                 assert_int_equal(ask_for(&member, &request), 0);
         assert_int_equal(ask_for(&member, &request), EBUSY);
         assert_int_equal(ask_for(&other, &request), 0);

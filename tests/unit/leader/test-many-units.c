@@ -20,7 +20,7 @@
 enum {
         UNITS = 3600,          // 1,200 a host: more than is looked at in a turn
         SCARCE = 700,          // of each priority
-        ENTRY_MAX = 256,       // BATCH_SOFT_UNITS
+        ENTRY_MAX = 256,       // LEADER_LIMIT_entry_units
         CONSIDERED_MAX = 2000, // CONSIDERED_UNITS to see which move, and as many to ask about them
         ORDERS_MAX = 512,      // ORDERS_PER_TURN
         ROUNDS = 10,

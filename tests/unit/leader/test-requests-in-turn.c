@@ -270,7 +270,8 @@ static RigAnswer *submit_new(const Argosy__Author *author, char *name, const cha
 
 // However few units bring them.
 static void a_turn_reads_few_long_files(void **state) {
-        enum { LONG = 64 * 1024, COUNTS = LONG * BATCH_SOFT_UNITS / CHANGE_PART_FILE_BYTES, PER_TURN = BATCH_MOST_UNITS / COUNTS };
+        enum { LONG = 64 * 1024, COUNTS = LONG * LEADER_LIMIT_entry_units / CHANGE_PART_FILE_BYTES };
+        enum { PER_TURN = LEADER_LIMIT_requests_units / COUNTS };
         static char contents[BACKLOG][LONG + 1], long_names[BACKLOG][32];
         RigAnswer *backlog[BACKLOG];
 

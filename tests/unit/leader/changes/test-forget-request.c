@@ -172,7 +172,7 @@ static void a_history_says_which_parts_of_a_content_differ(void **state) {
         assert_null(newest_change("a.service")->parts); // there is nothing but the unit file
 }
 
-enum { MANY_REVS = 2 * FORGET_AT_ONCE + 1000 };
+enum { MANY_REVS = 2 * LEADER_LIMIT_forgets + 1000 };
 
 // Of so many contents that there are these two, if they are any.
 static const Argosy__Response *forget_many(const char *first, const char *last) {

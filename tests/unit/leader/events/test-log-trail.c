@@ -6,7 +6,10 @@
 #include "log-trail.h"
 
 static int setup(void **state) {
-        *state = calloc(1, sizeof(LogTrail));
+        LogTrail *t = *state = calloc(1, sizeof(LogTrail));
+
+        if (t)
+                t->jobs_max = LEADER_LIMIT_trail_jobs;
         return *state ? 0 : -1;
 }
 
@@ -56,7 +59,7 @@ static void jobs_come_in_their_order_and_the_oldest_are_forgotten(void **state) 
 
         (void) log_trail_on_entry(t, index);
         assert_null(log_trail_job(t, 0));
-        for (uint64_t i = 1; i <= TRAIL_JOBS_MAX; i++) {
+        for (uint64_t i = 1; i <= LEADER_LIMIT_trail_jobs; i++) {
                 (void) log_trail_on_entry(t, ++index);
                 log_trail_note_job(t, i, true, index);
         }
@@ -66,8 +69,8 @@ static void jobs_come_in_their_order_and_the_oldest_are_forgotten(void **state) 
         (void) log_trail_on_entry(t, ++index);
         log_trail_note_job(t, 1, false, index); // it ends
         assert_int_equal(log_trail_job(t, 0)->number, 2);
-        assert_int_equal(log_trail_job(t, TRAIL_JOBS_MAX - 1)->number, 1);
-        assert_null(log_trail_job(t, TRAIL_JOBS_MAX));
+        assert_int_equal(log_trail_job(t, LEADER_LIMIT_trail_jobs - 1)->number, 1);
+        assert_null(log_trail_job(t, LEADER_LIMIT_trail_jobs));
         assert_false(10 >= log_trail_jobs_complete_from(t));
         assert_true(11 >= log_trail_jobs_complete_from(t));
         assert_true(covers(t, 10));

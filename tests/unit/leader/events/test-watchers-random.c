@@ -91,7 +91,7 @@ static void copies_are_like_the_cluster_whatever_happens(bool few_jobs) {
                         g.leader->events->ring.bytes_max = draw(2) ? 2000 : EVENT_RING_BYTES;
                 if (draw(20) == 0)
                         g.leader->events->until_us = 0; // nobody has watched for long
-                g.leader->events->jobs->max = few_jobs ? 1 + draw(8) : EVENT_JOBS_MAX;
+                g.leader->events->jobs->max = few_jobs ? 1 + draw(8) : LEADER_LIMIT_event_jobs;
                 if (draw(2))
                         follow(&copies[0], false);
                 if (draw(3) == 0)

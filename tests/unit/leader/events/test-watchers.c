@@ -309,7 +309,7 @@ static void a_cursor_that_is_none_or_another_cluster_s_is_refused(void **state) 
 }
 
 static void too_many_are_refused(void **state) {
-        static Asked asked[WATCHERS_MAX + 1];
+        static Asked asked[LEADER_LIMIT_watchers + 1];
         Asked first = {.from_now = true};
 
         assert_true(asked_pull(&g, &first));
@@ -319,10 +319,10 @@ static void too_many_are_refused(void **state) {
         }
         rig_turns(&g, 3);
         assert_false(asked[0].answered);
-        assert_true(asked[WATCHERS_MAX].answered);
-        assert_int_equal(asked[WATCHERS_MAX].status, EBUSY);
+        assert_true(asked[LEADER_LIMIT_watchers].answered);
+        assert_int_equal(asked[LEADER_LIMIT_watchers].status, EBUSY);
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
-        for (size_t i = 0; i < WATCHERS_MAX; i++) {
+        for (size_t i = 0; i < LEADER_LIMIT_watchers; i++) {
                 assert_true(asked[i].answered);
                 assert_non_null(asked_find(&asked[i], ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"));
                 asked_forget(&asked[i]);
@@ -363,11 +363,11 @@ static void of_ten_thousand_all_but_so_many_are_refused_and_these_are_told(void 
                 if (i % 1000 == 0)
                         rig_turns(&g, 3);
         }
-        assert_int_equal(crowd.waiting, WATCHERS_MAX);
-        assert_int_equal(crowd.refused, MANY - WATCHERS_MAX);
-        assert_int_equal(g.leader->watchers.n, WATCHERS_MAX);
+        assert_int_equal(crowd.waiting, LEADER_LIMIT_watchers);
+        assert_int_equal(crowd.refused, MANY - LEADER_LIMIT_watchers);
+        assert_int_equal(g.leader->watchers.n, LEADER_LIMIT_watchers);
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
-        assert_int_equal(crowd.told, WATCHERS_MAX);
+        assert_int_equal(crowd.told, LEADER_LIMIT_watchers);
         assert_int_equal(g.leader->watchers.n, 0);
 }
 
@@ -489,7 +489,7 @@ static void objects_that_are_gone_for_long_are_forgotten(void **state) {
         watch_all(&c);
         g.leader->events->ring.bytes_max = 1;
         rig_change(&g, DESTROY, "a.service", NULL);
-        g.leader->events->n_gone = EVENTS_GONE_MAX; // as if there were so many
+        g.leader->events->n_gone = LEADER_LIMIT_events_gone; // as if there were so many
         rig_change(&g, START, "b.service", SERVICE);
         rig_change(&g, DESTROY, "b.service", NULL);
         assert_true(g.leader->events->complete_from_seq > 0);
@@ -519,7 +519,7 @@ static void many_jobs_end_behind_his_back(Copy *c) {
         g.leader->events->ring.bytes_max = 1;
         set_lazy(false);
         rig_pass_ms(&g, 3000);
-        for (unsigned i = 0; i < EVENT_JOBS_MAX; i++)
+        for (unsigned i = 0; i < LEADER_LIMIT_event_jobs; i++)
                 (void) rig_label(&g, "n2", "a", i % 2 ? "b" : NULL);
         rig_pass_ms(&g, 3000);
 }
@@ -536,7 +536,7 @@ static void who_has_missed_more_jobs_than_are_told_knows_the_newest(void **state
         follow(c, false);
         assert_true(c->complete);
         assert_string_equal(c->jobs[1], "");
-        assert_int_equal(n_known_jobs(c), EVENT_JOBS_MAX);
+        assert_int_equal(n_known_jobs(c), LEADER_LIMIT_event_jobs);
         compare_newest_jobs(c);
         assert_like_the_cluster(c); // of units, what was so before still counts
         end(c);

@@ -9,7 +9,7 @@
 #include "leader-private.h"
 #include "log.h"
 
-enum { HOSTS = 50, BYTES = 3 * FILE_PIECE_BYTES + 10 };
+enum { HOSTS = 50, BYTES = 3 * LEADER_LIMIT_file_piece_bytes + 10 };
 
 #define TEXT "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nGlobal=yes\nFile=data\n"
 
@@ -79,7 +79,7 @@ static void all_hosts_get_it_some_in_each_turn(void **state) {
         assert_int_equal(n_running(), HOSTS);
         assert_int_equal(n_pieces, HOSTS * 4);
         assert_int_equal(n_absent, 0);
-        assert_int_equal(most, FILE_PIECES_PER_TURN);
+        assert_int_equal(most, LEADER_LIMIT_file_pieces);
         for (uint32_t i = 1; i <= HOSTS; i++)
                 assert_int_equal(rig_host(&g, i)->virtual.n_files, 1);
 }

@@ -113,7 +113,7 @@ static void orders_wait_for_a_host_that_takes_no_more(void **state) {
         assert_in_range(h->n_inbox, 4, 6);
         for (size_t i = 0; i < h->n_inbox; i++) {
                 bytes = argosy__to_host__get_packed_size(h->inbox[i]);
-                assert_in_range(bytes, 1, ORDERS_PIECE_BYTES + 2 * FILE_BYTES);
+                assert_in_range(bytes, 1, LEADER_LIMIT_orders_bytes + 2 * FILE_BYTES);
         }
         h->deaf = false;
         rig_settle(&g);

@@ -70,7 +70,7 @@ static uint64_t update_around_a_label(uint64_t *ret_update, size_t *ret_updated)
                 rig_pass_ms(&g, 100);
         *ret_updated = n_updated();
         assert_in_range(*ret_updated, 2, INSTANCES - 1);
-        for (unsigned i = 0; i < JOBS_LOOKED; i++)
+        for (unsigned i = 0; i < LEADER_LIMIT_jobs_looked; i++)
                 job = label(i % 2 ? "b" : "c");
         assert_int_equal(n_updated(), *ret_updated);
         while (n_updated() < INSTANCES)

@@ -129,7 +129,7 @@ static void a_list_that_hosts_make_stale_again_and_again_ends(void **state) {
         _cleanup_free_ char *all = text_at_once(), *text = NULL;
         RigAnswer *a;
 
-        g.leader->listing_turns_max = 10;
+        g.leader->limits.listing_turns = 10;
         hosts_change = true;
         a = list(true);
         finish(a);

@@ -177,8 +177,8 @@ static void users_who_listen_leave_root_a_place(void **state) {
         member.groups = groups;
         member.n_groups = 1;
         for (member.uid = 1000; follow(&member) == 0; n++) // another one, when one has enough
-                member.uid += n % NODE_QUESTIONS_PER_USER == NODE_QUESTIONS_PER_USER - 1;
-        assert_int_equal(n, NODE_LISTENERS_MAX);
+                member.uid += n % LEADER_LIMIT_node_questions == LEADER_LIMIT_node_questions - 1;
+        assert_int_equal(n, LEADER_LIMIT_node_listeners);
         assert_int_equal(follow(&member), EBUSY);
         assert_int_equal(follow(NULL), 0);
 }
@@ -200,7 +200,7 @@ static RigAnswer *ask_top(const Argosy__Author *author) {
 static void who_asks_no_more_may_ask_again(void **state) {
         char group[] = ACCESS_GROUP, *groups[] = {group};
         Argosy__Author member = ARGOSY__AUTHOR__INIT;
-        RigAnswer *asked[NODE_QUESTIONS_PER_USER];
+        RigAnswer *asked[LEADER_LIMIT_node_questions];
 
         member.host = 1;
         member.uid = 1000;

@@ -529,12 +529,12 @@ static void a_turn_explains_some_of_thousands(void **state) {
         (void) n_looks();
         for (size_t n = a->n; !a->final; turns++) {
                 rig_turns(&g, 1);
-                assert_true(a->n > n && a->n - n <= WHY_LOOKS_PER_TURN / 3 + 1);
+                assert_true(a->n > n && a->n - n <= LEADER_LIMIT_why_looks / 3 + 1);
                 n = a->n;
         }
         g.on_turn = NULL;
-        assert_in_range(most_looks, 1, WHY_LOOKS_PER_TURN + WHY_LOOKS_OF_UNIT + 3);
-        assert_true(turns > MANY / WHY_LOOKS_PER_TURN);
+        assert_in_range(most_looks, 1, LEADER_LIMIT_why_looks + WHY_LOOKS_OF_UNIT + 3);
+        assert_true(turns > MANY / LEADER_LIMIT_why_looks);
         assert_told_of_many(a);
 }
 

@@ -381,7 +381,7 @@ static void host_is_lost_while_all_wait(void) {
         m.goal = ARGOSY__UNIT_GOAL__GOAL_INACTIVE;
         request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
         request.wait = &m;
-        for (unsigned i = 0; i < WAIT_ITEMS_MAX / NAMES_MAX; i++) {
+        for (unsigned i = 0; i < LEADER_LIMIT_wait_items / NAMES_MAX; i++) {
                 (void) rig_ask(&large.rig, &request);
                 large_cluster_turns(UINT_MAX);
         }

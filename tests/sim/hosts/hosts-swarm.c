@@ -21,7 +21,7 @@ Swarm swarm_draw(uint64_t word) {
         Swarm s = {.hosts = DRAW_PICK(&d, sizes), .units = (unsigned) draw_log(&d, 1, WORLD_UNITS_MAX)};
 
         swarm_draw_weights(&d, s.faults, _HOSTS_FAULTS);
-        swarm_draw_weights(&d, s.loads, _LOADS);
+        swarm_draw_weights(&d, s.loads, SWARM_LOADS_DRAWN);
         s.loads[LOAD_members] = 0; // STEP_MEMBER has them (hosts-members.h)
         if (s.loads[LOAD_units] < SWARM_WEIGHT_MAX / 4)
                 s.loads[LOAD_units] = SWARM_WEIGHT_MAX / 4; // without units there is nothing to look at

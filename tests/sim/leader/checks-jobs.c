@@ -265,5 +265,7 @@ void jobs_on_answer(const WorldAsked *a, const Argosy__Response *r) {
                 return;
         for (size_t i = 0; i < r->jobs->n_rows; i++)
                 one_row(r->jobs->rows[i]);
-        all_rows(a, r->jobs);
+        // A JobWait is answered in the same way.
+        if (a->request->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS)
+                all_rows(a, r->jobs);
 }

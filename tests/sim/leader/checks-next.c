@@ -17,7 +17,7 @@
 #include "str.h"
 #include "test.h"
 
-enum { LINES_MAX = 512, LINE_SIZE = 256 };
+enum { LINES_MAX = 8192, LINE_SIZE = 256 };
 
 // Answers as lines of text, one for each row.
 typedef struct Lines {
@@ -259,7 +259,7 @@ void pages_on_finish(void) {
         add_units(all, ask(ARGOSY__REQUEST__WHAT_LIST_UNITS, &m)->responses[0]->units);
         if (all->n > 1)
                 check_says("pages-are-the-list");
-        all_pages(parts, 1 + draw_below(&d, 4));
+        all_pages(parts, 1 + draw_below(&d, 4) + asks.swarm.crowd / 8);
         compare(all, parts, "in pages", NULL, NULL);
 
         word = DRAW_PICK(&d, patterns);

@@ -116,3 +116,14 @@ void watch_begin(void);
 void watch_on_settled(void);
 void watch_on_calm(void);
 void watch_end(void);
+
+// checks-pace.c
+void pace_on_turn_begin(void);
+void pace_on_entry(const Argosy__LogBatch *batch);
+void pace_on_turn(void);
+void pace_on_order(uint32_t host, const Argosy__ToHost *m);
+void pace_on_answer(const WorldAsked *a, const Argosy__Response *r);
+void room_on_turn(void);
+
+// checks-rest.c
+void rest_on_finish(void);

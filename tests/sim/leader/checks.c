@@ -75,10 +75,22 @@ const Check checks[] = {
         {"conflicts-are-apart", "Units in conflict are not on one node.", "a unit with conflicts had a node", "conflicts-are-no-demands", .on_calm = conflicts_on_calm},
         {"one-place", "A unit runs on the node that the log names, and nowhere else.", "a unit was to run", "what-is-to-go-stays", .on_calm = one_place_on_calm},
 
+        {"turns-are-bounded", "What a turn does, and what a message holds, is limited.",
+                "a turn did as much as it may", "orders-without-bound", .on_turn_begin = pace_on_turn_begin,
+                .on_entry = pace_on_entry, .on_turn = pace_on_turn, .on_order = pace_on_order,
+                .on_answer = pace_on_answer},
+        {"full-hosts-wait", "A slow peer is not sent what can wait.",
+                "a host that has much to take yet was sent something",
+                "each-beat-acknowledged-to-who-takes-nothing"},
+        {"room-is-bounded", "Everything that a peer can make grow has a limit.", "as much was kept as may be",
+                "users-fill-the-leader", .on_turn = room_on_turn},
+
         {"requests-are-answered", "In the end every open request is answered.", "something was asked", "committed-and-not-said", .on_end = answered_on_end},
         {"queues-are-empty", "In the end all queues are empty.", "a story came to its end", "full-host-never-told-the-rest", .on_end = queues_on_end},
         {"wishes-are-reached", "In the end every wish is reached, or the reason has a name.", "a unit was to run in the end", "lost-units-never-leave",
                 .on_end = reached_on_end},
+        {"nothing-is-left", "What is kept for whoever asks goes with it.", "nobody asked for anything any more",
+                NULL, .on_finish = rest_on_finish},
         {"wishes-stay-reached", "What is reached stays so.", "nothing more came to the log", NULL, .on_end = stays_on_end},
 };
 const unsigned n_checks = ELEMENTSOF(checks);

@@ -2,11 +2,36 @@
 //
 // What a story of a leader may contain. See swarm.h and swarm-faults.h.
 #include "swarm-faults.h"
+#include "macro.h"
 #include "world.h"
 
 #define SWARM_NAME(name, what) #name,
 const char *const swarm_fault_names[] = {SWARM_FAULTS(SWARM_NAME)};
 const unsigned swarm_n_faults = _FAULTS;
+
+// From a word of its own, so all else of a story is what it would be without them. Entries have to fit into
+// batch_max.
+static void draw_limits(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x6c696d697473));
+
+        swarm_draw_limits(&d, &s->limits);
+        if (draw_one_in(&d, 4))
+                s->events_bytes = (unsigned) draw_log(&d, 512, 65536);
+}
+
+// Rarely there are many units, on some hosts more. Then little is asked, so that the story is no longer than
+// others.
+static void draw_crowd(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x63726f7764));
+
+        if (!draw_one_in(&d, 16))
+                return;
+        s->crowd = (unsigned) draw_log(&d, 40, WORLD_CROWD_MAX);
+        s->loads[LOAD_crowd] = (unsigned) draw_log(&d, 8, SWARM_WEIGHT_MAX);
+        s->hosts = MIN_OF(s->hosts + draw_below(&d, 6), (unsigned) WORLD_HOSTS_MAX);
+        s->n_steps = MIN_OF(s->n_steps, (unsigned) draw_log(&d, 12, 60));
+        s->batch_max = 0; // a file that all of them have, and their names, are one request
+}
 
 Swarm swarm_draw(uint64_t word) {
         Draw d = draw_from(word);
@@ -14,7 +39,7 @@ Swarm swarm_draw(uint64_t word) {
         bool slow = draw_one_in(&d, 20); // little happens in much time
 
         swarm_draw_weights(&d, s.faults, _FAULTS);
-        swarm_draw_weights(&d, s.loads, _LOADS);
+        swarm_draw_weights(&d, s.loads, SWARM_LOADS_DRAWN);
         if (s.loads[LOAD_units] < SWARM_WEIGHT_MAX / 4)
                 s.loads[LOAD_units] = SWARM_WEIGHT_MAX / 4; // without units there is nothing to look at
         if (s.loads[LOAD_several] < SWARM_WEIGHT_MAX && draw_below(&d, 4) > 0)
@@ -29,8 +54,11 @@ Swarm swarm_draw(uint64_t word) {
         s.start_ms = draw_one_in(&d, 2) ? 0 : (unsigned) draw_log(&d, 1, slow ? 10000 : 500);
         s.stop_ms = draw_one_in(&d, 2) ? 0 : (unsigned) draw_log(&d, 1, slow ? 10000 : 500);
         s.mass_loss_percent = draw_one_in(&d, 2) ? 100 : 20 + draw_below(&d, 80);
-        // What the leader decides about all units that wait has to fit, as it does in an entry of BATCH_SOFT_BYTES.
+        // What the leader decides about all units that wait has to fit, as it does in an entry of
+        // limits.entry_bytes.
         s.batch_max = draw_one_in(&d, 4) ? (unsigned) draw_log(&d, 16384, 65536) : 0;
         s.time_max_ms = (unsigned) draw_log(&d, 100, slow ? 30000 : 1000);
+        draw_limits(word, &s);
+        draw_crowd(word, &s);
         return s;
 }

@@ -62,7 +62,12 @@ static void attach_again(void) {
         }
 }
 
+static void on_turn_begin(Rig *g) {
+        checks_on_turn_begin();
+}
+
 static void on_turn(Rig *g) {
+        checks_on_turn();
         attach_again();
         faults_on_turn();
         disks_on_turn();
@@ -280,6 +285,7 @@ static const AsksPort port = {.now_us = now_us, .wall_us = wall_us, .state = sta
 static void begin(const StoryPlan *plan) {
         Draw d = draw_from(plan->chance ^ 3);
         Swarm s = plan->swarm;
+        LeaderLimits limits = swarm_limits(&s);
 
         world.plan = *plan;
         asks.swarm = s;
@@ -287,7 +293,11 @@ static void begin(const StoryPlan *plan) {
         world.step = 0;
         world.is_failing = false;
         process_begin(plan->chance, &world.rig.now_us, &world.rig.wall_us);
-        rig_start_with(&world.rig, (RigSetup){.n_hosts = s.hosts, .lease_ms = s.lease_ms, .mass_loss_percent = s.mass_loss_percent});
+        rig_start_with(&world.rig, (RigSetup){.n_hosts = s.hosts,
+                                               .lease_ms = s.lease_ms,
+                                               .mass_loss_percent = s.mass_loss_percent,
+                                               .limits = &limits,
+                                               .events_bytes = s.events_bytes});
         world.rig.start_ms = s.start_ms;
         world.rig.stop_ms = s.stop_ms;
         world.rig.batch_max = s.batch_max;
@@ -371,6 +381,7 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
         checks_begin();
         world.rig.on_submit = on_submit;
         world.rig.on_entry = on_entry;
+        world.rig.on_turn_begin = on_turn_begin;
         world.rig.on_turn = on_turn;
         world.rig.on_answer = on_answer;
         world.rig.on_host_message = on_host_message;

@@ -8,6 +8,7 @@
 // asks-units.c
 bool ask_change(Draw *d, void *message);
 bool ask_change_several(Draw *d, void *message);
+bool ask_change_crowd(Draw *d, void *message);
 bool ask_rollout(Draw *d, void *message);
 bool ask_rebalance(Draw *d, void *message);
 

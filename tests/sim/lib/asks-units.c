@@ -60,6 +60,20 @@ bool ask_change_several(Draw *d, void *message) {
         return true;
 }
 
+// A range of the crowd.
+bool ask_change_crowd(Draw *d, void *message) {
+        unsigned all = asks.swarm.crowd, n, from;
+
+        if (all == 0)
+                return false;
+        n = draw_one_in(d, 3) ? all : (unsigned) draw_log(d, 1, all);
+        from = draw_below(d, all - n + 1);
+        begin_change(d, message, &asks.crowd[from], n);
+        for (unsigned i = 0; i < n; i++)
+                name_unit(d, message, &asks.crowd[from + i]);
+        return true;
+}
+
 // ------------------------------------------------------------------------------------------------ one after the other
 
 bool ask_rollout(Draw *d, void *message) {

@@ -77,6 +77,7 @@ const AskKind ask_kinds[] = {
         ROW(MANAGER_WAIT, waits, 1, manager_wait),
         ROW(JOB_WAIT, waits, 2, job_wait),
         ROW(EVENTS, watches, 1, events),
+        ROW(CHANGE, crowd, 1, change_crowd),
 };
 const size_t n_ask_kinds = ELEMENTSOF(ask_kinds);
 

@@ -54,6 +54,7 @@ typedef struct Asks {
         size_t n_contents;
         WorldUnit units[WORLD_UNITS_MAX];
         size_t n_units;
+        WorldUnit crowd[WORLD_CROWD_MAX]; // swarm.crowd of them
         WorldAsked asked[WORLD_ASKED_MAX];
         size_t n_asked;
         unsigned n_tokens; // that anybody asked for

@@ -56,6 +56,14 @@ void checks_on_heard(uint32_t host, const Argosy__ToVoter *m) {
         EACH_CHECK(on_heard, host, m);
 }
 
+void checks_on_turn_begin(void) {
+        EACH_CHECK(on_turn_begin);
+}
+
+void checks_on_turn(void) {
+        EACH_CHECK(on_turn);
+}
+
 void checks_on_look(void) {
         EACH_CHECK(on_look);
 }

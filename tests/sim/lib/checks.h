@@ -23,6 +23,8 @@ typedef struct Check {
         void (*on_answer)(const struct WorldAsked *asked, const Argosy__Response *response);
         void (*on_order)(uint32_t host, const Argosy__ToHost *m);  // the leader sends that, and it may be lost
         void (*on_heard)(uint32_t host, const Argosy__ToVoter *m); // the leader is about to hear that
+        void (*on_turn_begin)(void); // a leader in its rig: a turn of its loop is about to begin, and
+        void (*on_turn)(void);       // that and one of each host are over
         void (*on_look)(void);    // each second of a story of whole hosts
         void (*on_settled)(void); // nothing more happens unless time passes
         void (*on_calm)(void);    // and nothing is broken, for longer than anything may take
@@ -64,6 +66,8 @@ void checks_on_entry(const uint8_t *entry, size_t len);
 void checks_on_answer(const struct WorldAsked *asked, const Argosy__Response *response);
 void checks_on_order(uint32_t host, const Argosy__ToHost *m);
 void checks_on_heard(uint32_t host, const Argosy__ToVoter *m);
+void checks_on_turn_begin(void);
+void checks_on_turn(void);
 void checks_on_look(void);
 void checks_on_settled(void);
 void checks_on_calm(void);

@@ -47,12 +47,21 @@ static unsigned *find_weight(unsigned *weights, const char *const *names, size_t
         return NULL;
 }
 
-// "fault.power", "load.units", "lease_ms"; NULL: not known.
+static unsigned *find_limit(LeaderLimits *limits, const char *name) {
+        for (size_t i = 0; i < swarm_n_limits; i++)
+                if (streq(swarm_limits_table[i].name, name))
+                        return swarm_limit(limits, i);
+        return NULL;
+}
+
+// "fault.power", "load.units", "limit.watchers", "lease_ms"; NULL: not known.
 static unsigned *find_figure(Swarm *s, const char *key) {
         if (str_has_prefix(key, "fault."))
                 return find_weight(s->faults, swarm_fault_names, swarm_n_faults, key + strlen("fault."));
         if (str_has_prefix(key, "load."))
                 return find_weight(s->loads, swarm_load_names, _LOADS, key + strlen("load."));
+        if (str_has_prefix(key, "limit."))
+                return find_limit(&s->limits, key + strlen("limit."));
 #define FIGURE_FOUND(name, what) \
         if (streq(key, #name))   \
                 return &s->name;
@@ -73,6 +82,13 @@ static void write_swarm(FILE *f, const Swarm *s) {
 #undef FIGURE_WRITTEN
         write_weights(f, "fault", s->faults, swarm_fault_names, swarm_n_faults);
         write_weights(f, "load", s->loads, swarm_load_names, _LOADS);
+        for (size_t i = 0; i < swarm_n_limits; i++) {
+                LeaderLimits limits = s->limits;
+                unsigned value = *swarm_limit(&limits, i);
+
+                if (value > 0)
+                        fprintf(f, "limit.%s %x\n", swarm_limits_table[i].name, value);
+        }
 }
 
 static size_t describe_weights(char *ret, size_t size, const unsigned *weights, const char *const *names, size_t n) {
@@ -82,6 +98,15 @@ static size_t describe_weights(char *ret, size_t size, const unsigned *weights, 
                 if (weights[i] > 0)
                         len += (size_t) snprintf(ret + len, size - len, " %s %u", names[i], weights[i]);
         return MIN_OF(len, size);
+}
+
+static void describe_limits(char *ret, size_t size, LeaderLimits limits) {
+        size_t len = 0;
+
+        for (size_t i = 0; i < swarm_n_limits && len < size; i++)
+                if (*swarm_limit(&limits, i) > 0)
+                        len += (size_t) snprintf(ret + len, size - len, "%s %s %u", len == 0 ? " | limits" : "",
+                                                 swarm_limits_table[i].name, *swarm_limit(&limits, i));
 }
 
 void story_plan_describe(const StoryPlan *p, char *ret, size_t size) {
@@ -94,7 +119,8 @@ void story_plan_describe(const StoryPlan *p, char *ret, size_t size) {
         len += (size_t) snprintf(ret + len, size - len, "| load");
         len += describe_weights(ret + len, size - len, s->loads, swarm_load_names, _LOADS);
         len += (size_t) snprintf(ret + len, size - len, " | faults");
-        (void) describe_weights(ret + len, size - len, s->faults, swarm_fault_names, swarm_n_faults);
+        len += describe_weights(ret + len, size - len, s->faults, swarm_fault_names, swarm_n_faults);
+        describe_limits(ret + len, size - len, s->limits);
 }
 
 // ------------------------------------------------------------------------------------------------ a plan as text

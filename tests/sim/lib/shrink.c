@@ -90,9 +90,35 @@ static bool shrink_figures(Shrink *s) {
                 any |= lower(s, &swarm->hosts, n);
         for (unsigned n = 1; n < swarm->units; n++)
                 any |= lower(s, &swarm->units, n);
+        for (unsigned n = 0; n < swarm->crowd; n = n * 2 + 1)
+                any |= lower(s, &swarm->crowd, n);
+        any |= lower(s, &swarm->events_bytes, 0);
         any |= lower(s, &swarm->start_ms, 0);
         any |= lower(s, &swarm->stop_ms, 0);
         any |= lower(s, &swarm->batch_max, 0);
+        return any;
+}
+
+// All are the usual ones again, or each by itself.
+static bool shrink_limits(Shrink *s) {
+        bool any = false;
+
+        for (size_t i = 0; i < swarm_n_limits; i++) {
+                if (*swarm_limit(&s->plan->swarm.limits, i) == 0)
+                        continue;
+                tried = *s->plan;
+                tried.swarm.limits = (LeaderLimits){};
+                if (take(s))
+                        return true;
+                break;
+        }
+        for (size_t i = 0; i < swarm_n_limits; i++) {
+                if (*swarm_limit(&s->plan->swarm.limits, i) == 0)
+                        continue;
+                tried = *s->plan;
+                *swarm_limit(&tried.swarm.limits, i) = 0;
+                any |= take(s);
+        }
         return any;
 }
 
@@ -121,12 +147,14 @@ void shrink(Shrink *s) {
 
         if (s->red_step + 1 < s->plan->n_steps)
                 s->plan->n_steps = s->red_step + 1;
+        (void) shrink_limits(s);
         (void) shrink_weights(s, faults_of, swarm_n_faults);
         while (more) {
                 more = shrink_steps(s);
                 more |= shrink_weights(s, faults_of, swarm_n_faults);
                 if (has_loads(&s->plan->swarm))
                         more |= shrink_weights(s, loads_of, _LOADS);
+                more |= shrink_limits(s);
                 more |= shrink_figures(s);
                 if (!more)
                         more = shrink_words(s);

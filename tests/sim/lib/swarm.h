@@ -6,6 +6,7 @@
 // testing", ISSTA 2012).
 
 #include "choices.h"
+#include "leader-limits.h"
 
 // Faults are the program's own: leader/swarm-faults.h, hosts/hosts-faults.h.
 enum { SWARM_FAULTS_MAX = 32 };
@@ -32,7 +33,8 @@ extern const unsigned swarm_n_faults;
         F(again, "who has not heard what became of a request asks again")                                              \
         F(calls_off, "who asked does not wait for the answer")                                                         \
         F(bound, "only if nothing has changed since")                                                                  \
-        F(options, "units say where they may run, and with whom")
+        F(options, "units say where they may run, and with whom")                                                     \
+        F(crowd, "many units at once, which nobody looks at one by one")
 
 typedef enum SwarmLoad {
 #define SWARM_LOAD_NUMBER(name, what) LOAD_##name,
@@ -55,7 +57,9 @@ extern const char *const swarm_load_names[_LOADS];
         F(time_max_ms, "that pass in one step at most")                             \
         F(voters, "among the hosts; 0: all")                                        \
         F(guarded, "of 64 contents of units that have CutOff=stop and nothing else") \
-        F(fresh, "hosts more that are no members at first")
+        F(fresh, "hosts more that are no members at first")                         \
+        F(crowd, "units more, all of one template; 0: there are none")              \
+        F(events_bytes, "of the newest events; 0: as many as usual")
 
 typedef struct Swarm {
         unsigned faults[SWARM_FAULTS_MAX], loads[_LOADS]; // weights; 0: left out
@@ -63,13 +67,30 @@ typedef struct Swarm {
 #define SWARM_FIGURE_FIELD(name, what) unsigned name;
         SWARM_FIGURES(SWARM_FIGURE_FIELD)
 #undef SWARM_FIGURE_FIELD
+        LeaderLimits limits; // 0: the usual one
         unsigned n_steps; // that are drawn
         unsigned n_member_steps; // likewise, among them
 } Swarm;
 
 enum { SWARM_WEIGHT_MAX = 64 };
+// Loads that swarm_draw_weights() is to draw; those behind them a program draws by itself.
+enum { SWARM_LOADS_DRAWN = LOAD_crowd };
 
 // Of each story of a program; every program has its own.
 Swarm swarm_draw(uint64_t word);
 // Some are left out. The more of them are, the further go those that stay.
 void swarm_draw_weights(Draw *d, unsigned *weights, size_t n);
+// Limits of the leader. Most stories have the usual ones; in others some are drawn, each order of magnitude
+// as often as another one.
+void swarm_draw_limits(Draw *d, LeaderLimits *ret);
+// What the leader is given: the usual one where none was drawn.
+LeaderLimits swarm_limits(const Swarm *s);
+
+typedef struct SwarmLimit {
+        const char *name;
+        size_t offset; // in LeaderLimits
+        unsigned usual, least;
+} SwarmLimit;
+extern const SwarmLimit swarm_limits_table[];
+extern const size_t swarm_n_limits;
+unsigned *swarm_limit(LeaderLimits *limits, size_t i);

@@ -33,9 +33,15 @@ void world_units_begin(Draw *d) {
                         snprintf(u->file, sizeof(u->file), "u%u.service", i);
                 }
         }
+        for (unsigned i = 0; i < asks.swarm.crowd; i++) {
+                snprintf(asks.crowd[i].name, sizeof(asks.crowd[i].name), "c@%u.service", i);
+                snprintf(asks.crowd[i].file, sizeof(asks.crowd[i].file), "c@.service");
+        }
 }
 
 const WorldUnit *world_unit_draw(Draw *d) {
+        if (asks.swarm.crowd > 0 && draw_one_in(d, 6))
+                return &asks.crowd[draw_below(d, asks.swarm.crowd)];
         return &asks.units[draw_below(d, (unsigned) asks.n_units)];
 }
 
@@ -102,6 +108,33 @@ static const WorldContent *content_again(Draw *d, const WorldUnit *u) {
         return !c->of || strcmp(c->of->file, u->file) == 0 ? c : NULL;
 }
 
+static bool is_of_crowd(const WorldUnit *u) {
+        return u >= asks.crowd && u < asks.crowd + asks.swarm.crowd;
+}
+
+// It says nothing of nodes, nor of other units.
+static const WorldContent *draw_crowd_content(Draw *d) {
+        static const char *const budgets[] = {"",
+                                              "[X-Argosy]\nMaxUnavailable=3\n",
+                                              "[X-Argosy]\nMaxUnavailable=10%\n"};
+        WorldContent *c = &asks.contents[asks.n_contents];
+        const WorldContent *same;
+        _cleanup_buf_ Buf text = {};
+
+        assert_true(asks.n_contents < WORLD_CONTENTS_MAX);
+        *c = (WorldContent){.bad = draw_one_in(d, 24), .of = &asks.crowd[0]};
+        assert_int_equal(buf_printf(&text, "[Service]\nExecStart=/bin/%s %u\n%s", c->bad ? "false" : "sleep",
+                                    1000 + draw_below(d, 3), DRAW_PICK(d, budgets)),
+                         0);
+        c->hash = hash_of(text.data, text.len);
+        if ((same = world_content_find(c->hash.bytes)))
+                return same;
+        c->text = buf_take_string(&text);
+        assert_non_null(c->text);
+        asks.n_contents++;
+        return c;
+}
+
 // Few contents, so that the same one comes again.
 const WorldContent *world_content_draw(Draw *d, const WorldUnit *u) {
         WorldContent *c = &asks.contents[asks.n_contents];
@@ -110,6 +143,8 @@ const WorldContent *world_content_draw(Draw *d, const WorldUnit *u) {
 
         if (same)
                 return same;
+        if (is_of_crowd(u))
+                return draw_crowd_content(d);
         assert_true(asks.n_contents < WORLD_CONTENTS_MAX);
         *c = (WorldContent){.bad = draw_one_in(d, 12)};
         put_service(d, &text, c);

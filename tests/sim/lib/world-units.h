@@ -11,6 +11,7 @@
 
 // Contents: one for each unit in each of the steps that are drawn at most (swarm.c).
 enum { WORLD_UNITS_MAX = 32, WORLD_CONTENTS_MAX = 480 * WORLD_UNITS_MAX, WORLD_HOSTS_MAX = 16, WORLD_NAME_SIZE = 16 };
+enum { WORLD_CROWD_MAX = 600 };
 enum { WORLD_FILES_MAX = 2, WORLD_BODIES = 4, WORLD_CPU_MILLI = 4000, WORLD_MEMORY_MIB = 8192 }; // of each host
 
 typedef struct WorldUnit {
@@ -37,6 +38,11 @@ typedef struct WorldContent {
         unsigned files[WORLD_FILES_MAX], n_files; // numbers of bodies (world_body()) of what it carries
         const WorldUnit *of; // whose file it is, if it is of no use to others; NULL: of any
 } WorldContent;
+
+// Units of a story, but for the crowd: instances of one template, whose contents say nothing of nodes and
+// other units. There may be hundreds,
+// and checks that follow each unit know nothing of them: they are what makes lists, entries, turns and walks
+// long.
 
 // Names that requests and contents of units have in common.
 extern const char *const world_zones[2], *const world_roles[3], *const world_pools[2], *const world_secrets[2];

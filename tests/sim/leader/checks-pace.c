@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Checks of limits (leader-limits.h): how much a turn of the leader does, what its messages hold, and how
+// much it keeps and takes on. Most
+// stories draw some of these, so that few units reach them. What is counted is what the leader itself
+// counts, and what hosts are sent.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "checks-private.h"
+#include "event-core.h"
+#include "leader-private.h"
+#include "macro.h"
+#include "nodes.h"
+#include "test.h"
+
+// ------------------------------------------------------------------------------------------------ a turn
+
+// A figure of the leader that only grows, by no more in one turn of the loop than a limit says: as often as
+// a turn does some of it, and what
+// the last thing has more.
+typedef struct Paced {
+        const char *what;
+        size_t counter, limit; // offsets in Leader and LeaderLimits
+        unsigned times, more;
+} Paced;
+
+#define PACED(what, counter, limit, times, more) \
+        {what, offsetof(Leader, counter), offsetof(LeaderLimits, limit), times, more}
+static const Paced paced[] = {
+        PACED("units followed", n_pulled, pulled_units, 6, 0),
+        PACED("global units judged", n_globals_judged, globals_judged, 1, WORLD_UNITS_MAX),
+        PACED("names listed", n_listed, rows_listed, 1, 0),
+        PACED("looks for whoever asks why", n_why_looks, why_looks, 1, 2 * WORLD_HOSTS_MAX),
+        PACED("held jobs judged", n_held_judged, held_judged, 1, 0),
+};
+
+static struct {
+        uint64_t before[ELEMENTSOF(paced)];
+        size_t n_orders, n_pieces; // that hosts were sent in this turn
+        size_t n_ops;              // of entries that were applied in it
+        size_t n_records;          // of the tables of a leader that begins, before it; SIZE_MAX: it does not
+} pace;
+
+static uint64_t figure(const Paced *p) {
+        return *(const uint64_t *) ((const char *) world.rig.leader + p->counter);
+}
+
+static unsigned limit_of(const Paced *p) {
+        return *(const unsigned *) ((const char *) &world.rig.leader->limits + p->limit);
+}
+
+// What hosts say of units that nobody has looked at yet is no record.
+static size_t n_records(const Leader *l) {
+        size_t n = 0;
+
+        name_table_foreach(unit, &l->units)
+                n += ((const Unit *) unit)->recorded;
+        map_foreach (slot, &l->hosts)
+                n += ((const Host *) slot->value)->recorded;
+        return n;
+}
+
+void pace_on_turn_begin(void) {
+        for (size_t i = 0; i < ELEMENTSOF(paced); i++)
+                pace.before[i] = figure(&paced[i]);
+        pace.n_orders = pace.n_pieces = pace.n_ops = 0;
+        pace.n_records = world.rig.leader->building ? n_records(world.rig.leader) : SIZE_MAX;
+}
+
+// What an entry changes is followed with it, at once.
+void pace_on_entry(const Argosy__LogBatch *batch) {
+        pace.n_ops += batch->n_ops;
+}
+
+void pace_on_turn(void) {
+        const Leader *l = world.rig.leader;
+
+        for (size_t i = 0; i < ELEMENTSOF(paced); i++) {
+                uint64_t did = figure(&paced[i]) - pace.before[i];
+
+                if (did > paced[i].times * limit_of(&paced[i]) + paced[i].more)
+                        check_fail("turns-are-bounded",
+                                   "%" PRIu64 " %s in one turn, of %u", did, paced[i].what,
+                                   limit_of(&paced[i]));
+                if (did >= limit_of(&paced[i]))
+                        check_says("turns-are-bounded");
+        }
+        if (pace.n_orders > l->limits.orders_made)
+                check_fail("turns-are-bounded",
+                           "%zu orders in one turn, of %u", pace.n_orders, l->limits.orders_made);
+        if (pace.n_pieces > l->limits.file_pieces)
+                check_fail("turns-are-bounded",
+                           "%zu pieces of files in one turn, of %u", pace.n_pieces, l->limits.file_pieces);
+        if (pace.n_records != SIZE_MAX && n_records(l) > pace.n_records + l->limits.build_records + pace.n_ops)
+                check_fail("turns-are-bounded",
+                           "who begins to lead has followed %zu records in one turn, of %u",
+                           n_records(l) - pace.n_records,
+                           l->limits.build_records);
+}
+
+// ------------------------------------------------------------------------------------------------ a message
+
+// All but the last were within it.
+static void orders_fit(uint32_t host, const Argosy__ToHost__Orders *m) {
+        size_t bytes = 0, max = world.rig.leader->limits.orders_bytes;
+
+        pace.n_orders += m->n_orders;
+        for (size_t i = 0; i + 1 < m->n_orders; i++)
+                bytes += argosy__unit_order__get_packed_size(m->orders[i]);
+        if (bytes > max)
+                check_fail("turns-are-bounded",
+                           "n%u is sent %zu orders of more than %zu bytes, of %zu", host, m->n_orders,
+                           bytes, max);
+}
+
+// What would only come to the end of what the host has still to take.
+static bool can_wait(const Argosy__ToHost *m) {
+        return m->msg_case == ARGOSY__TO_HOST__MSG_ORDERS || m->msg_case == ARGOSY__TO_HOST__MSG_BEAT_ACK ||
+               m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME || m->msg_case == ARGOSY__TO_HOST__MSG_FILE_PIECE;
+}
+
+void pace_on_order(uint32_t host, const Argosy__ToHost *m) {
+        const LeaderLimits *limits = &world.rig.leader->limits;
+
+        if (rig_host(&world.rig, host)->full) {
+                check_says("full-hosts-wait");
+                if (can_wait(m))
+                        check_fail("full-hosts-wait",
+                                   "n%u has much to take yet, and is sent a message of kind %d", host,
+                                   (int) m->msg_case);
+        }
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_ORDERS)
+                orders_fit(host, m->orders);
+        else if (m->msg_case == ARGOSY__TO_HOST__MSG_FILE_PIECE) {
+                pace.n_pieces += m->file_piece->piece.len > 0;
+                if (m->file_piece->piece.len > limits->file_piece_bytes)
+                        check_fail("turns-are-bounded",
+                                   "a piece of a file has %zu bytes, of %u", m->file_piece->piece.len,
+                                   limits->file_piece_bytes);
+        } else if (m->msg_case == ARGOSY__TO_HOST__MSG_CALL && m->call->names && m->call->names->n_units > limits->call_names)
+                check_fail("turns-are-bounded",
+                           "n%u is asked about %zu names at once, of %u", host, m->call->names->n_units,
+                           limits->call_names);
+}
+
+// ------------------------------------------------------------------------------------------------ room
+
+static void is_within(const char *what, size_t n, size_t max) {
+        if (n > max)
+                check_fail("room-is-bounded", "there are %zu %s, of %zu", n, what, max);
+        if (n == max)
+                check_says("room-is-bounded");
+}
+
+static size_t n_listeners(const Leader *l) {
+        size_t n = 0;
+
+        map_foreach (slot, &l->nodes)
+                n = MAX_OF(n, ((const Node *) slot->value)->n_listeners);
+        return n;
+}
+
+void room_on_turn(void) {
+        const Leader *l = world.rig.leader;
+        const LeaderLimits *limits = &l->limits;
+
+        is_within("open requests", l->n_tickets, limits->tickets);
+        is_within("units that are waited for", l->n_wait_items, limits->wait_items);
+        is_within("who watch", l->watchers.n, limits->watchers);
+        is_within("lists that are kept", l->n_listings_kept, limits->listings_kept);
+        is_within("held jobs that go on", l->n_held_going, limits->held_going);
+        is_within("units whose working memory is kept", l->n_works_spare, limits->spare_works);
+        is_within("plans of others that wait for nodes", l->n_plans_asking, limits->plans_asking_others);
+        is_within("questions to a node", n_listeners(l), limits->node_listeners);
+        if (!l->events)
+                return;
+        is_within("objects that are gone and remembered", l->events->n_gone, limits->events_gone);
+        if (l->events->ring.n > 1 && l->events->ring.bytes > l->events->ring.bytes_max)
+                check_fail("room-is-bounded",
+                           "events have %zu bytes, of %zu", l->events->ring.bytes,
+                           l->events->ring.bytes_max);
+}
+
+// ------------------------------------------------------------------------------------------------ answers
+
+// One object is given whole.
+void pace_on_answer(const WorldAsked *a, const Argosy__Response *r) {
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_EVENTS || r->events->n_events < 2)
+                return;
+        if (argosy__response__get_packed_size(r) > EVENTS_BYTES_MAX)
+                check_fail("turns-are-bounded",
+                           "whoever watches is told %zu bytes at once",
+                           argosy__response__get_packed_size(r));
+}

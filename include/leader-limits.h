@@ -94,6 +94,8 @@
               "units of a part of a submit: these get no node and no order, so each costs half of that")    \
         LIMIT(change_part_bytes, STORE_BATCH_MAX / 2, 1,                                                    \
               "bytes of files of a part, unless it is one unit with its files")                             \
+        LIMIT(change_file_bytes, 256 * 1024, 64,                                                            \
+              "bytes of files that come along, in one part of a change: a turn has time to read so many")   \
         LIMIT(plan_part_units, 256, 1, "units of a part of a plan, at 10 to 16 us each")                    \
         LIMIT(undo_part_units, 256, 1, "units of a part of an undo")                                        \
         LIMIT(apply_part_units, 256, 1, "units of a part of an apply")                                      \
@@ -131,6 +133,7 @@
         LIMIT(node_listeners, 24, 1, "questions but for status to one node under way, of all but root")     \
         LIMIT(wait_items, 200000, 64, "units that are waited for, all clients together")                    \
         LIMIT(watchers, 2000, 1, "who watch at a time; further ones are refused")                           \
+        LIMIT(begun, 8, 1, "requests of one author and one kind that have begun and take several turns")    \
         LIMIT(plans_asking, 2, 1, "plans of one author that wait for nodes at a time")                      \
         LIMIT(plans_asking_others, 8, 1, "of these, of all but root and whom argosyd runs as")              \
         LIMIT(held_going, 64, 1, "held jobs that go on at a time")                                          \

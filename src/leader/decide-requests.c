@@ -122,24 +122,24 @@ bool decide_dry_runs(Decision *d) {
 // ------------------------------------------------------------------------------------------------ for the log
 
 // Of files that came along, as far as one part has room for them.
-static size_t file_bytes(const Argosy__Request__Change *change) {
+static size_t file_bytes(const Argosy__Request__Change *change, size_t most) {
         size_t bytes = 0;
 
-        for (size_t i = 0; i < change->n_files && bytes < CHANGE_PART_FILE_BYTES; i++)
+        for (size_t i = 0; i < change->n_files && bytes < most; i++)
                 bytes += sent_file_bytes(change->files[i]);
-        return MIN_OF(bytes, (size_t) CHANGE_PART_FILE_BYTES);
+        return MIN_OF(bytes, most);
 }
 
 // What it puts into one entry. The largest part of any Change counts as much as the leader fills by itself, by its units or by the files that are read.
 static size_t units_of(const Ticket *t, const Handler *h) {
         const Argosy__Request__Change *change = t->request->change;
-        size_t part, whole = t->leader->limits.entry_units;
+        size_t part, whole = t->leader->limits.entry_units, most = t->leader->limits.change_file_bytes;
 
         switch (h->log.entry) {
         case ENTRY_UNITS:
                 part = change_part_units(t->leader, change);
                 part = MIN_OF(change->n_names, part) * whole / part;
-                return MAX_OF(MAX_OF(part, file_bytes(change) * whole / CHANGE_PART_FILE_BYTES), (size_t) 1);
+                return MAX_OF(MAX_OF(part, file_bytes(change, most) * whole / most), (size_t) 1);
         case ENTRY_FULL:
                 return whole;
         case ENTRY_SMALL:

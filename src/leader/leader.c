@@ -519,9 +519,9 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->walks.used_up);
         list_init(&l->tickets);
         list_init(&l->asks_due);
-        author_turns_init(&l->queue);
-        author_turns_init(&l->dry_runs);
-        author_turns_init(&l->verifies);
+        author_turns_init(&l->queue, l->limits.begun);
+        author_turns_init(&l->dry_runs, l->limits.begun);
+        author_turns_init(&l->verifies, l->limits.begun);
         list_init(&l->dry_runs_asking);
         list_init(&l->flying);
         list_init(&l->outbox);

@@ -470,10 +470,10 @@ static int list_late(const Leader *l, const Viewer *v, const Argosy__Request__Li
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < n; i++)
-                if (looked < l->limits.jobs_looked)
-                        r = list_one(l, v, m, numbers[i], jobs, &looked);
-                else
+                if (looked >= l->limits.jobs_looked)
                         jobs->before = numbers[i];
+                else if (is_in_state(state_of(l, numbers[i]), m))
+                        r = list_one(l, v, m, numbers[i], jobs, &looked);
         if (n == LATE_LISTED)
                 jobs->before = numbers[n - 1];
         return r;

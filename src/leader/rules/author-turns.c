@@ -38,8 +38,8 @@ struct AuthorTurn {
         AuthorKey key;
 };
 
-void author_turns_init(AuthorTurns *t) {
-        *t = (AuthorTurns){};
+void author_turns_init(AuthorTurns *t, unsigned begun_max) {
+        *t = (AuthorTurns){.begun_max = begun_max};
         list_init(&t->waiting);
         list_init(&t->over);
 }
@@ -154,7 +154,7 @@ void author_turn_begun_over(AuthorTurn *a, AuthorBegun kind) {
 }
 
 bool author_turn_may_begin(const AuthorTurn *a, AuthorBegun kind) {
-        return a->n_begun[kind] < AUTHOR_BEGUN_MAX;
+        return a->n_begun[kind] < a->turns->begun_max;
 }
 
 AuthorTurn *author_turn_asks(AuthorTurn *a) {

@@ -31,10 +31,7 @@
 #include "list.h"
 #include "map.h"
 
-enum {
-        AUTHOR_ORPHANS_MAX = 16,
-        AUTHOR_BEGUN_MAX = 8, // of a kind
-};
+enum { AUTHOR_ORPHANS_MAX = 16 };
 
 typedef enum AuthorBegun {
         AUTHOR_HAS_NOT_BEGUN,
@@ -48,11 +45,12 @@ typedef struct AuthorTurns { // author_turns_init()
         ListNode waiting; // AuthorTurn.place, who has had least first
         ListNode over;    // AuthorTurn.place, of those all of whose requests had their turns in this round
         uint64_t served;  // what the one has had who was served last
+        unsigned begun_max; // requests of one author and of a kind that have begun
 } AuthorTurns;
 
 typedef struct AuthorTurn AuthorTurn; // of one author
 
-void author_turns_init(AuthorTurns *t);
+void author_turns_init(AuthorTurns *t, unsigned begun_max);
 void author_turns_done(AuthorTurns *t); // when nobody has a request any more
 
 // That of the author, with one request more. NULL: out of memory.

@@ -105,7 +105,7 @@ static size_t part_size(const Leader *l, const Ticket *t, size_t at) {
         size_t work = 0, bytes = 0, n = 0;
         size_t end = at < done ? MIN_OF(change->n_names, done) : change->n_names, file_work = FILE_WORK + content_units(l, change);
 
-        for (; at + n < end && n < most && work < most && bytes < CHANGE_PART_FILE_BYTES; n++) {
+        for (; at + n < end && n < most && work < most && bytes < l->limits.change_file_bytes; n++) {
                 const Argosy__NamedFile *file = request_ties_file(&t->parts->ties, change->names[at + n]);
                 size_t more = file ? sent_file_bytes(file) : 0;
 

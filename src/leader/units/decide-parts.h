@@ -8,7 +8,6 @@
 // CHANGE_WHOLE: it is to be planned at once; else as decide_change().
 enum { CHANGE_WHOLE = 2 };
 int decide_parts(Decision *d, Ticket *t);
-enum { CHANGE_PART_FILE_BYTES = 256 * 1024 }; // of files that come along, in one part: a turn has time to read so many
 // As many units one entry has of a Change like that.
 size_t change_part_units(const Leader *l, const Argosy__Request__Change *change);
 // Names of the ticket's Change up to the end of the part that is planned. 0: it is none in parts.

@@ -155,7 +155,7 @@ static void count_undone(Rig *r) {
 
 // A list of their units is kept until they are over: of requests that are no more than a number.
 static void few_of_an_author_are_undone_at_a_time(void **state) {
-        enum { MANY = 2 * AUTHOR_BEGUN_MAX };
+        enum { MANY = 2 * LEADER_LIMIT_begun };
         uint64_t jobs[2];
         RigAnswer *backlog[MANY];
 
@@ -171,11 +171,11 @@ static void few_of_an_author_are_undone_at_a_time(void **state) {
         g.author = NULL;
         assert_all_done(backlog, MANY);
         assert_null(rig_record(&g, "w@0.service"));
-        assert_in_range(most_begun, 1, AUTHOR_BEGUN_MAX);
+        assert_in_range(most_begun, 1, LEADER_LIMIT_begun);
 }
 
 static void what_calls_off_does_not_wait_for_those(void **state) {
-        enum { OTHERS = AUTHOR_BEGUN_MAX - 1 };
+        enum { OTHERS = LEADER_LIMIT_begun - 1 };
         RigAnswer *first = submit(&heavy, UNITS, SERVICE), *later, *off;
         AuthorTurn *turn;
 
@@ -206,12 +206,12 @@ static void nothing_waits_for_what_calls_off(void **state) {
         RigAnswer *first = submit(&heavy, UNITS, SERVICE), *off;
         AuthorTurn *turn = CONTAINER_OF(g.leader->tickets.next, Ticket, all)->turn;
 
-        for (unsigned i = 0; i < AUTHOR_BEGUN_MAX; i++)
+        for (unsigned i = 0; i < LEADER_LIMIT_begun; i++)
                 author_turn_begins(turn, AUTHOR_CALLS_OFF);
         off = call_off(&heavy, UINT64_MAX);
         assert_all_done(&first, 1);
         assert_false(off->final);
-        for (unsigned i = 0; i < AUTHOR_BEGUN_MAX; i++)
+        for (unsigned i = 0; i < LEADER_LIMIT_begun; i++)
                 author_turn_begun_over(turn, AUTHOR_CALLS_OFF);
         leader_mark(g.leader);
         rig_settle(&g);
@@ -270,7 +270,7 @@ static RigAnswer *submit_new(const Argosy__Author *author, char *name, const cha
 
 // However few units bring them.
 static void a_turn_reads_few_long_files(void **state) {
-        enum { LONG = 64 * 1024, COUNTS = LONG * LEADER_LIMIT_entry_units / CHANGE_PART_FILE_BYTES };
+        enum { LONG = 64 * 1024, COUNTS = LONG * LEADER_LIMIT_entry_units / LEADER_LIMIT_change_file_bytes };
         enum { PER_TURN = LEADER_LIMIT_requests_units / COUNTS };
         static char contents[BACKLOG][LONG + 1], long_names[BACKLOG][32];
         RigAnswer *backlog[BACKLOG];

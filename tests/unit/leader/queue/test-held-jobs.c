@@ -57,6 +57,24 @@ static void what_began_late_is_listed_by_when_it_began(void **state) {
         assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 0);
 }
 
+static void of_what_began_late_only_jobs_in_the_state_asked_for_are_listed(void **state) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        Argosy__JobState held = HELD, done = DONE;
+        uint64_t job, then;
+
+        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
+        (void) answer((Ask){START, "b.service", SERVICE});
+        then = rig_show_job(&g, last_job())->revision;
+        assert_int_equal(release(job), 0);
+        rig_pass_ms(&g, LATER_MS);
+        list.late_after = then;
+        list.states = &held;
+        list.n_states = 1;
+        assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 0);
+        list.states = &done;
+        assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 1);
+}
+
 static void nothing_of_it_is_lost_or_done_twice_with_its_leader(void **state) {
         uint64_t job, revision;
 
@@ -789,6 +807,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(a_held_job_begins_when_it_is_released),
                 RIG_TEST(what_began_late_is_listed_by_when_it_began),
+                RIG_TEST(of_what_began_late_only_jobs_in_the_state_asked_for_are_listed),
                 RIG_TEST(nothing_of_it_is_lost_or_done_twice_with_its_leader),
                 RIG_TEST(a_leader_that_is_lost_as_it_begins_leaves_it_to_the_next),
                 RIG_TEST(asked_again_it_is_the_same_job),

@@ -16,7 +16,7 @@ static size_t n_requests;
 static char served[REQUESTS_MAX + 1];
 
 static int setup(void **state) {
-        author_turns_init(&t);
+        author_turns_init(&t, 8);
         n_requests = 0;
         return 0;
 }

@@ -14,6 +14,7 @@
 #include "macro.h"
 #include "nodes.h"
 #include "test.h"
+#include "tickets.h"
 
 // ------------------------------------------------------------------------------------------------ a turn
 
@@ -162,6 +163,26 @@ static size_t n_listeners(const Leader *l) {
         return n;
 }
 
+// Of one author and of one kind, the most.
+static size_t n_begun(const Leader *l) {
+        size_t most = 0;
+
+        list_foreach (i, &l->tickets) {
+                const Ticket *t = CONTAINER_OF(i, Ticket, all);
+                size_t n = 0;
+
+                if (!t->begun)
+                        continue;
+                list_foreach (k, &l->tickets) {
+                        const Ticket *other = CONTAINER_OF(k, Ticket, all);
+
+                        n += other->turn == t->turn && other->begun == t->begun;
+                }
+                most = MAX_OF(most, n);
+        }
+        return most;
+}
+
 void room_on_turn(void) {
         const Leader *l = world.rig.leader;
         const LeaderLimits *limits = &l->limits;
@@ -173,6 +194,7 @@ void room_on_turn(void) {
         is_within("held jobs that go on", l->n_held_going, limits->held_going);
         is_within("units whose working memory is kept", l->n_works_spare, limits->spare_works);
         is_within("plans of others that wait for nodes", l->n_plans_asking, limits->plans_asking_others);
+        is_within("requests of one author that have begun", n_begun(l), limits->begun);
         is_within("questions to a node", n_listeners(l), limits->node_listeners);
         if (!l->events)
                 return;

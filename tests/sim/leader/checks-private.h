@@ -127,3 +127,9 @@ void room_on_turn(void);
 
 // checks-rest.c
 void rest_on_finish(void);
+
+// checks-lists.c
+void asked_for_on_answer(const WorldAsked *a, const Argosy__Response *r);
+
+// checks-left.c
+void left_on_calm(void);

@@ -34,6 +34,8 @@ const Check checks[] = {
         {"dry-runs-change-nothing", "A dry run changes nothing.", "a dry run was answered", "undo-asked-and-done", .on_answer = dry_on_answer},
         {"lists-are-true", "No word to a user is untrue.", "a unit was listed, and did nothing at the moment", "listed-as-down", .on_calm = lists_on_calm},
 
+        {"rows-are-asked-for", "A list has what was asked for.", "somebody asked for some rows, and got some",
+                "touched-name-not-asked-for", .on_answer = asked_for_on_answer},
         {"nodes-are-listed", "No word to a user is untrue.", "a node was listed", "suspect-is-listed-as-lost",
                 .begin = nodes_begin, .on_entry = nodes_on_entry, .on_answer = nodes_on_answer},
         {"jobs-are-listed", "No word to a user is untrue.", "a job was listed", "own-jobs-are-somebodys", .on_answer = jobs_on_answer},
@@ -72,6 +74,8 @@ const Check checks[] = {
         {"budgets-are-kept", "No more units of a group are down by the cluster's own hand than its budget allows.", "a unit of a group had its turn in a rollout",
                 "rollout-beyond-budget", .begin = budgets_begin, .on_heard = budgets_on_heard, .on_entry = budgets_on_entry},
 
+        {"left-is-forgotten", "What may still run somewhere is in the log, and nothing else.", "all was calm",
+                "left-behind-for-good", .on_calm = left_on_calm},
         {"conflicts-are-apart", "Units in conflict are not on one node.", "a unit with conflicts had a node", "conflicts-are-no-demands", .on_calm = conflicts_on_calm},
         {"one-place", "A unit runs on the node that the log names, and nowhere else.", "a unit was to run", "what-is-to-go-stays", .on_calm = one_place_on_calm},
 

@@ -2,6 +2,7 @@
 //
 // What breaks, and works again. One function for each row of SWARM_FAULTS (swarm.h).
 
+#include <inttypes.h>
 #include <errno.h>
 
 #include "coverage.h"
@@ -374,6 +375,23 @@ static void fault_garbage(Draw *d) {
                 story_tell("n%u says what no agent says: %s", h->number, field ? field->name : "nothing");
                 rig_host_lie(&world.rig, h->number, m);
         }
+}
+
+// What is kept for a time, counted within one, or waits for one to be over.
+static void fault_age(Draw *d) {
+        enum { DAYS_MAX = 40, LEASES_MAX = 100 };
+        uint64_t s = draw_log(d, 1, DAYS_MAX * UINT64_C(86400));
+        unsigned leases = (unsigned) draw_log(d, 2, LEASES_MAX);
+
+        if (!world_is_well())
+                return;
+        if (draw_one_in(d, 2)) {
+                story_tell("%" PRIu64 " s have passed by all clocks", s);
+                rig_age(&world.rig, s * UINT64_C(1000000));
+                return;
+        }
+        story_tell("%u leases pass", leases);
+        rig_pass_ms(&world.rig, leases * asks.swarm.lease_ms);
 }
 
 #define FAULT_FUNCTION(name, what) [FAULT_##name] = fault_##name,

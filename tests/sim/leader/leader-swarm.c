@@ -19,6 +19,13 @@ static void draw_limits(uint64_t word, Swarm *s) {
                 s->events_bytes = (unsigned) draw_log(&d, 512, 65536);
 }
 
+static void draw_age(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x616765));
+
+        if (draw_one_in(&d, 4))
+                s->faults[FAULT_age] = (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX);
+}
+
 // Rarely there are many units, on some hosts more. Then little is asked, so that the story is no longer than
 // others.
 static void draw_crowd(uint64_t word, Swarm *s) {
@@ -38,7 +45,7 @@ Swarm swarm_draw(uint64_t word) {
         Swarm s = {.hosts = 1 + draw_below(&d, 7), .units = (unsigned) draw_log(&d, 3, WORLD_UNITS_MAX)};
         bool slow = draw_one_in(&d, 20); // little happens in much time
 
-        swarm_draw_weights(&d, s.faults, _FAULTS);
+        swarm_draw_weights(&d, s.faults, SWARM_FAULTS_DRAWN);
         swarm_draw_weights(&d, s.loads, SWARM_LOADS_DRAWN);
         if (s.loads[LOAD_units] < SWARM_WEIGHT_MAX / 4)
                 s.loads[LOAD_units] = SWARM_WEIGHT_MAX / 4; // without units there is nothing to look at
@@ -59,6 +66,7 @@ Swarm swarm_draw(uint64_t word) {
         s.batch_max = draw_one_in(&d, 4) ? (unsigned) draw_log(&d, 16384, 65536) : 0;
         s.time_max_ms = (unsigned) draw_log(&d, 100, slow ? 30000 : 1000);
         draw_limits(word, &s);
+        draw_age(word, &s);
         draw_crowd(word, &s);
         return s;
 }

@@ -26,7 +26,8 @@
         F(repeat, "a host says once more what it has said before")                                                     \
         F(garbage, "a host says what its key allows and no agent says")                                                \
         F(goodbye, "a host shuts down, or stops doing so")                                                             \
-        F(labels, "a host comes with other labels")
+        F(labels, "a host comes with other labels")                                                                    \
+        F(age, "much time passes while nothing happens, or has passed by all clocks")
 
 typedef enum SwarmFault {
 #define SWARM_FAULT_NUMBER(name, what) FAULT_##name,
@@ -34,3 +35,6 @@ typedef enum SwarmFault {
 #undef SWARM_FAULT_NUMBER
         _FAULTS,
 } SwarmFault;
+
+// Those before it are drawn together; those from it on each by itself, from a word of its own.
+enum { SWARM_FAULTS_DRAWN = FAULT_age };

@@ -1,0 +1,26 @@
+# late jobs in a state that nobody asked for
+chance 9b7fa1cfa0e0de43
+hosts 3
+units 9
+lease_ms 782
+start_ms 0
+stop_ms 0
+mass_loss_percent 59
+batch_max 0
+time_max_ms 64
+voters 0
+guarded 0
+fresh 0
+crowd 0
+events_bytes 0
+load.several 40
+load.access 1
+load.looks 3b
+load.calls_off 3
+load.options 2
+ask 6f1b97aaf3f21e3c
+time 0
+ask 7fae6894cd79bcdd
+ask 25deadc5119438fa
+time 0
+ask feb9a7f2eb56ac1

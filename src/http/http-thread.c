@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The thread's side: libmicrohttpd's own thread, which calls all functions here but the last three. For each request it calls
+// The thread's side: libmicrohttpd's own thread, which calls all functions here but the last two. For each request it calls
 //
 //      on_target      the first line                    -> a call
 //      on_request     the headers   HTTP_CALL_NEW       -> may be refused: then the connection ends
@@ -8,7 +8,7 @@
 //                     the end       HTTP_CALL_READ      -> what it asks for; refused, or to be posted
 //                                   HTTP_CALL_DROPS     -> refused
 //                     the next turn HTTP_CALL_READY     -> posted, and the connection suspended
-//                     answered      HTTP_CALL_ASKED     -> http-thread-answer.c
+//                     answered      HTTP_CALL_ASKED     -> HttpWork.send
 //      on_completed   answered, or the client has gone  -> the call is freed
 //
 // A suspended connection has no idle time, and that its client has gone is seen when it was answered.
@@ -26,24 +26,31 @@
 #include "http-head.h"
 #include "http-login.h"
 #include "http-parameters.h"
-#include "http-private.h"
 #include "http-problem.h"
+#include "http-thread.h"
 #include "http-tls.h"
 #include "http-write.h"
 #include "macro.h"
 #include "message.h"
 #include "str.h"
+#include "work-bulk.h"
+#include "work-fleet.h"
+#include "work-send.h"
+#include "work-session.h"
+#include "work-state.h"
+#include "work-stream.h"
+#include "work-token.h"
+#include "works.h"
 
 enum { STACK_BYTES = 256 * 1024 };
 
 struct HttpThread {
         HttpApi *api;
-        const HttpDoor *door;
+        const HttpListener *listener;
         struct MHD_Daemon *daemon;
         HttpHandshakes *handshakes; // NULL: without TLS
         size_t n_refused; // connections that are one too many and were not told so yet
-        EventsMemo *memo; // NULL: nobody was told of events
-        AnswersMemo *answers;
+        HttpMemos memos;
 };
 
 // ---- who connects
@@ -71,10 +78,13 @@ static gnutls_session_t session_of(struct MHD_Connection *connection) {
 
 static HttpPeer *new_peer_tcp(HttpThread *t, struct MHD_Connection *connection, int fd) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-        bool by_proxy = info && !t->door->fleet && http_gate_trusts(&t->api->gate, info->client_addr); // no proxy has its clients' keys
-        HttpPeer *p = info ? http_peer_new_tcp(t->api->accounts, info->client_addr, fd, t->door->tls, by_proxy) : NULL;
+        // No proxy has its clients' keys.
+        bool by_proxy =
+                info && !t->listener->fleet && http_auth_trusts(&t->api->auth, info->client_addr);
+        HttpPeer *p = info ? http_peer_new_tcp(t->api->accounts, info->client_addr, fd, t->listener->tls, by_proxy)
+                           : NULL;
 
-        if (p && t->door->fleet)
+        if (p && t->listener->fleet)
                 http_tls_ask_for_certificate(session_of(connection));
         if (p && t->handshakes)
                 http_handshake_begin(t->handshakes, &p->handshake, connection, session_of(connection), fd);
@@ -111,7 +121,7 @@ static void on_connection(void *userdata, struct MHD_Connection *connection, voi
         if (code == MHD_CONNECTION_NOTIFY_STARTED) {
                 int fd = fd_of(connection);
 
-                *peer = fd < 0 ? NULL : t->door->tcp ? new_peer_tcp(t, connection, fd) : new_peer(t, fd);
+                *peer = fd < 0 ? NULL : t->listener->tcp ? new_peer_tcp(t, connection, fd) : new_peer(t, fd);
                 if (*peer)
                         watch_late(t->api, http_pace_begin(&t->api->pace, &((HttpPeer *) *peer)->paced, fd, clock_boot_us()));
                 else if (fd >= 0)
@@ -120,20 +130,6 @@ static void on_connection(void *userdata, struct MHD_Connection *connection, voi
                 end_peer(t, *peer);
                 *peer = NULL;
         }
-}
-
-// ---- what its streams share
-
-EventsMemo *http_thread_memo(HttpThread *t) {
-        if (!t->memo)
-                t->memo = events_memo_new();
-        return t->memo;
-}
-
-AnswersMemo *http_thread_answers(HttpThread *t) {
-        if (!t->answers)
-                t->answers = answers_memo_new();
-        return t->answers;
 }
 
 // ---- requests
@@ -155,10 +151,10 @@ static enum MHD_Result refuse_line(HttpCall *call, unsigned status, const char *
         char methods[HTTP_METHODS_SIZE];
 
         call->stage = HTTP_CALL_REFUSED;
-        if (call->fleet)
+        if (call->fleet.call)
                 return http_fleet_refuse(call, status, why, last);
         http_target_methods(call->text, methods);
-        return http_thread_send_problem(call->connection, &problem, status == 405 ? methods : NULL, last);
+        return http_send_problem(call->connection, &problem, status == 405 ? methods : NULL, last);
 }
 
 static enum MHD_Result refuse(HttpCall *call, unsigned status, const char *why, bool last) {
@@ -195,7 +191,7 @@ static const char foreign_origin[] = "a page of another origin changes nothing h
 static HttpClaim claim_of(const HttpCall *call) {
         HttpClaim claim = {call->connection, call->text, call->peer->fd, call->peer->by_proxy, call->secure};
 
-        if (call->fleet) {
+        if (call->fleet.call) {
                 claim.by_certificate = true;
                 claim.certificate = http_tls_certificate_of(session_of(call->connection), &claim.certificate_len);
         }
@@ -205,15 +201,15 @@ static HttpClaim claim_of(const HttpCall *call) {
 static void find_client(HttpCall *call) {
         const HttpPeer *p = call->peer;
 
-        call->from = p->by_proxy ? http_gate_client(&call->api->gate, call->connection, &p->of) : p->of;
-        call->secure = p->by_proxy ? http_gate_is_secure(call->connection, p->tls) : p->tls;
+        call->from = p->by_proxy ? http_auth_client(&call->api->auth, call->connection, &p->of) : p->of;
+        call->secure = p->by_proxy ? http_auth_is_secure(call->connection, p->tls) : p->tls;
 }
 
 static bool is_foreign(const HttpCall *call) {
         HttpClaim claim = claim_of(call);
 
         if (call->peer->over_tcp)
-                return call->method != HTTP_GET && http_gate_is_foreign(&claim, &call->pass);
+                return call->method != HTTP_GET && http_auth_is_foreign(&claim, &call->principal);
         return call->method != HTTP_GET &&
                !http_origin_is_ours(header(call, "Origin"), header(call, "Host"));
 }
@@ -240,21 +236,21 @@ static enum MHD_Result hand_over(HttpCall *call) {
 // suspended here again.
 static enum MHD_Result judge(HttpCall *call) {
         call->stage = HTTP_CALL_JUDGED;
-        call->step = HTTP_STEP_TOKEN;
+        call->step = &http_token_step;
         return hand_over(call);
 }
 
 // A connection on which a body was refused ends, so nobody takes that for the next request.
 static enum MHD_Result on_body_headers(HttpCall *call) {
         const char *length = header(call, "Content-Length"),
-                   *type = call->fleet ? http_fleet_type(call) : http_resource(call->target.resource)->body, *given = header(call, "Content-Type");
+                   *type = call->fleet.call ? http_fleet_type(call) : http_resource(call->target.resource)->body, *given = header(call, "Content-Type");
         uint64_t n;
 
         if (!length || !parse_u64(length, UINT64_MAX, &n))
                 return refuse(call, 411, "a body comes with its Content-Length", true);
         call->lines = call->target.resource == HTTP_NEW_JOB && is_type(given, "application/x-ndjson");
         if (!call->lines && type && !is_type(given, type))
-                return refuse_body(call, 415, call->fleet ? "only acceptable Content-Type is application/json" : type);
+                return refuse_body(call, 415, call->fleet.call ? "only acceptable Content-Type is application/json" : type);
         if (n > (call->lines ? HTTP_LINES_BYTES_MAX : HTTP_BODY_MAX))
                 return refuse(call, 413, "the body is too long", true);
         if (call->target.resource == HTTP_LOGIN && n > HTTP_LOGIN_BODY_MAX)
@@ -273,26 +269,28 @@ static enum MHD_Result on_body_headers(HttpCall *call) {
 static enum MHD_Result on_judged(HttpCall *call) {
         if (call->status == 0)
                 return on_body_headers(call);
-        http_thread_note_refusal(call);
+        http_call_note_refusal(call);
         return refuse_body(call, http_status_of(call->status), call->message); // which lives as long as the call
 }
 
 // 0, or the status with which it is refused.
 static unsigned find_target(HttpCall *call, const char **ret_why) {
-        int r = call->fleet ? 0 : http_target_parse(call->text, call->method, &call->target, ret_why);
+        int r = call->fleet.call ? 0 : http_target_parse(call->text, call->method, &call->target, ret_why);
         bool session = call->target.resource == HTTP_LOGIN || call->target.resource == HTTP_LOGOUT;
 
-        if (call->fleet)
+        if (call->fleet.call)
                 return http_fleet_parse(call, ret_why);
         if (r == 0 && session && !call->secure) {
                 *ret_why = "sessions are there for browsers, over TLS";
                 return 403;
         }
+        if (r == 0)
+                call->work = http_work_of(call->target.resource);
         return r == 0 ? 0 : r == -EPERM ? 405 : http_status_of(-r);
 }
 
 static bool takes_body(const HttpCall *call) {
-        return call->fleet ? fleet_target_has_body(&call->fleet->target) : http_resource(call->target.resource)->body != NULL;
+        return call->fleet.call ? fleet_target_has_body(&call->fleet.call->target) : http_resource(call->target.resource)->body != NULL;
 }
 
 // What has no body is answered when its end has come: a connection on which libmicrohttpd has an answer before that is closed.
@@ -304,7 +302,7 @@ static enum MHD_Result on_headers(HttpCall *call, const char *url, const char *m
         http_pace_on_head(&call->api->pace, &call->peer->paced);
 
         call->method = http_method_from_string(method);
-        (void) str_copy(call->fleet_method, sizeof(call->fleet_method), method); // "" is as good as one that nobody knows
+        (void) str_copy(call->fleet.method, sizeof(call->fleet.method), method); // "" is as good as one that nobody knows
         if (status > 0)
                 return refuse(call, status, why, true);
         if (call->peer->one_too_many)
@@ -315,7 +313,7 @@ static enum MHD_Result on_headers(HttpCall *call, const char *url, const char *m
         if (call->peer->over_tcp) {
                 HttpClaim claim = claim_of(call);
 
-                status = http_gate_judge(&call->api->gate, &claim, &call->pass, &why);
+                status = http_auth_judge(&call->api->auth, &claim, &call->principal, &why);
         }
         http_peer_asks(call->api->accounts, call->peer);
         if (!http_call_enter(call))
@@ -381,10 +379,12 @@ static int make_request(HttpCall *call, char **ret_why, unsigned *ret_line) {
                 return -ENOMEM;
         if (call->lines)
                 r = http_bulk_parse(&call->target, &headers, (char *) call->upload.data,
-                                    call->upload.len - 1, &call->bulk, ret_why, ret_line);
+                                    call->upload.len - 1, &call->bulk.body, ret_why, ret_line);
         else
                 r = http_write_parse(&call->target, &headers, (const char *) call->upload.data,
                                      call->upload.len - 1, &call->request, ret_why);
+        if (call->bulk.body)
+                call->work = &http_bulk_work;
         replace_upload(call);
         return r;
 }
@@ -393,8 +393,8 @@ static int read_login(HttpCall *call, const char **ret_why) {
         int r = -ENOMEM;
 
         if (buf_append(&call->upload, "", 1) == 0)
-                r = http_login_parse((char *) call->upload.data, call->upload.len - 1, &call->pass.proof,
-                                     ret_why);
+                r = http_login_parse((char *) call->upload.data, call->upload.len - 1,
+                                     &call->principal.proof, ret_why);
         release_upload(call);
         return r;
 }
@@ -445,25 +445,25 @@ static enum MHD_Result ask(HttpCall *call) {
                 return refuse(call, 411, "it has no body", false);
         if (is_foreign(call))
                 return refuse(call, 403, foreign_origin, false);
-        if (call->fleet && has_body(call)) {
+        if (call->fleet.call && has_body(call)) {
                 status = read_fleet(call, &why);
                 if (status > 0)
                         return refuse(call, status, why, false);
         }
         if (http_target_is(&call->target, HTTP_IS_STREAM))
-                http_thread_choose_stream(call, header(call, "Accept"));
+                http_stream_choose(call, header(call, "Accept"));
         if (call->target.resource == HTTP_EVENTS && id && *id && !http_target_set_place(&call->target, id))
                 return refuse(call, 400, "Last-Event-ID is none of ours", false);
         if (call->target.file)
                 return http_static_send(call->target.file, call->connection, header(call, "If-None-Match"));
         if (call->target.resource == HTTP_LOGOUT)
-                return http_thread_send_logout(call);
+                return http_send_logout(call);
         if (call->target.resource == HTTP_LOGIN) {
                 r = read_login(call, &not_found);
                 if (r < 0)
                         return refuse(call, http_status_of(-r), not_found, false);
         }
-        r = call->fleet ? 0 : make_request(call, &why, &line);
+        r = call->fleet.call ? 0 : make_request(call, &why, &line);
         if (r < 0)
                 return refuse_line(call, http_status_of(-r), why, line, false);
         if (call->target.resource == HTTP_STATE && !call->target.since) {
@@ -473,7 +473,7 @@ static enum MHD_Result ask(HttpCall *call) {
                 if (r < 0)
                         return MHD_NO;
                 if (known)
-                        return http_state_send_unchanged(call->connection, &call->state.wanted);
+                        return http_state_send_unchanged(call);
         }
         if (take_tags(call) < 0)
                 return MHD_NO;
@@ -483,7 +483,7 @@ static enum MHD_Result ask(HttpCall *call) {
 
 static void note_known(HttpCall *call) {
         if (call->is_known)
-                http_peer_note_token(call->api->accounts, call->peer, &call->pass.proof);
+                http_peer_note_token(call->api->accounts, call->peer, &call->principal.proof);
 }
 
 static enum MHD_Result on_end(HttpCall *call) {
@@ -516,7 +516,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
                 return post(call);
         case HTTP_CALL_ASKED:
                 note_known(call);
-                return http_thread_send_answer(call);
+                return call->work->send(call);
         case HTTP_CALL_REFUSED:
                 break;
         }
@@ -544,18 +544,17 @@ static void *on_target(void *userdata, const char *text, struct MHD_Connection *
         call->connection = connection;
         call->peer = peer;
         call->api = t->api;
-        call->thread = t;
+        call->memos = &t->memos;
         list_init(&call->link);
-        list_init(&call->journal.link);
-        list_init(&call->alike.link);
         call->text = strdup(text);
         http_head_hide_parameters(text);
-        if (t->door->fleet) {
-                call->fleet = fleet_call_new();
+        if (t->listener->fleet) {
+                call->fleet.call = fleet_call_new();
+                call->work = &http_fleet_work;
                 call->target.resource = HTTP_UNITS; // nothing of which is done otherwise than of most
         }
-        if (!call->text || (t->door->fleet && !call->fleet)) {
-                fleet_call_free(call->fleet);
+        if (!call->text || (t->listener->fleet && !call->fleet.call)) {
+                fleet_call_free(call->fleet.call);
                 free(call->text);
                 free(call);
                 return NULL;
@@ -563,32 +562,6 @@ static void *on_target(void *userdata, const char *text, struct MHD_Connection *
         peer->call = call;
         http_api_call_begins(call->api);
         return call;
-}
-
-void http_call_free(HttpCall *call) {
-        if (call->target.resource == HTTP_JOURNAL)
-                http_journal_done(call);
-        http_api_release(call, call->n_bytes);
-        http_parts_free(call->parts, call->n_parts);
-        http_pieces_drop(call);
-        http_changes_drop(call);
-        http_retry_drop(call);
-        http_target_done(&call->target);
-        buf_done(&call->out);
-        text_chunk_unref(call->shared);
-        http_alike_done(&call->alike);
-        message_free(call->request);
-        http_bulk_free(call->bulk);
-        fleet_call_free(call->fleet);
-        message_free(call->author);
-        http_state_done(call);
-        http_call_leave(call);
-        free(call->tag);
-        free(call->message);
-        free(call->unit);
-        free(call->node);
-        free(call->text);
-        free(call);
 }
 
 // The loop may still have something of a journal, which it has to take back before.
@@ -599,8 +572,8 @@ static void complete(HttpCall *call) {
         watch_late(a, http_pace_on_answer(&a->pace, &call->peer->paced, clock_boot_us()));
         account_holding_idle(a->accounts, &call->peer->holding);
         release_upload(call);
-        call->journal.gone = call->target.resource == HTTP_JOURNAL && call->stage == HTTP_CALL_ASKED;
-        if (!call->journal.gone || !http_api_post(call))
+        call->gone = call->work && call->work->is_kept && call->stage == HTTP_CALL_ASKED;
+        if (!call->gone || !http_api_post(call))
                 http_call_free(call);
         http_api_call_ends(a);
 }
@@ -616,7 +589,8 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 
 static struct MHD_Daemon *start_daemon(HttpThread *t, int fd) {
         unsigned n = (unsigned) account_limits[ACCOUNT_CONNECTIONS].all + HTTP_CONNECTIONS_REFUSED_MAX;
-        unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (t->door->tls ? MHD_USE_TLS : 0);
+        unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+                         (t->listener->tls ? MHD_USE_TLS : 0);
 
         return MHD_start_daemon(
                 flags, 0, NULL, NULL, on_request, t, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_URI_LOG_CALLBACK,
@@ -624,12 +598,13 @@ static struct MHD_Daemon *start_daemon(HttpThread *t, int fd) {
                 on_connection, t, MHD_OPTION_CONNECTION_LIMIT, n + 1 /* who is one too many is not to wait */, MHD_OPTION_CONNECTION_TIMEOUT,
                 (unsigned) HTTP_IDLE_SEC, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) HTTP_HEADER_MAX,
                 MHD_OPTION_THREAD_STACK_SIZE, (size_t) STACK_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, http_head_strictness(),
-                t->door->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, // which ends this, whatever stands behind it
+                // MHD_OPTION_END ends this, whatever stands behind it.
+                t->listener->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END,
                 HTTP_TLS_PRIORITIES, MHD_OPTION_HTTPS_CERT_CALLBACK2, http_tls_on_certificate, MHD_OPTION_END);
 }
 
 static int start_all(HttpThread *t, int fd) {
-        int r = t->door->tls ? http_handshakes_new(&t->handshakes) : 0;
+        int r = t->listener->tls ? http_handshakes_new(&t->handshakes) : 0;
 
         if (r < 0)
                 return r;
@@ -642,16 +617,16 @@ static int start_all(HttpThread *t, int fd) {
         return -EAGAIN; // libmicrohttpd does not say why
 }
 
-int http_thread_start(HttpDoor *door, HttpThread **ret) {
+int http_thread_start(HttpListener *listener, HttpThread **ret) {
         HttpThread *t = calloc(1, sizeof(*t));
         sigset_t all, before;
         int copy, r;
 
         if (!t)
                 return -ENOMEM;
-        t->api = door->api;
-        t->door = door;
-        copy = fcntl(door->fd, F_DUPFD_CLOEXEC, 3); // libmicrohttpd closes its own
+        t->api = listener->api;
+        t->listener = listener;
+        copy = fcntl(listener->fd, F_DUPFD_CLOEXEC, 3); // libmicrohttpd closes its own
         if (copy < 0) {
                 free(t);
                 return -errno;
@@ -669,16 +644,12 @@ int http_thread_start(HttpDoor *door, HttpThread **ret) {
         return r;
 }
 
-void http_thread_take_back(HttpCall *call) {
-        MHD_resume_connection(call->connection);
-}
-
 void http_thread_stop(HttpThread *t) {
         if (t->handshakes)
                 http_handshakes_stop(t->handshakes);
         MHD_stop_daemon(t->daemon);
         http_handshakes_free(t->handshakes);
-        events_memo_free(t->memo);
-        answers_memo_free(t->answers);
+        events_memo_free(t->memos.events);
+        answers_memo_free(t->memos.answers);
         free(t);
 }

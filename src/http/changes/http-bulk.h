@@ -4,7 +4,7 @@
 // Many operations in one body, one on each line (NDJSON), and a line of answer for each.
 //
 //      the thread   http_bulk_parse()     body -> operations -> steps
-//      the loop     http-api-bulk.c       each step in its order: Request -> Responses
+//      the loop     work-bulk.c       each step in its order: Request -> Responses
 //      the thread   http_bulk_answer()    steps -> lines
 //
 // A step is one Request, which is one job. Operations that follow each other, do the same to units that the others do not name and

@@ -258,7 +258,7 @@ static int make_change(Write *w, const WriteVerb *verb) {
         return w->n_names > 0 ? 0 : str_refuse(w->ret_why, "'%s' names no units", verb->name);
 }
 
-// Which units, and what is asked of them, is known when that job was looked at (http-api-retry.c).
+// Which units, and what is asked of them, is known when that job was looked at (work-retry.c).
 static int make_retry(Write *w, const WriteVerb *verb) {
         w->request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         w->request.change = &w->change;

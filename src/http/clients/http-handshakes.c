@@ -113,7 +113,7 @@ void http_handshakes_free(HttpHandshakes *all) {
                 release(all);
 }
 
-// ---- the door's thread
+// ---- the listener's thread
 
 static bool watch(HttpHandshake *h) {
         struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLONESHOT, .data.ptr = h};

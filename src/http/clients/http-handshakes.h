@@ -5,11 +5,12 @@
 // reads again and again, for as long as its client likes. So a connection is suspended where there is nothing to read, and goes on when there is:
 //
 //      connected       -> http_handshake_begin()   from then on it is read by us
-//      nothing there   -> suspended                a thread of this door's waits for its socket
+//      nothing there   -> suspended                a thread of this listener's waits for its socket
 //      more has come   -> resumed                  also when the socket was shut down, since it is late (http-pace.h) or has to make room
 //      both are done   -> nothing more of this     libmicrohttpd knows how to wait for records
 //
-// All functions but that thread's are called by the door's, http_handshakes_stop() and http_handshakes_free() by the loop.
+// All functions but that thread's are called by the listener's, http_handshakes_stop() and
+// http_handshakes_free() by the loop.
 
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//      "[::1]:8443" -> http_listen_parse() -> http_listen_open() -> a door of an HttpApi
+//      "[::1]:8443" -> http_listen_parse() -> http_listen_open() -> a listener of an HttpApi
 //
 // An IPv6 socket takes IPv6 alone, so that 0.0.0.0 and [::] with the same port can stand beside each other and each line says what it
 // does. An address that comes later (the network often comes up after us) is bound all the same.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Until when a client has to have said something: the head of a request, or its body. The same for all doors, and decided here alone. How many
+// Until when a client has to have said something: the head of a request, or its body. The same for all
+// listeners, and decided here alone. How many
 // connections there may be is the accounts' to say.
 //
 //      accepted     -> http_pace_begin()        HTTP_HEAD_SEC for the head of its first request, with the handshake of TLS

@@ -94,7 +94,7 @@ typedef struct HttpTarget {
         uint64_t job;      // of HTTP_JOB; of HTTP_DIFF: from which on; of HTTP_UNIT_FILE: as it was then; 0: now
         uint64_t to_job;   // of HTTP_DIFF; 0: up to now
         char rev[HASH_HEX_SIZE]; // of HTTP_UNIT_FILE: the content of that hash; empty: what the unit has
-        uint32_t first_unit; // of HTTP_JOB: so many of its units have come (http-api-steps.c)
+        uint32_t first_unit; // of HTTP_JOB: so many of its units have come (work-rows.c)
         char *since;       // of HTTP_STATE: a cursor; NULL: all there is
         char *author;      // pattern of who asked for jobs; NULL: anybody
         uint32_t limit;    // rows; 0: as many as one answer takes

@@ -21,7 +21,7 @@ void http_target_done(HttpTarget *t);
 
 // Whether anything stands behind the rows of one thing (http_resource_aside()).
 bool http_target_has_aside(const HttpTarget *t);
-// It is asked how it was when a job was done (http-api-past.c).
+// It is asked how it was when a job was done (work-past.c).
 bool http_target_is_past(const HttpTarget *t);
 static inline bool http_target_is(const HttpTarget *t, HttpTrait trait) {
         return http_resource_is(t->resource, trait);

@@ -9,7 +9,7 @@
 #include "http-accounts.h"
 #include "author-names.h"
 #include "buf.h"
-#include "http-private.h"
+#include "http-call.h"
 #include "str.h"
 #include "stream.h"
 #include "test.h"

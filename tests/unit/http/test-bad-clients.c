@@ -21,7 +21,7 @@
 #include "buf.h"
 #include "event-cursor.h"
 #include "http-accounts.h"
-#include "http-private.h"
+#include "http-call.h"
 #include "message.h"
 #include "str.h"
 #include "stream.h"

@@ -131,7 +131,7 @@ static bool takes(const cJSON *operation, const char *header) {
         return false;
 }
 
-// What http-thread.c reads and http-thread-answer.c sends besides bodies.
+// What http-thread.c reads and HttpWork.send sends besides bodies.
 static void headers_are_told_of_where_they_mean_something(void **state) {
         for (HttpResource r = 0; !http_resource_is_page(r); r++) {
                 const cJSON *operation = operation_of(r), *answers = at(operation, "responses"),
@@ -159,7 +159,7 @@ static bool refers_to(const cJSON *value, const char *name) {
         return false;
 }
 
-// As http-api-steps.c answers: with the job as it was taken, or as it has ended.
+// As work-rows.c answers: with the job as it was taken, or as it has ended.
 static void a_change_may_have_been_waited_for(void **state) {
         for (HttpResource r = 0; !http_resource_is_page(r); r++) {
                 if (!http_resource_is(r, HTTP_CHANGES))

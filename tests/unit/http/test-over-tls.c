@@ -21,7 +21,7 @@
 #include "event-cursor.h"
 #include "http-accounts.h"
 #include "http-bearer.h"
-#include "http-private.h"
+#include "http-call.h"
 #include "http-tls.h"
 #include "message.h"
 #include "str.h"

@@ -12,6 +12,7 @@
 
 #include "error-response.h"
 #include "http-world.h"
+#include "work-alike.h"
 #include "message.h"
 
 enum { MANY = 1000, CLIENTS = MANY + 1, QUIET_MS = 200 };
@@ -199,7 +200,7 @@ static size_t n_waiting(void) {
         size_t n = 0;
 
         list_foreach (i, &world.api->asked)
-                n += CONTAINER_OF(i, HttpCall, link)->alike.of != NULL;
+                n += CONTAINER_OF(i, HttpCall, link)->events.of != NULL;
         return n;
 }
 
@@ -245,14 +246,14 @@ static void who_is_somebody_else_asks_himself(void **state) {
                 calls[i].api = world.api;
                 calls[i].author = &authors[i];
                 calls[i].target.resource = HTTP_EVENTS;
-                list_init(&calls[i].alike.link);
+                list_init(&calls[i].events.link);
                 assert_int_equal(http_alike_join(&calls[i]), i == 2);
         }
         assert_ptr_equal(http_alike_leave(&calls[0]), &calls[2]);
         for (size_t i = 1; i < ELEMENTSOF(authors); i++)
                 assert_null(http_alike_leave(&calls[i]));
         for (size_t i = 0; i < ELEMENTSOF(authors); i++)
-                http_alike_done(&calls[i].alike);
+                buf_done(&calls[i].events.wishes);
 }
 
 // His comment is due, or he has gone: then another one asks.
@@ -264,7 +265,7 @@ static void when_the_one_who_asks_leaves_another_one_does(void **state) {
         deadline_heap_clear(&world.api->deadlines, &asks->deadline);
         assert_int_equal(deadline_heap_set(&world.api->deadlines, &asks->deadline, 1), 0);
         uv_update_time(&world.loop);
-        http_steps_on_timer(&world.api->timer);
+        http_api_on_timer(&world.api->timer);
         assert_int_equal(w.n_open, 1);
         assert_ptr_not_equal(w.open[0].call, asks);
         RUN_UNTIL(n_waiting() == 3);

@@ -13,7 +13,7 @@ FOLDERS = {
     "agent": ["rules", "core", "queries", "work", "nodes", "orders"],
     "leader": ["rules", "messages", "core", "view", "scheduler", "fencing", "orders", "hosts", "queue", "changes", "campaigns", "queries", "events",
                "decision", "units", "plan", "apply", "undo", "jobs"],
-    "http": ["dashboard", "target", "documents", "state", "streams", "changes", "clients", "openapi", "fleet"],
+    "http": ["dashboard", "target", "documents", "state", "streams", "changes", "clients", "openapi", "fleet", "calls", "works"],
     "daemon": ["core", "requests"],
     "ctl": ["term", "view", "line", "client", "dashboard", "verbs"],
 }
@@ -39,8 +39,6 @@ FACETS = {
     "leader/campaigns": ["rollout"],  # one controller: its steps, its requests, what it shows
     "leader/queries": ["open-jobs"],  # jobs that are running: what they wait for, how their end is written
     "http/fleet": ["fleet-call"],   # one request, and what is answered
-    "http": ["http-api",         # the loop's side: calls, what is asked for each, and the state document that many wait for
-             "http-thread"],     # the thread's: connections, answers, and those that go on
     "daemon/requests": ["router"],  # routes: where they go, and what this daemon answers
     "daemon": ["run",             # the life of the daemon: beginning, loop, end
                "daemon-log"],     # the log of this host, and how it gets one

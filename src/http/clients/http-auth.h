@@ -24,13 +24,13 @@
 #include "http-proxies.h"
 #include "http-sessions.h"
 
-typedef struct HttpGate {
+typedef struct HttpAuth {
         pthread_mutex_t lock;
         HttpNames names;    // by which one may ask
         bool own_addresses; // and by the address that one has connected to
         HttpProxies proxies; // that are believed
         HttpSessions sessions;
-} HttpGate;
+} HttpAuth;
 
 // Of a request; borrowed.
 typedef struct HttpClaim {
@@ -38,38 +38,38 @@ typedef struct HttpClaim {
         const char *target; // as it came
         int fd;
         bool by_proxy; // one of those
-        bool tls;      // as http_gate_is_secure() says
+        bool tls;      // as http_auth_is_secure() says
         bool by_certificate;     // no token is wanted there, but
         const void *certificate; // in DER; NULL: there is none
         size_t certificate_len;
 } HttpClaim;
 
 // As whom a request goes on.
-typedef struct HttpPass {
+typedef struct HttpPrincipal {
         Hash proof;      // of a token
         bool by_session; // it came with a cookie
         Hash session;    // then
-} HttpPass;
+} HttpPrincipal;
 
-void http_gate_init(HttpGate *g);
-void http_gate_done(HttpGate *g);
-void http_gate_set_names(HttpGate *g, const HttpNames *names, bool own_addresses);
-void http_gate_set_proxies(HttpGate *g, const HttpProxies *proxies);
-bool http_gate_trusts(HttpGate *g, const struct sockaddr *from);
+void http_auth_init(HttpAuth *g);
+void http_auth_done(HttpAuth *g);
+void http_auth_set_names(HttpAuth *g, const HttpNames *names, bool own_addresses);
+void http_auth_set_proxies(HttpAuth *g, const HttpProxies *proxies);
+bool http_auth_trusts(HttpAuth *g, const struct sockaddr *from);
 // Who asks by that proxy, as far as it says so; else `proxy`.
-Principal http_gate_client(HttpGate *g, struct MHD_Connection *connection, const Principal *proxy);
+Principal http_auth_client(HttpAuth *g, struct MHD_Connection *connection, const Principal *proxy);
 // Whether TLS is spoken with whoever asks; `tls`: with the proxy, which knows of nobody else then.
-bool http_gate_is_secure(struct MHD_Connection *connection, bool tls);
+bool http_auth_is_secure(struct MHD_Connection *connection, bool tls);
 // 0, and *ret if it needs a token; or the status with which it is refused, and *ret_why (borrowed for good).
-unsigned http_gate_judge(HttpGate *g, const HttpClaim *c, HttpPass *ret, const char **ret_why);
+unsigned http_auth_judge(HttpAuth *g, const HttpClaim *c, HttpPrincipal *ret, const char **ret_why);
 // Whether a page of another origin asks, or nobody says which: who comes with a cookie has to.
-bool http_gate_is_foreign(const HttpClaim *c, const HttpPass *pass);
+bool http_auth_is_foreign(const HttpClaim *c, const HttpPrincipal *principal);
 
 // Logs in: the cookie's id. 0, HTTP_SESSION_GAVE_WAY; -ENOMEM, -EIO.
-int http_gate_begin_session(HttpGate *g, const Hash *proof, char ret_id[HTTP_SECRET_SIZE]);
+int http_auth_begin_session(HttpAuth *g, const Hash *proof, char ret_id[HTTP_SECRET_SIZE]);
 // Logs out.
-void http_gate_end_session(HttpGate *g, const HttpPass *pass);
+void http_auth_end_session(HttpAuth *g, const HttpPrincipal *principal);
 // Its token was refused: with it end all of its sessions.
-void http_gate_refuse(HttpGate *g, const HttpPass *pass);
+void http_auth_refuse(HttpAuth *g, const HttpPrincipal *principal);
 // False: it came with a session that has ended since.
-bool http_gate_still_lets(HttpGate *g, const HttpPass *pass);
+bool http_auth_still_lets(HttpAuth *g, const HttpPrincipal *principal);

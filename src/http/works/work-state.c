@@ -1,17 +1,31 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See http-api-state.h. What a copy is doing:
+// The state document: who asks for it, and of which version it is answered.
 //
-//      asking     one of those who wait asks what is new since `text`; answers are kept packed, and the next is asked for
+//      a call -> where the stream is now, for him -> he has that version: unchanged
+//                                                 -> it was made: it is sent
+//                                                 -> he waits, with all others who do, until it is made
+//      making one    questions for what is new since the last one, by one of those who wait -> a worker -> a
+// version
+//
+// All who may see everything share one copy of the cluster, and its versions. Who may not, and who asks what
+// has changed since a cursor, has one of his own as long as he is answered. Rights are judged by the leader,
+// for each call: it is asked with its author.
+//
+// What a copy is doing:
+//
+//      asking     one of those who wait asks what is new since `text`; answers are kept packed, and the next
+// is asked for
 //      working    a worker takes what was answered into the copy, and writes a version if that was all
 //
-// Both at the same time, and nothing when nobody waits. The worker alone touches the copy then. Whoever asks is one of those who
-// wait, and the next one goes on when he is refused; so nobody is told anything that he might not ask for himself. A version
-// serves all who wanted one that is not newer; for the others it begins again.
+// Both at the same time, and nothing when nobody waits. The worker alone touches the copy then. Whoever asks
+// is one of those who wait, and the next one goes on when he is refused; so nobody is told anything that he
+// might not ask for himself. A version serves all who wanted one that is not newer; for the others it begins
+// again.
 //
 // A copy that fails is dropped, with all who wait for it, and the next call begins with a new one.
 
-#include "http-api-state.h"
+#include "work-state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,12 +34,11 @@
 #include "clock.h"
 #include "cluster-copy.h"
 #include "http-etag.h"
-#include "http-headers.h"
-#include "http-private.h"
 #include "message.h"
 #include "pool.h"
 #include "str.h"
 #include "uvx.h"
+#include "work-send.h"
 
 enum {
         PARTS_MAX = 64,     // answers that wait for the worker
@@ -78,7 +91,8 @@ size_t http_states_bytes(const HttpApi *a) {
 
 // All of them together, and of those that are not shared each for the others.
 static bool is_full(const HttpState *s) {
-        return http_states_bytes(s->api) > HTTP_STATE_BYTES_MAX || (s->own && account_counted_is_full(s->own));
+        return http_states_bytes(s->api) > HTTP_STATE_BYTES_MAX ||
+               (s->own && account_counted_is_full(s->own));
 }
 
 static void drop_parts(HttpState *s, HttpPart **parts, size_t *n) {
@@ -107,7 +121,7 @@ static void state_free(HttpState *s) {
                 give_own(s->own);
         free(s);
         a->states.n--;
-        http_api_on_ended(a);
+        a->on_ended(a);
 }
 
 static void drop(HttpState *s) {
@@ -303,9 +317,8 @@ static void hand_over(HttpState *s) {
 // ---- questions
 
 static void send_question(HttpCall *call, const char *cursor, bool from_now) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT, *copy;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Events m = ARGOSY__REQUEST__EVENTS__INIT;
-        HttpApi *a = call->api;
 
         m.cursor = (char *) cursor;
         m.from_now = from_now;
@@ -313,11 +326,7 @@ static void send_question(HttpCall *call, const char *cursor, bool from_now) {
         q.timeout_ms = QUESTION_MS;
         q.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
         q.events = &m;
-        copy = message_copy(&q);
-        if (copy)
-                a->ops->request(call, copy, call->author, a->userdata);
-        else
-                http_call_fail(call, ENOMEM, "this host has no memory for the request");
+        http_call_send(call, message_copy(&q), call->author);
 }
 
 static void ask(HttpState *s) {
@@ -394,7 +403,8 @@ static void join_own(HttpCall *call) {
         if (!account_take(own, ACCOUNT_COPIES, 1)) {
                 http_call_fail(call, EBUSY,
                                account_has(own, ACCOUNT_COPIES) >= account_most(own, ACCOUNT_COPIES)
-                                       ? "as many documents as one user may have are made for you alone: ask again when one has come"
+                                       ? "as many documents as one user may have are made for you alone: "
+                                         "ask again when one has come"
                                        : "too many others ask for what has changed");
                 return;
         }
@@ -429,7 +439,7 @@ static void on_place(HttpCall *call, const EventCursor *cursor) {
                 join_own(call);
 }
 
-void http_state_respond(HttpCall *call, const Argosy__Response *response) {
+static void respond(HttpCall *call, const Argosy__Response *response) {
         HttpState *s = call->state.of;
         EventCursor cursor;
 
@@ -444,18 +454,21 @@ void http_state_respond(HttpCall *call, const Argosy__Response *response) {
                 on_place(call, &cursor);
 }
 
-void http_state_begin(HttpCall *call, const Argosy__Author *author) {
+static void begin(HttpCall *call, const Argosy__Author *author) {
+        static const HttpStep step = {.respond = respond};
+
         list_init(&call->state.waiting);
-        call->author = message_copy(author);
-        if (!call->author)
-                http_call_fail(call, ENOMEM, "this host has no memory for the request");
-        else if (call->target.since)
+        http_call_set_step(call, &step);
+        if (!http_call_keep_author(call, author))
+                return;
+        if (call->target.since)
                 join_own(call);
         else
                 send_question(call, "", true);
 }
 
-void http_state_leave(HttpCall *call) {
+// It is answered, or failed: it waits for nothing any more.
+static void leave(HttpCall *call) {
         HttpState *s = call->state.of;
         bool was_asking;
 
@@ -493,17 +506,6 @@ void http_states_close(HttpApi *a, uv_close_cb closed) {
 
 // ---- what is known without asking
 
-void http_api_set_present(HttpApi *a, const EventCursor *cursor, uint64_t access_revision,
-                          uint64_t until_us) {
-        if (!http_api_is_running(a))
-                return;
-        pthread_mutex_lock(&a->lock);
-        a->present.known = cursor;
-        if (cursor)
-                a->present = (HttpPresent){true, *cursor, access_revision, until_us};
-        pthread_mutex_unlock(&a->lock);
-}
-
 bool http_state_is_unchanged(HttpApi *a, const HttpPeer *peer, const char *condition, EventCursor *ret) {
         HttpPresent p;
 
@@ -517,17 +519,11 @@ bool http_state_is_unchanged(HttpApi *a, const HttpPeer *peer, const char *condi
                http_etag_matches(condition, &p.cursor);
 }
 
-enum MHD_Result http_state_send_unchanged(struct MHD_Connection *connection, const EventCursor *cursor) {
-        struct MHD_Response *r = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-        enum MHD_Result queued = MHD_NO;
+enum MHD_Result http_state_send_unchanged(HttpCall *call) {
         char tag[HTTP_ETAG_SIZE];
 
-        http_etag_format(cursor, tag);
-        if (r && MHD_add_response_header(r, "ETag", tag) == MHD_YES && http_headers_add(r))
-                queued = MHD_queue_response(connection, MHD_HTTP_NOT_MODIFIED, r);
-        if (r)
-                MHD_destroy_response(r);
-        return queued;
+        http_etag_format(&call->state.wanted, tag);
+        return http_send_nothing(call, MHD_HTTP_NOT_MODIFIED, "ETag", tag);
 }
 
 // A connection has memory for its header, and what else libmicrohttpd keeps of it.
@@ -535,19 +531,26 @@ static bool has_room(const HttpCall *call) {
         const union MHD_ConnectionInfo *header =
                 MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
-        static_assert(16 * HTTP_VERSION_PIECES_MAX <= HTTP_HEADER_MAX / 4, "there is room beside half of it");
+        static_assert(16 * HTTP_VERSION_PIECES_MAX <= HTTP_HEADER_MAX / 4,
+                      "there is room beside half of it");
         return header && header->header_size <= HTTP_HEADER_MAX / 2;
 }
 
-enum MHD_Result http_state_send(HttpCall *call) {
+static enum MHD_Result send_state(HttpCall *call) {
         HttpStateCall *c = &call->state;
 
+        if (call->status != 0)
+                return http_send_failure(call);
+        // Over TCP each request has its own token.
+        call->peer->sees_all_by = call->peer->over_tcp ? 0 : c->sees_all_by;
         if (c->unchanged)
-                return http_state_send_unchanged(call->connection, &c->wanted);
+                return http_state_send_unchanged(call);
         return http_version_send(c->version, call->connection, has_room(call));
 }
 
-void http_state_done(HttpCall *call) {
+static void done(HttpCall *call) {
         http_version_unref(call->state.version);
         free(call->state.condition);
 }
+
+const HttpWork http_state_work = {.begin = begin, .leave = leave, .send = send_state, .done = done};

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A group begins with the call that asks, and ends with its question. It is found by the packed question and author, and the cursor.
-// Without memory for one a call asks alone: nobody notices but the leader.
+// A group begins with the call that asks, and ends with its question. It is found by the packed question and
+// author, and the cursor. Without memory for one a call asks alone: nobody notices but the leader.
 
-#include "http-api-alike.h"
+#include "work-alike.h"
 
 #include <errno.h>
 
-#include "http-private.h"
 #include "macro.h"
 #include "message.h"
 
@@ -27,7 +26,8 @@ static int append_packed(const ProtobufCMessage *m, Buf *out) {
 }
 
 static int make_wishes(HttpCall *call, Buf *out) {
-        Argosy__Request *q = http_resource_events(&call->target, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
+        Argosy__Request *q =
+                http_resource_events(&call->target, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
         int r = q ? append_packed(&q->base, out) : -ENOMEM;
 
         message_free(q);
@@ -36,15 +36,15 @@ static int make_wishes(HttpCall *call, Buf *out) {
 
 // False: out of memory.
 static bool make_key(HttpCall *call, Buf *ret) {
-        Buf *wishes = &call->alike.wishes;
+        Buf *wishes = &call->events.wishes;
 
         if (wishes->len == 0 && make_wishes(call, wishes) < 0) {
                 buf_done(wishes);
                 return false;
         }
         return buf_append(ret, wishes->data, wishes->len) == 0 &&
-               buf_append(ret, &(char){call->knows_nobody}, 1) == 0 &&
-               buf_append(ret, call->cursor, strlen(call->cursor)) == 0;
+               buf_append(ret, &(char){call->events.knows_nobody}, 1) == 0 &&
+               buf_append(ret, call->stream.cursor, strlen(call->stream.cursor)) == 0;
 }
 
 static void begin(HttpCall *call, Buf *key) {
@@ -59,7 +59,7 @@ static void begin(HttpCall *call, Buf *key) {
                 return;
         }
         *key = (Buf){};
-        call->alike.of = g;
+        call->events.of = g;
 }
 
 bool http_alike_join(HttpCall *call) {
@@ -73,8 +73,8 @@ bool http_alike_join(HttpCall *call) {
                 begin(call, &key);
                 return false;
         }
-        list_append(&g->others, &call->alike.link);
-        call->alike.of = g;
+        list_append(&g->others, &call->events.link);
+        call->events.of = g;
         return true;
 }
 
@@ -85,35 +85,31 @@ static void group_free(HttpApi *a, HttpAlike *g) {
 }
 
 HttpCall *http_alike_leave(HttpCall *call) {
-        HttpAlike *g = TAKE_PTR(call->alike.of);
+        HttpAlike *g = TAKE_PTR(call->events.of);
 
         if (!g)
                 return NULL;
         if (g->asks != call) {
-                list_unlink(&call->alike.link);
+                list_unlink(&call->events.link);
                 return NULL;
         }
         if (list_is_empty(&g->others)) {
                 group_free(call->api, g);
                 return NULL;
         }
-        g->asks = CONTAINER_OF(g->others.next, HttpCall, alike.link);
-        list_unlink(&g->asks->alike.link);
+        g->asks = CONTAINER_OF(g->others.next, HttpCall, events.link);
+        list_unlink(&g->asks->events.link);
         return g->asks;
 }
 
 void http_alike_take(HttpCall *call, ListNode *to) {
-        HttpAlike *g = call->alike.of;
+        HttpAlike *g = call->events.of;
 
         if (!g || g->asks != call)
                 return;
-        call->alike.of = NULL;
+        call->events.of = NULL;
         list_splice(to, &g->others);
         list_foreach (n, to)
-                CONTAINER_OF(n, HttpCall, alike.link)->alike.of = NULL;
+                CONTAINER_OF(n, HttpCall, events.link)->events.of = NULL;
         group_free(call->api, g);
-}
-
-void http_alike_done(HttpAlikeCall *alike) {
-        buf_done(&alike->wishes);
 }

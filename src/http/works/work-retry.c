@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// "job retry": what became of the units of that job is read first, as argosyctl reads it (job-retry.h); then it is asked for as the change
-// that it is. What makes no sense is refused before anything is asked.
+// "job retry": what became of the units of that job is read first, as argosyctl reads it (job-retry.h); then
+// it is asked for as the change that it is. What makes no sense is refused before anything is asked.
+
+#include "work-retry.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "http-private.h"
+#include "macro.h"
 #include "message.h"
 
 enum { TARGETS_MAX = 16 }; // that a job is kept with: as argosyctl has it
@@ -18,24 +20,24 @@ bool http_retry_is_asked(const HttpCall *call) {
         return q && q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->job && q->job->retries > 0;
 }
 
-Argosy__Request *http_retry_request(HttpCall *call) {
+static Argosy__Request *request(HttpCall *call) {
         Argosy__Request__ListJobs list;
         Argosy__Request request;
 
-        if (!call->retry) {
-                call->retry = calloc(1, sizeof(*call->retry));
-                if (!call->retry)
+        if (!call->rows.retry) {
+                call->rows.retry = calloc(1, sizeof(*call->rows.retry));
+                if (!call->rows.retry)
                         return NULL;
-                job_retry_begin(call->retry, call->request->job->retries);
+                job_retry_begin(call->rows.retry, call->request->job->retries);
         }
-        return job_retry_next(call->retry, &request, &list) ? message_copy(&request) : NULL;
+        return job_retry_next(call->rows.retry, &request, &list) ? message_copy(&request) : NULL;
 }
 
 void http_retry_drop(HttpCall *call) {
-        if (call->retry)
-                job_retry_done(call->retry);
-        free(call->retry);
-        call->retry = NULL;
+        if (call->rows.retry)
+                job_retry_done(call->rows.retry);
+        free(call->rows.retry);
+        call->rows.retry = NULL;
 }
 
 static char **copy_names(char *const *names, size_t n) {
@@ -55,7 +57,7 @@ static char **copy_names(char *const *names, size_t n) {
 static int fill(HttpCall *call, Argosy__Verb verb) {
         Argosy__Request__Change *change = call->request->change;
         Argosy__Request__Job *job = call->request->job;
-        JobRetryNames *bad = &call->retry->bad;
+        JobRetryNames *bad = &call->rows.retry->bad;
         size_t n_targets = MIN_OF(bad->n, (size_t) TARGETS_MAX);
         char **names = copy_names(bad->names, bad->n),
              **targets = names ? copy_names(bad->names, n_targets) : NULL;
@@ -78,7 +80,7 @@ static int fill(HttpCall *call, Argosy__Verb verb) {
 static void end(HttpCall *call) {
         char why[JOB_RETRY_WHY_SIZE];
         Argosy__Verb verb;
-        int r = job_retry_judge(call->retry, &verb, why);
+        int r = job_retry_judge(call->rows.retry, &verb, why);
 
         if (r == 0)
                 r = fill(call, verb);
@@ -88,12 +90,12 @@ static void end(HttpCall *call) {
                 http_call_fail(call, ENOMEM, http_why_not_kept(ENOMEM));
         else {
                 http_retry_drop(call);
-                http_steps_ask(call);
+                http_call_next(call, call->author);
         }
 }
 
-void http_retry_respond(HttpCall *call, const Argosy__Response *response) {
-        JobRetry *retry = call->retry;
+static void respond(HttpCall *call, const Argosy__Response *response) {
+        JobRetry *retry = call->rows.retry;
 
         if (response->status == 0 && call->status == 0)
                 call->status = -job_retry_take(retry, response);
@@ -109,5 +111,7 @@ void http_retry_respond(HttpCall *call, const Argosy__Response *response) {
         else if (retry->read || !retry->answered)
                 end(call);
         else
-                http_steps_read_on(call);
+                http_call_ask(call, call->step, call->author);
 }
+
+const HttpStep http_retry_step = {.request = request, .respond = respond, .is_repeated = true};

@@ -2,7 +2,7 @@
 //
 // A header that decides something may be there once: of two, whoever stands between us and the client may have looked at the other.
 
-#include "http-gate.h"
+#include "http-auth.h"
 
 #include <arpa/inet.h>
 #include <strings.h>
@@ -13,29 +13,29 @@
 #include "macro.h"
 #include "str.h"
 
-void http_gate_init(HttpGate *g) {
+void http_auth_init(HttpAuth *g) {
         pthread_mutex_init(&g->lock, NULL);
 }
 
-void http_gate_done(HttpGate *g) {
+void http_auth_done(HttpAuth *g) {
         http_sessions_done(&g->sessions);
         pthread_mutex_destroy(&g->lock);
 }
 
-void http_gate_set_names(HttpGate *g, const HttpNames *names, bool own_addresses) {
+void http_auth_set_names(HttpAuth *g, const HttpNames *names, bool own_addresses) {
         pthread_mutex_lock(&g->lock);
         g->names = *names;
         g->own_addresses = own_addresses;
         pthread_mutex_unlock(&g->lock);
 }
 
-void http_gate_set_proxies(HttpGate *g, const HttpProxies *proxies) {
+void http_auth_set_proxies(HttpAuth *g, const HttpProxies *proxies) {
         pthread_mutex_lock(&g->lock);
         g->proxies = *proxies;
         pthread_mutex_unlock(&g->lock);
 }
 
-bool http_gate_trusts(HttpGate *g, const struct sockaddr *from) {
+bool http_auth_trusts(HttpAuth *g, const struct sockaddr *from) {
         bool trusts;
 
         pthread_mutex_lock(&g->lock);
@@ -96,7 +96,7 @@ static enum MHD_Result on_forwarded(void *userdata, enum MHD_ValueKind kind, con
         return MHD_YES;
 }
 
-Principal http_gate_client(HttpGate *g, struct MHD_Connection *connection, const Principal *proxy) {
+Principal http_auth_client(HttpAuth *g, struct MHD_Connection *connection, const Principal *proxy) {
         Following f = {};
 
         pthread_mutex_lock(&g->lock);
@@ -107,7 +107,7 @@ Principal http_gate_client(HttpGate *g, struct MHD_Connection *connection, const
 }
 
 // Of several nobody knows which one is whose.
-bool http_gate_is_secure(struct MHD_Connection *connection, bool tls) {
+bool http_auth_is_secure(struct MHD_Connection *connection, bool tls) {
         Headers h = find_all(connection);
 
         return h.forwarded_proto.n == 0 ? tls : h.forwarded_proto.n == 1 && strcasecmp(h.forwarded_proto.value, "https") == 0;
@@ -127,7 +127,7 @@ static bool is_where_he_came(const HttpClaim *c, const HttpName *name) {
         return inet_ntop(at.ss_family, address, text, sizeof(text)) && streq(text, name->text);
 }
 
-static bool is_asked_for_us(HttpGate *g, const HttpClaim *c, const HttpName *name) {
+static bool is_asked_for_us(HttpAuth *g, const HttpClaim *c, const HttpName *name) {
         bool is, own_addresses;
 
         pthread_mutex_lock(&g->lock);
@@ -137,7 +137,7 @@ static bool is_asked_for_us(HttpGate *g, const HttpClaim *c, const HttpName *nam
         return is || (own_addresses && is_where_he_came(c, name));
 }
 
-static bool has_session(HttpGate *g, const Hash *session, Hash *ret_proof) {
+static bool has_session(HttpAuth *g, const Hash *session, Hash *ret_proof) {
         bool has;
 
         pthread_mutex_lock(&g->lock);
@@ -147,7 +147,7 @@ static bool has_session(HttpGate *g, const Hash *session, Hash *ret_proof) {
 }
 
 // A cookie that was seen in clear text would be anybody's.
-static bool find_session(HttpGate *g, const HttpClaim *c, const Header *cookie, HttpPass *ret) {
+static bool find_session(HttpAuth *g, const HttpClaim *c, const Header *cookie, HttpPrincipal *ret) {
         char id[HTTP_SECRET_SIZE];
 
         if (!c->tls || cookie->n != 1 || !http_cookie_find(cookie->value, id))
@@ -158,7 +158,7 @@ static bool find_session(HttpGate *g, const HttpClaim *c, const Header *cookie, 
 }
 
 // That its key is the client's, the handshake has shown. Who has signed it, nobody asks: the cluster knows this one, or it does not.
-static unsigned find_certificate(const HttpClaim *c, HttpPass *ret, const char **ret_why) {
+static unsigned find_certificate(const HttpClaim *c, HttpPrincipal *ret, const char **ret_why) {
         *ret_why = "who asks says so by a certificate: argosyctl token create --certificate makes one";
         if (!c->certificate)
                 return 401;
@@ -166,7 +166,7 @@ static unsigned find_certificate(const HttpClaim *c, HttpPass *ret, const char *
         return 0;
 }
 
-unsigned http_gate_judge(HttpGate *g, const HttpClaim *c, HttpPass *ret, const char **ret_why) {
+unsigned http_auth_judge(HttpAuth *g, const HttpClaim *c, HttpPrincipal *ret, const char **ret_why) {
         Headers h = find_headers(c);
         HttpName name;
 
@@ -193,7 +193,7 @@ unsigned http_gate_judge(HttpGate *g, const HttpClaim *c, HttpPass *ret, const c
         return 0;
 }
 
-int http_gate_begin_session(HttpGate *g, const Hash *proof, char ret_id[HTTP_SECRET_SIZE]) {
+int http_auth_begin_session(HttpAuth *g, const Hash *proof, char ret_id[HTTP_SECRET_SIZE]) {
         int r;
 
         pthread_mutex_lock(&g->lock);
@@ -202,28 +202,28 @@ int http_gate_begin_session(HttpGate *g, const Hash *proof, char ret_id[HTTP_SEC
         return r;
 }
 
-void http_gate_end_session(HttpGate *g, const HttpPass *pass) {
+void http_auth_end_session(HttpAuth *g, const HttpPrincipal *principal) {
         pthread_mutex_lock(&g->lock);
-        http_sessions_end(&g->sessions, &pass->session);
+        http_sessions_end(&g->sessions, &principal->session);
         pthread_mutex_unlock(&g->lock);
 }
 
-void http_gate_refuse(HttpGate *g, const HttpPass *pass) {
+void http_auth_refuse(HttpAuth *g, const HttpPrincipal *principal) {
         pthread_mutex_lock(&g->lock);
-        http_sessions_end_of(&g->sessions, &pass->proof);
+        http_sessions_end_of(&g->sessions, &principal->proof);
         pthread_mutex_unlock(&g->lock);
 }
 
-bool http_gate_still_lets(HttpGate *g, const HttpPass *pass) {
+bool http_auth_still_lets(HttpAuth *g, const HttpPrincipal *principal) {
         Hash proof;
 
-        return !pass->by_session || has_session(g, &pass->session, &proof);
+        return !principal->by_session || has_session(g, &principal->session, &proof);
 }
 
-bool http_gate_is_foreign(const HttpClaim *c, const HttpPass *pass) {
+bool http_auth_is_foreign(const HttpClaim *c, const HttpPrincipal *principal) {
         Headers h = find_headers(c);
 
         if (h.origin.n == 0)
-                return pass->by_session;
+                return principal->by_session;
         return h.origin.n > 1 || !http_origin_is(h.origin.value, c->tls, h.host.value);
 }

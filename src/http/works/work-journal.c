@@ -1,41 +1,54 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See http-api-journal.h. The status that is answered is true: the answer begins when a node has lines, or says that it reads the
+// A journal, by the loop. Unlike any other call, this one has its question open while the thread has it:
+// lines come when they are written, and not when they are asked for. What comes meanwhile is kept here, and
+// is no more than the window that was offered (flow-window.h): whoever reads the journal on its node waits
+// until the client has read.
+//
+//      the loop     asks -> lines -> hands them over, and says that they are taken
+//      the thread   writes them -> the client has read them -> posts the call -> the loop hands over what
+// has come, or waits for more
+//      the thread   the client has gone, or all is said -> posts the call for the last time -> the loop
+// drops and frees it
+//
+// The status that is answered is true: the answer begins when a node has lines, or says that it reads the
 // journal (Request.Journal.says_read) and there are none. Until then what goes wrong is the status.
 //
-// Of a journal that is followed the node may be lost, the leader may change, or the unit may move: its client is told so in the
-// stream, once, and it is asked for again, from then on, every HTTP_AGAIN_MS. Anything else ends it.
+// Of a journal that is followed the node may be lost, the leader may change, or the unit may move: its
+// client is told so in the stream, once, and it is asked for again, from then on, every HTTP_AGAIN_MS.
+// Anything else ends it.
 
-#include "http-api-journal.h"
+#include "work-journal.h"
 
 #include <errno.h>
 
-#include "array.h"
 #include "clock.h"
 #include "error-response.h"
-#include "http-private.h"
 #include "macro.h"
 #include "message.h"
+#include "work-stream.h"
+
+static bool is_open(const HttpCall *call) {
+        return call->journal.link.next;
+}
 
 static bool passes(int status) {
         return status == ECONNRESET || status == EHOSTUNREACH || status == ETIMEDOUT || status == EAGAIN ||
                status == EBUSY;
 }
 
-static void ask(HttpCall *call) {
-        HttpApi *a = call->api;
-        Argosy__Request *request = http_resource_journal(&call->target, call->journal.began);
-
-        call->journal.again_us = 0;
-        if (request)
-                a->ops->request(call, request, call->author, a->userdata);
-        else
-                http_journal_fail(call, ENOMEM, "this host has no memory for the request");
+static Argosy__Request *request(HttpCall *call) {
+        return http_resource_journal(&call->target, call->journal.began);
 }
 
-static void call_off(HttpCall *call) {
-        if (call->route)
-                call->api->ops->cancel(TAKE_PTR(call->route), call->api->userdata);
+static void respond(HttpCall *call, const Argosy__Response *response);
+static void on_due(HttpCall *call);
+
+static const HttpStep step = {.request = request, .respond = respond, .on_due = on_due};
+
+static void ask(HttpCall *call) {
+        call->journal.again_us = 0;
+        http_call_ask(call, &step, call->author);
 }
 
 static void drop_parts(HttpCall *call) {
@@ -50,7 +63,7 @@ static void drop_parts(HttpCall *call) {
 static void end(HttpCall *call, int status, const char *message) {
         HttpJournalCall *j = &call->journal;
 
-        call_off(call);
+        http_call_off(call);
         j->ended = true;
         j->again_us = 0;
         if (j->status != 0 || status == 0)
@@ -70,7 +83,7 @@ static void hand_over(HttpCall *call) {
         call->n_parts = j->n_parts;
         call->n_bytes = j->n_bytes;
         j->n_parts = j->n_bytes = 0;
-        call->over = j->ended && j->status == 0;
+        call->stream.over = j->ended && j->status == 0;
         if (j->ended && j->status != 0) {
                 call->status = j->status;
                 call->message = TAKE_PTR(j->message);
@@ -84,7 +97,7 @@ static bool arm(HttpCall *call) {
         const HttpJournalCall *j = &call->journal;
         uint64_t at = j->again_us > 0 ? MIN_OF(j->again_us, j->silent_us) : j->silent_us;
 
-        return http_steps_arm(call, at) == 0;
+        return http_call_arm(call, at) == 0;
 }
 
 static void settle(HttpCall *call) {
@@ -92,7 +105,7 @@ static void settle(HttpCall *call) {
 
         if (j->away)
                 return;
-        if (!j->ended && (!j->began || (j->n_parts == 0 && call->streams))) {
+        if (!j->ended && (!j->began || (j->n_parts == 0 && call->stream.begun))) {
                 if (arm(call))
                         return;
                 end(call, ENOMEM, "this host has no memory for the request");
@@ -102,34 +115,10 @@ static void settle(HttpCall *call) {
         hand_over(call);
 }
 
-void http_journal_begin(HttpCall *call, const Argosy__Author *author) {
-        HttpJournalCall *j = &call->journal;
-
-        call->author = message_copy(author);
-        if (!call->author) {
-                http_call_fail(call, ENOMEM, "this host has no memory for the request");
-                return;
-        }
-        list_append(&call->api->journals, &j->link);
-        j->open = true;
-        j->silent_us = http_steps_now_us(call->api) + HTTP_BEGIN_MS * (uint64_t) USEC_PER_MSEC;
-        if (arm(call))
-                ask(call);
-        else
-                http_journal_fail(call, ENOMEM, "this host has no memory for the request");
-}
-
-// 0, -EBUSY or -ENOMEM.
 static int keep(HttpCall *call, const Argosy__Response *response) {
         HttpJournalCall *j = &call->journal;
-        int r;
 
-        if (ARRAY_RESERVE(j->parts, j->n_parts + 1) < 0)
-                return -ENOMEM;
-        r = http_part_pack(call, response, &j->parts[j->n_parts]);
-        if (r == 0)
-                j->n_bytes += j->parts[j->n_parts++].len;
-        return r;
+        return http_parts_keep(call, response, &j->parts, &j->n_parts, &j->n_bytes);
 }
 
 // One of several nodes, or all. Before the answer has begun this may be the status, and else a line of it.
@@ -160,12 +149,12 @@ static void on_final(HttpCall *call, int status) {
 
         j->lost = j->began && call->target.follow && (status == 0 || passes(status));
         if (j->lost)
-                j->again_us = http_steps_now_us(call->api) + HTTP_AGAIN_MS * (uint64_t) USEC_PER_MSEC;
+                j->again_us = http_api_now_us(call->api) + HTTP_AGAIN_MS * (uint64_t) USEC_PER_MSEC;
         else
                 end(call, 0, NULL);
 }
 
-void http_journal_respond(HttpCall *call, const Argosy__Response *response) {
+static void respond(HttpCall *call, const Argosy__Response *response) {
         HttpJournalCall *j = &call->journal;
         int r = 0;
 
@@ -187,36 +176,54 @@ void http_journal_respond(HttpCall *call, const Argosy__Response *response) {
         settle(call);
 }
 
-void http_journal_fail(HttpCall *call, int status, const char *message) {
+// Of one that has begun an end is said in the stream.
+static bool fail(HttpCall *call, int status, const char *message) {
         Argosy__Response response = error_response(status, message);
 
-        http_journal_respond(call, &response);
+        if (!is_open(call) || call->api->ending)
+                return false;
+        respond(call, &response);
+        return true;
+}
+
+static void begin(HttpCall *call, const Argosy__Author *author) {
+        HttpJournalCall *j = &call->journal;
+
+        if (!http_call_keep_author(call, author))
+                return;
+        list_append(&call->api->journals, &j->link);
+        http_call_set_step(call, &step);
+        j->silent_us = http_api_now_us(call->api) + HTTP_BEGIN_MS * (uint64_t) USEC_PER_MSEC;
+        if (arm(call))
+                ask(call);
+        else
+                http_call_fail(call, ENOMEM, "this host has no memory for the request");
 }
 
 // Whether it has.
 static bool ends_with_session(HttpCall *call) {
-        if (http_gate_still_lets(&call->api->gate, &call->pass))
+        if (http_call_is_let(call))
                 return false;
         drop_parts(call);
         end(call, EKEYREVOKED, "the session has ended");
         return true;
 }
 
-void http_journal_go_on(HttpCall *call) {
+static void go_on(HttpCall *call) {
         HttpJournalCall *j = &call->journal;
 
         j->away = false;
         (void) ends_with_session(call);
-        j->silent_us = http_steps_now_us(call->api) + HTTP_COMMENT_SEC * (uint64_t) USEC_PER_SEC;
+        j->silent_us = http_api_now_us(call->api) + HTTP_COMMENT_SEC * (uint64_t) USEC_PER_SEC;
         settle(call);
 }
 
-void http_journal_on_due(HttpCall *call) {
+static void on_due(HttpCall *call) {
         HttpJournalCall *j = &call->journal;
-        uint64_t now = http_steps_now_us(call->api);
+        uint64_t now = http_api_now_us(call->api);
 
         if (j->silent_us <= now) {
-                call->comment = call->streams;
+                call->stream.comment = call->stream.begun;
                 if (!j->began)
                         note_began(j); // no node has said a word
                 hand_over(call);
@@ -240,14 +247,22 @@ void http_journals_forget(HttpApi *a) {
                 HttpCall *call = CONTAINER_OF(n, HttpCall, journal.link);
 
                 list_unlink(&call->journal.link);
-                call->route = NULL;
+                http_call_set_route(call, NULL);
                 drop_parts(call);
         }
 }
 
-void http_journal_done(HttpCall *call) {
+static void done(HttpCall *call) {
         list_unlink(&call->journal.link);
-        call_off(call);
+        http_call_off(call);
         drop_parts(call);
         free(TAKE_PTR(call->journal.message));
+        http_stream_done(call);
 }
+
+const HttpWork http_journal_work = {.begin = begin,
+                                    .go_on = go_on,
+                                    .fail = fail,
+                                    .send = http_stream_send,
+                                    .done = done,
+                                    .is_kept = true};

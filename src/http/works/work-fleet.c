@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Fleet's API, on a socket of its own: the way of its requests. What they ask for, and what is answered, is in src/http/fleet.
+// Fleet's API, on a socket of its own: the way of its requests. What they ask for, and what is answered, is
+// in src/http/fleet.
 //
 //      thread   first line and body -> a FleetCall -> posted, as any call
-//      loop     what it wants to be asked, one request after the other, each as whoever is at the other end of the socket -> given back
+//      loop     what it wants to be asked, one request after the other, each as whoever is at the other end
+// of the socket -> given back
 //      thread   its document, or its error in fleet's form
 //
-// Rights are those of the local socket. Contents of units that an answer has are counted, as all answers that wait to be read.
+// Rights are those of the local socket. Contents of units that an answer has are counted, as all answers
+// that wait to be read.
+
+#include "work-fleet.h"
 
 #include <errno.h>
 
 #include "clock.h"
 #include "http-json.h"
-#include "http-private.h"
 #include "macro.h"
 #include "message.h"
 #include "str.h"
@@ -28,16 +32,16 @@ enum {
 // ---- by the thread
 
 unsigned http_fleet_parse(HttpCall *call, const char **ret_why) {
-        return fleet_call_parse(call->fleet, call->text, call->fleet_method, ret_why);
+        return fleet_call_parse(call->fleet.call, call->text, call->fleet.method, ret_why);
 }
 
 const char *http_fleet_type(const HttpCall *call) {
-        return call->fleet->target.method == FLEET_PUT ? "application/json" : NULL;
+        return call->fleet.call->target.method == FLEET_PUT ? "application/json" : NULL;
 }
 
 unsigned http_fleet_read(HttpCall *call, char **ret_why) {
         const char *text = (const char *) call->upload.data, *why = "this host has no memory for the body";
-        bool list = call->fleet->target.method == FLEET_PATCH;
+        bool list = call->fleet.call->target.method == FLEET_PATCH;
         cJSON *body = NULL;
         unsigned status;
         int r = (list ? http_json_parse_list : http_json_parse)(text, call->upload.len - 1, &body, &why);
@@ -46,7 +50,7 @@ unsigned http_fleet_read(HttpCall *call, char **ret_why) {
                 *ret_why = str_printf("unable to decode body: %s", why);
                 return r == -ENOMEM ? 503 : 400;
         }
-        status = fleet_call_read(call->fleet, body, ret_why);
+        status = fleet_call_read(call->fleet.call, body, ret_why);
         cJSON_Delete(body);
         return status;
 }
@@ -75,33 +79,34 @@ enum MHD_Result http_fleet_refuse(HttpCall *call, unsigned status, const char *w
         return text ? send_text(call, status, text, last) : MHD_NO;
 }
 
-enum MHD_Result http_fleet_send(HttpCall *call) {
+static enum MHD_Result send_answer(HttpCall *call) {
         unsigned status;
         char *text;
 
         if (call->status != 0)
-                fleet_call_fail(call->fleet, call->status, call->message);
-        status = fleet_call_answer(call->fleet, &text);
+                fleet_call_fail(call->fleet.call, call->status, call->message);
+        status = fleet_call_answer(call->fleet.call, &text);
         return status > 0 ? send_text(call, status, text, call->status == ESHUTDOWN) : MHD_NO;
 }
 
 // ---- by the loop
 
-// As fleet's client restarts a unit it says that it is to be loaded, and then waits for it to be launched, before it says that it is
-// to be launched: of fleet, whose states came behind, it saw the one from before. So who looks at a unit for the first time after
-// it was stopped here sees it launched. A unit that is not looked at is forgotten soon, and so are all but the last of many.
+// As fleet's client restarts a unit it says that it is to be loaded, and then waits for it to be launched,
+// before it says that it is to be launched: of fleet, whose states came behind, it saw the one from before.
+// So who looks at a unit for the first time after it was stopped here sees it launched. A unit that is not
+// looked at is forgotten soon, and so are all but the last of many.
 static void note_stopped(HttpApi *a, const char *name) {
-        HttpFleetStop *s = &a->fleet_stops[a->n_fleet_stops++ % ELEMENTSOF(a->fleet_stops)];
+        HttpFleetStop *s = &a->fleet.stops[a->fleet.n_stops++ % ELEMENTSOF(a->fleet.stops)];
 
         if (str_copy(s->name, sizeof(s->name), name))
-                s->until_us = http_steps_now_us(a) + STOPPED_SEC * (uint64_t) USEC_PER_SEC;
+                s->until_us = http_api_now_us(a) + STOPPED_SEC * (uint64_t) USEC_PER_SEC;
 }
 
 static bool take_stopped(HttpApi *a, const char *name) {
-        for (size_t i = 0; i < ELEMENTSOF(a->fleet_stops); i++) {
-                HttpFleetStop *s = &a->fleet_stops[i];
+        for (size_t i = 0; i < ELEMENTSOF(a->fleet.stops); i++) {
+                HttpFleetStop *s = &a->fleet.stops[i];
 
-                if (s->until_us > http_steps_now_us(a) && streq(s->name, name)) {
+                if (s->until_us > http_api_now_us(a) && streq(s->name, name)) {
                         s->until_us = 0;
                         return true;
                 }
@@ -122,11 +127,12 @@ static Hash reader_of(const Argosy__Author *author) {
 static HttpFleetPage *find_page(HttpApi *a, const FleetCall *c, const Hash *who) {
         HttpFleetPage *found = NULL;
 
-        for (size_t i = 0; i < ELEMENTSOF(a->fleet_pages); i++) {
-                HttpFleetPage *p = &a->fleet_pages[i];
+        for (size_t i = 0; i < ELEMENTSOF(a->fleet.pages); i++) {
+                HttpFleetPage *p = &a->fleet.pages[i];
 
-                if (p->until_us > http_steps_now_us(a) && p->next == c->target.page && p->resource == c->target.resource &&
-                    hash_equal(&p->who, who) && (!found || p->until_us > found->until_us))
+                if (p->until_us > http_api_now_us(a) && p->next == c->target.page &&
+                    p->resource == c->target.resource && hash_equal(&p->who, who) &&
+                    (!found || p->until_us > found->until_us))
                         found = p;
         }
         return found;
@@ -134,28 +140,30 @@ static HttpFleetPage *find_page(HttpApi *a, const FleetCall *c, const Hash *who)
 
 // Who reads a list to its end has one place of it: each page moves it on.
 static void note_page(HttpApi *a, const FleetCall *c, const Hash *who, const FleetPlace *ended) {
-        HttpFleetPage *p = find_page(a, c, who) ?: &a->fleet_pages[a->n_fleet_pages++ % ELEMENTSOF(a->fleet_pages)];
+        HttpFleetPage *p =
+                find_page(a, c, who) ?: &a->fleet.pages[a->fleet.n_pages++ % ELEMENTSOF(a->fleet.pages)];
 
         *p = (HttpFleetPage){
                 .who = *who,
                 .resource = c->target.resource,
                 .next = (uint16_t) (c->target.page + 1),
                 .behind = *ended,
-                .until_us = http_steps_now_us(a) + PAGE_SEC * (uint64_t) USEC_PER_SEC,
+                .until_us = http_api_now_us(a) + PAGE_SEC * (uint64_t) USEC_PER_SEC,
         };
 }
 
 static void look_where_page_begins(HttpCall *call) {
         Hash who = reader_of(call->author);
-        const HttpFleetPage *p =
-                fleet_call_is_later_page(call->fleet) ? find_page(call->api, call->fleet, &who) : NULL;
+        const HttpFleetPage *p = fleet_call_is_later_page(call->fleet.call)
+                                         ? find_page(call->api, call->fleet.call, &who)
+                                         : NULL;
 
         if (p)
-                fleet_call_begin_behind(call->fleet, &p->behind);
+                fleet_call_begin_behind(call->fleet.call, &p->behind);
 }
 
 static void end(HttpCall *call) {
-        FleetCall *c = call->fleet;
+        FleetCall *c = call->fleet.call;
         Hash who = reader_of(call->author);
         FleetPlace ended;
 
@@ -169,51 +177,54 @@ static void end(HttpCall *call) {
 }
 
 static void ask(HttpCall *call) {
-        HttpApi *a = call->api;
         Argosy__Request *request;
-        int r = fleet_call_next(call->fleet, &request);
+        int r = fleet_call_next(call->fleet.call, &request);
 
-        if (r > 0 && call->fleet->step == FLEET_WAITS)
-                r = http_steps_arm(call, http_steps_now_us(a) + WAITS_MS * (uint64_t) USEC_PER_MSEC) < 0
-                            ? -ENOMEM
-                            : r;
-        if (r > 0)
-                a->ops->request(call, request, call->author, a->userdata);
-        else if (r < 0)
-                http_call_fail(call, ENOMEM, "this host has no memory for the request");
-        else
+        if (r > 0 && call->fleet.call->step == FLEET_WAITS &&
+            http_call_arm(call, http_api_now_us(call->api) + WAITS_MS * (uint64_t) USEC_PER_MSEC) < 0)
+                r = -ENOMEM;
+        if (r == 0)
                 end(call);
+        else
+                http_call_send(call, r > 0 ? request : NULL, call->author);
 }
 
-void http_fleet_on_due(HttpCall *call) {
-        if (call->route)
-                call->api->ops->cancel(TAKE_PTR(call->route), call->api->userdata);
+// It has waited for long enough.
+static void on_due(HttpCall *call) {
+        http_call_off(call);
         ask(call);
-}
-
-void http_fleet_begin(HttpCall *call, const Argosy__Author *author) {
-        call->author = message_copy(author);
-        if (call->author) {
-                look_where_page_begins(call);
-                ask(call);
-        } else
-                http_call_fail(call, ENOMEM, "this host has no memory for the request");
 }
 
 static void take(HttpCall *call, const Argosy__Response *response) {
         size_t len = response->what_case == ARGOSY__RESPONSE__WHAT_CAT ? response->cat->content.len : 0;
 
         if (!http_api_hold(call, len)) {
-                fleet_call_fail(call->fleet, EBUSY, http_why_not_kept(EBUSY));
+                fleet_call_fail(call->fleet.call, EBUSY, http_why_not_kept(EBUSY));
                 return;
         }
         call->n_bytes += len;
-        if (fleet_call_take(call->fleet, response) < 0)
-                fleet_call_fail(call->fleet, ENOMEM, http_why_not_kept(ENOMEM));
+        if (fleet_call_take(call->fleet.call, response) < 0)
+                fleet_call_fail(call->fleet.call, ENOMEM, http_why_not_kept(ENOMEM));
 }
 
-void http_fleet_respond(HttpCall *call, const Argosy__Response *response) {
+static void respond(HttpCall *call, const Argosy__Response *response) {
         take(call, response);
         if (response->final)
                 ask(call);
 }
+
+static void begin(HttpCall *call, const Argosy__Author *author) {
+        static const HttpStep step = {.respond = respond, .on_due = on_due};
+
+        http_call_set_step(call, &step);
+        if (!http_call_keep_author(call, author))
+                return;
+        look_where_page_begins(call);
+        ask(call);
+}
+
+static void done(HttpCall *call) {
+        fleet_call_free(call->fleet.call);
+}
+
+const HttpWork http_fleet_work = {.begin = begin, .send = send_answer, .done = done};

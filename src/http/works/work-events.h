@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Streams of events. By the loop.
+
+#include "http-call.h"
+
+extern const HttpWork http_events_work;
+
+// Who has logged out listens to nothing any more. A stream that the thread has is judged when it comes back.
+void http_events_on_logout(HttpApi *a);

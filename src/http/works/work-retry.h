@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Units of a job that are asked for again. By the loop.
+
+#include "http-call.h"
+
+// Before it is asked for: what became of them. Then the call's Request has their names.
+extern const HttpStep http_retry_step;
+
+bool http_retry_is_asked(const HttpCall *call);
+// Also by the thread, when the call is its own.
+void http_retry_drop(HttpCall *call);

@@ -18,6 +18,8 @@ enum {
         SANDBOXED_CPU_SEC = 5,
 };
 
+#define SANDBOXED_HOME "home"
+
 typedef struct SandboxedFile {
         const char *name; // in its directory; no path
         const void *content;
@@ -25,10 +27,13 @@ typedef struct SandboxedFile {
 } SandboxedFile;
 
 typedef struct SandboxedConfig {
-        const char *const *args; // NULL-terminated; args[0] is looked for in /usr/bin and /bin
+        const char *const *args; // NULL-terminated; args[0] is a path, or looked for in /usr/bin and /bin
         const SandboxedFile *files;
         size_t n_files;
-        bool home; // it has a directory of its own to write to: $HOME and $XDG_RUNTIME_DIR
+        // it has a directory of its own to write to: $HOME, $XDG_RUNTIME_DIR, and SANDBOXED_HOME in its directory
+        bool home;
+        const char *dir_variable; // of its environment, which says where its directory is; NULL: none
+        bool reserves_much; // it is one of those (Go's) that reserve more addresses than they use memory
 } SandboxedConfig;
 
 // Everything is copied. -ENOENT: there is no such program. Other negative errno: it was not started.
@@ -38,6 +43,10 @@ const char *sandboxed_command_dir(const SandboxedCommand *c);
 // Waits until it has ended. 0: `output` has what it printed on both outputs, appended. -ETIMEDOUT: it goes on. -EIO: it was
 // killed, by its limits or by somebody. Once it has ended, not again.
 int sandboxed_command_wait(SandboxedCommand *c, unsigned timeout_ms, Buf *output);
+// Appends a file that it has written into its home, once it has ended. 0; -ENOENT: it has not; -EFBIG: it
+// has more than `max` bytes; -EISDIR: it is
+// no regular file; other negative errno.
+int sandboxed_command_read(const SandboxedCommand *c, const char *name, size_t max, Buf *ret) _warn_unused_;
 // Ends it, if it goes on, and removes its directory. Takes NULL.
 SandboxedCommand *sandboxed_command_free(SandboxedCommand *c);
 DEFINE_CLEANUP(SandboxedCommand *, sandboxed_command_free)

@@ -49,6 +49,8 @@
 //                                      [X-Fleet]
 //      Secret=NAME[:ID] ...            secrets of the cluster that its program finds in $CREDENTIALS_DIRECTORY/ID;
 //                                      services on systems' own managers only, and not in [X-Fleet]
+//      VolumeLoss=accept               of a container (quadlet.h): it may run where its data is not; not in
+// [X-Fleet]
 //      X-Condition{MachineID,MachineMetadata,MachineOf}=, X-Conflicts=   [X-Fleet] only, old names
 //
 // An empty assignment undoes the ones before it. Specifiers in all of them but Global=: %n (name), %N
@@ -85,6 +87,8 @@ typedef struct UnitFile {
         bool remain;            // [Service] RemainAfterExit=
         bool has_slice;         // Slice= is set
         bool has_weights;       // CPU or IO weights (or the shares of old) are set
+        // there is a [Container] section (quadlet.h): what systemd reads a node's generator makes of it
+        bool container;
         bool replaces;          // Replaces= is given
         bool has_install;       // there is an [Install] section
         bool accepts;           // [Socket] Accept=: each connection gets an instance of its own
@@ -138,6 +142,8 @@ int unit_file_check_sections(const char *path, const void *content, size_t len,
 const char *unit_file_section_meant(const char *section);
 // The i-th option of [X-Argosy] or [X-Fleet] that is known, by its name; NULL: there are not so many.
 const char *unit_file_option(size_t i);
+// Whether a unit of that name can have the file. 0; -EINVAL and *ret_why, a clause; -ENOMEM.
+int unit_file_check_name(const UnitFile *f, const char *name, char **ret_why) _warn_unused_;
 // What was kept as written, for one name: a new string with its specifiers filled in. NULL: out of memory.
 char *unit_file_fill_in(const char *text, const char *name);
 UnitFile *unit_file_free(UnitFile *f);

@@ -49,12 +49,14 @@ bool unit_parts_has_drop_ins(const void *content, size_t len);
 
 // Whether a drop-in may be called so: it ends in ".conf", is not hidden, and has neither '/' nor control characters.
 bool unit_drop_in_name_is_valid(const char *name);
-// Whether a directory may be called so: that of one unit or template, "web.service.d".
+// Whether a directory may be called so: that of one unit or template, "web.service.d", or of a container's
+// file, "web.container.d".
 bool unit_drop_in_directory_is_valid(const char *name);
 // The order in which systemd reads drop-ins: by their names, whatever directories they are in.
 int unit_drop_in_compare(const UnitPart *a, const UnitPart *b);
 
-// Whether it is in the folder of drop-ins of that unit or template.
+// Whether it is in the folder of drop-ins of that unit or template, or of the container's file that makes
+// it (quadlet.h).
 bool unit_part_is_of(const UnitPart *part, const char *unit);
 // Which of these drop-ins a unit has, in systemd's order: its own, and those of its template (NULL: it has none) that none of its own has the
 // name of. `ret` has room for n; used[i], if wanted, is set of those that are of the unit or the template. How many they are.

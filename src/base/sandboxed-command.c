@@ -33,21 +33,21 @@
 #include "seccomp-architecture.h"
 #include "str.h"
 
-#define HOME_NAME "home"
-
 enum {
         NOBODY = 65534,
-        MEMORY_MAX = 512 * 1024 * 1024,
         FILES_OPEN_MAX = 256,
         NICE = 10,
         EXIT_NOT_STARTED = 127,
 };
 
+static const rlim_t memory_max = 512 << 20, addresses_max = 4ULL << 30; // the latter of what reserves much
+
 struct SandboxedCommand {
         pid_t pid; // 0: it has ended
         int pidfd, output; // -1: none
         char dir[32];
-        char home[64], runtime_dir[64]; // of the environment; empty: there is none
+        char home[64], runtime_dir[64], dir_variable[96]; // of the environment; empty: there is none
+        bool reserves_much;
         char **names; // of its files
         size_t n_names;
 };
@@ -118,7 +118,7 @@ static int become_nobody(void) {
 }
 
 // The death signal comes behind the last change of credentials, which clears it.
-static int lock_down(pid_t parent) {
+static int lock_down(pid_t parent, rlim_t memory) {
         int r = geteuid() == 0 ? become_nobody() : 0;
 
         if (r >= 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0))
@@ -128,7 +128,7 @@ static int lock_down(pid_t parent) {
         if (r >= 0)
                 r = limit(RLIMIT_CPU, SANDBOXED_CPU_SEC);
         if (r >= 0)
-                r = limit(RLIMIT_AS, MEMORY_MAX);
+                r = limit(RLIMIT_AS, memory);
         if (r >= 0)
                 r = limit(RLIMIT_FSIZE, SANDBOXED_OUTPUT_MAX);
         if (r >= 0)
@@ -140,19 +140,30 @@ static int lock_down(pid_t parent) {
 }
 
 static void run_child(const SandboxedCommand *c, const char *program, const char *const *args, pid_t parent) {
-        const char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "SYSTEMD_COLORS=0",
-                                           "SYSTEMD_LOG_TARGET=console", "SYSTEMD_PAGER=cat",
-                                           *c->home ? c->home : NULL, // the rest only then
-                                           c->runtime_dir, NULL};
+        const char *environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+                                     "LANG=C.UTF-8",
+                                     "SYSTEMD_COLORS=0",
+                                     "SYSTEMD_LOG_TARGET=console",
+                                     "SYSTEMD_PAGER=cat",
+                                     NULL,
+                                     NULL,
+                                     NULL,
+                                     NULL};
+        size_t n = 5;
         int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
         sigset_t none;
 
+        for (const char *const *more = (const char *const[]){c->home, c->runtime_dir, c->dir_variable, NULL};
+             *more; more++)
+                if (**more)
+                        environment[n++] = *more;
         sigemptyset(&none);
         (void) sigprocmask(SIG_SETMASK, &none, NULL);
         (void) signal(SIGPIPE, SIG_DFL);
         (void) signal(SIGXFSZ, SIG_IGN); // what does not fit is left out, and it goes on
-        if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(c->output, STDOUT_FILENO) < 0 || dup2(c->output, STDERR_FILENO) < 0 ||
-            chdir(c->dir) < 0 || lock_down(parent) < 0)
+        if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(c->output, STDOUT_FILENO) < 0 ||
+            dup2(c->output, STDERR_FILENO) < 0 || chdir(c->dir) < 0 ||
+            lock_down(parent, c->reserves_much ? addresses_max : memory_max) < 0)
                 _exit(EXIT_NOT_STARTED);
         (void) syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0); // kernels before 5.9: all are to be closed by exec
         execve(program, (char *const *) args, (char *const *) environment);
@@ -183,12 +194,14 @@ static int write_file(int dir, const SandboxedFile *file) {
         return r;
 }
 
-// What is no unit's name, so no file has it.
+// What is no unit's name, so no file has it. Nobody is to write there, and whoever runs us as root may not
+// be able to give files away.
 static int make_home(SandboxedCommand *c, int dir) {
-        if (mkdirat(dir, HOME_NAME, 0700) < 0 || (geteuid() == 0 && fchownat(dir, HOME_NAME, NOBODY, NOBODY, AT_SYMLINK_NOFOLLOW) < 0))
+        if (mkdirat(dir, SANDBOXED_HOME, 0700) < 0 ||
+            (geteuid() == 0 && fchmodat(dir, SANDBOXED_HOME, 0777, 0) < 0))
                 return -errno;
-        str_fit(c->home, sizeof(c->home), "HOME=%s/" HOME_NAME, c->dir);
-        str_fit(c->runtime_dir, sizeof(c->runtime_dir), "XDG_RUNTIME_DIR=%s/" HOME_NAME, c->dir);
+        str_fit(c->home, sizeof(c->home), "HOME=%s/" SANDBOXED_HOME, c->dir);
+        str_fit(c->runtime_dir, sizeof(c->runtime_dir), "XDG_RUNTIME_DIR=%s/" SANDBOXED_HOME, c->dir);
         return 0;
 }
 
@@ -215,8 +228,8 @@ static void remove_dir(SandboxedCommand *c) {
         int dir = *c->dir ? open(c->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 
         if (dir >= 0 && *c->home) {
-                (void) dir_empty(dir, HOME_NAME);
-                (void) unlinkat(dir, HOME_NAME, AT_REMOVEDIR);
+                (void) dir_empty(dir, SANDBOXED_HOME);
+                (void) unlinkat(dir, SANDBOXED_HOME, AT_REMOVEDIR);
         }
         for (size_t i = 0; i < c->n_names; i++) {
                 if (dir >= 0 && c->names[i])
@@ -235,6 +248,10 @@ static void remove_dir(SandboxedCommand *c) {
 static bool find_program(const char *name, char *ret, size_t size) {
         static const char *const dirs[] = {"/usr/bin", "/bin"};
 
+        if (*name == '/') {
+                str_fit(ret, size, "%s", name);
+                return access(ret, X_OK) == 0;
+        }
         for (size_t i = 0; i < ELEMENTSOF(dirs); i++) {
                 str_fit(ret, size, "%s/%s", dirs[i], name);
                 if (access(ret, X_OK) == 0)
@@ -252,6 +269,9 @@ static int start(SandboxedCommand *c, const char *program, const SandboxedConfig
                 *c->dir = 0;
                 return -errno;
         }
+        c->reserves_much = config->reserves_much;
+        if (config->dir_variable)
+                str_fit(c->dir_variable, sizeof(c->dir_variable), "%s=%s", config->dir_variable, c->dir);
         r = fill_dir(c, config);
         if (r < 0)
                 return r;
@@ -329,6 +349,21 @@ int sandboxed_command_wait(SandboxedCommand *c, unsigned timeout_ms, Buf *output
         if (!WIFEXITED(status) || WEXITSTATUS(status) == EXIT_NOT_STARTED)
                 return -EIO;
         return read_output(c, output);
+}
+
+int sandboxed_command_read(const SandboxedCommand *c, const char *name, size_t max, Buf *ret) {
+        _cleanup_free_ char *path = str_printf("%s/" SANDBOXED_HOME "/%s", c->dir, name);
+        struct stat st;
+        int fd, r;
+
+        if (!path)
+                return -ENOMEM;
+        fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0)
+                return errno == ELOOP ? -EISDIR : -errno;
+        r = fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? file_read_fd(fd, max, ret) : -EISDIR;
+        close(fd);
+        return r;
 }
 
 SandboxedCommand *sandboxed_command_free(SandboxedCommand *c) {

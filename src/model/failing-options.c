@@ -210,6 +210,11 @@ void failing_on_service(FailingParser *f, const IniLine *line) {
                 f->kill_mode_line = streq(value, "none") || streq(value, "process") ? line->line : 0;
 }
 
+bool failing_moves(const FailingParser *f) {
+        return (f->lines[KEY_NODE_LOST] && f->options.node_lost != NODE_LOST_NEVER) ||
+               f->options.restart_elsewhere > 0;
+}
+
 // ------------------------------------------------------------------------------------------------ the end
 
 // systemd grants the timeout to each command of ExecStop=, then to what SIGTERM ends, then to each command

@@ -25,6 +25,8 @@ void failing_init(FailingParser *f);
 int failing_on_option(FailingParser *f, const char *path, const IniLine *line, char **ret_why);
 // A line of [Service].
 void failing_on_service(FailingParser *f, const IniLine *line);
+// Whether an option so far asks for a start on another node.
+bool failing_moves(const FailingParser *f);
 // What the rest of the file says.
 typedef struct FailingContext {
         bool service; // there is a [Service] section

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a unit file says of one unit of that name: whom it activates, what is started for it, what it is called. Words of the file may hold
-// specifiers, which are filled in here.
+// specifiers, which are filled in here. Shares of units (MaxUnavailable=) are read and counted here, too.
 
 #include "unit-file.h"
 
 #include <errno.h>
 
 #include "array.h"
+#include "carried-files.h"
 #include "specifier.h"
 #include "str.h"
 #include "unit-options-private.h"
+
+int unit_file_check_name(const UnitFile *f, const char *name, char **ret_why) {
+        if (f->container && !str_has_suffix(name, ".service"))
+                return str_refuse(ret_why, "[Container] makes a service, and %s is none", name);
+        return carried_files_check_name(f, name, ret_why);
+}
 
 char *unit_file_fill_in(const char *text, const char *name) {
         return specifier_expand(text, name);
@@ -206,4 +213,22 @@ int unit_file_companions(const UnitFile *f, const char *name, char ***ret, size_
 
 char *unit_file_describe(const UnitFile *f, const char *name) {
         return specifier_expand(f->description, name);
+}
+
+bool unit_share_parse(const char *word, UnitShare *ret) {
+        char *end;
+        unsigned long n;
+
+        if (*word < '1' || *word > '9')
+                return false;
+        errno = 0;
+        n = strtoul(word, &end, 10);
+        *ret = (UnitShare){.value = (uint32_t) n, .percent = streq(end, "%")};
+        return errno == 0 && n <= (ret->percent ? 100 : UINT32_MAX) && (ret->percent || !*end);
+}
+
+size_t unit_share_of(UnitShare share, size_t n) {
+        if (share.value == 0)
+                return SIZE_MAX;
+        return share.percent ? MAX_OF(n * share.value / 100, (size_t) 1) : share.value;
 }

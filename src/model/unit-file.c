@@ -17,6 +17,8 @@
 #include "carried-settings.h"
 #include "failing-parser.h"
 #include "ini-reader.h"
+#include "quadlet-parser.h"
+#include "quadlet.h"
 #include "specifier.h"
 #include "str.h"
 #include "unit-options-private.h"
@@ -38,6 +40,7 @@ typedef struct Parser {
         bool has_service, has_type, has_exec_start, has_exec_reload, has_bus_name, type_oneshot, type_simple, type_reload;
         unsigned weights; // bit per entry of weight_keys
         FailingParser failing;
+        QuadletParser quadlet;
 } Parser;
 
 typedef int (*OptionParser)(Parser *p, bool fleet);
@@ -177,24 +180,6 @@ static int parse_global(Parser *p, bool fleet) {
         return 0;
 }
 
-bool unit_share_parse(const char *word, UnitShare *ret) {
-        char *end;
-        unsigned long n;
-
-        if (*word < '1' || *word > '9')
-                return false;
-        errno = 0;
-        n = strtoul(word, &end, 10);
-        *ret = (UnitShare){.value = (uint32_t) n, .percent = streq(end, "%")};
-        return errno == 0 && n <= (ret->percent ? 100 : UINT32_MAX) && (ret->percent || !*end);
-}
-
-size_t unit_share_of(UnitShare share, size_t n) {
-        if (share.value == 0)
-                return SIZE_MAX;
-        return share.percent ? MAX_OF(n * share.value / 100, (size_t) 1) : share.value;
-}
-
 static int parse_max_unavailable(Parser *p, bool fleet) {
         p->file->max_unavailable = (UnitShare){};
         if (*p->line->value && !unit_share_parse(p->line->value, &p->file->max_unavailable))
@@ -239,6 +224,10 @@ static int parse_file_change(Parser *p, bool fleet) {
         return 0;
 }
 
+static int parse_volume_loss(Parser *p, bool fleet) {
+        return quadlet_on_volume_loss(&p->quadlet, p->path, p->line, p->ret_why);
+}
+
 static int parse_boot_id(Parser *p, bool fleet) {
         return option_refuse(p->ret_why, p->path, p->line->line,
                              "%s= is not supported, a boot id ends with the boot; use MachineID=", p->line->key);
@@ -262,6 +251,7 @@ static const struct {
         {"Rebalance", parse_rebalance, 0, false, true},
         {"File", parse_files, 0, false, true},
         {"FileChange", parse_file_change, 0, false, true},
+        {"VolumeLoss", parse_volume_loss, 0, false, true},
         {"Host", NULL, RAW_HOST, false, true},
         {"RequireLabel", NULL, RAW_REQUIRE_LABEL, false, true},
         {"Pool", NULL, RAW_POOL, false, true},
@@ -407,6 +397,16 @@ static int add_text(char **where, const char *value, bool clears) {
         return 0;
 }
 
+// Names of units, in which a container's file may have those of other such files.
+static int add_units(Parser *p, char **where, const char *value) {
+        _cleanup_buf_ Buf units = {};
+        int r = p->quadlet.is_container && *value ? quadlet_units(value, &units) : 0;
+
+        if (r == 0 && units.len > 0)
+                r = buf_append(&units, "", 1);
+        return r ?: add_text(where, units.len > 0 ? (char *) units.data : value, false);
+}
+
 // An empty value takes back all that were there.
 static int add_condition(char **list, bool *several, const char *key, const char *value) {
         _cleanup_free_ char *before = TAKE_PTR(*list);
@@ -453,12 +453,12 @@ static int on_unit(Parser *p, const char *key, const char *value) {
         if (str_has_prefix(key, "Assert"))
                 return add_condition(&f->asserts, &f->several_asserts, key, value);
         if (streq(key, "OnFailure") || streq(key, "OnSuccess"))
-                return add_text(&f->ends, value, false);
+                return add_units(p, &f->ends, value);
         if (streq(key, "PropagatesStopTo"))
-                return add_text(&f->stops, value, false);
+                return add_units(p, &f->stops, value);
         if (streq(key, "Conflicts"))
-                return add_text(&f->conflicts, value, false);
-        return stops_with(key) ? add_text(&f->bound_to, value, false) : 0;
+                return add_units(p, &f->conflicts, value);
+        return stops_with(key) ? add_units(p, &f->bound_to, value) : 0;
 }
 
 static int on_assignment(Parser *p) {
@@ -468,6 +468,8 @@ static int on_assignment(Parser *p) {
                 return on_unit(p, key, value);
         if (streq(section, "Install"))
                 return on_install(p);
+        if (streq(section, "Container"))
+                return quadlet_on_container(&p->quadlet, p->path, p->line, p->ret_why);
         if (((streq(section, "Timer") || streq(section, "Path")) && streq(key, "Unit")) ||
             (streq(section, "Socket") && streq(key, "Service")))
                 return set_text(&p->file->activates, value);
@@ -495,7 +497,7 @@ static int on_line(Parser *p) {
         if (p->line->kind == INI_SECTION) {
                 p->has_service |= streq(section, "Service");
                 p->file->has_install |= streq(section, "Install");
-                return 0;
+                return quadlet_on_section(&p->quadlet, p->path, p->line, p->ret_why);
         }
         if (streq(section, "X-Argosy") || streq(section, "X-Fleet"))
                 return on_own_line(p, streq(section, "X-Fleet"));
@@ -510,6 +512,8 @@ static int read_lines(Parser *p, const void *content, size_t len) {
         if (r < 0)
                 return r;
         p->line = &line;
+        p->file->container = p->quadlet.is_container = quadlet_is(content, len);
+        p->has_service = p->has_exec_start = p->file->container; // which the generator makes
         while ((r = ini_reader_next(&reader, &line)) > 0) {
                 r = on_line(p);
                 if (r < 0)
@@ -572,6 +576,15 @@ static int check_files(Parser *p) {
         return 0;
 }
 
+// A container is where podman is.
+static int finish_container(Parser *p) {
+        RawOption label = {.kind = RAW_REQUIRE_LABEL, .line = 1, .word = (char *) QUADLET_LABEL};
+        UnitFile *f = p->file;
+        int r = quadlet_finish(&p->quadlet, p->path, f, &p->failing, p->ret_why);
+
+        return r == 0 && f->container ? append_raw(&f->raw, &f->n_raw, &label) : r;
+}
+
 // What can only be said when all lines are known.
 static int finish(Parser *p) {
         UnitFile *f = p->file;
@@ -579,9 +592,13 @@ static int finish(Parser *p) {
         const char *bad;
         int r;
 
+        r = finish_container(p);
+        if (r < 0)
+                return r;
         f->oneshot =
                 p->has_service && (p->has_type ? p->type_oneshot : !p->has_exec_start && !p->has_bus_name);
-        f->simple = p->has_service && (p->has_type ? p->type_simple : p->has_exec_start && !p->has_bus_name);
+        f->simple = p->has_service &&
+                    (p->has_type ? p->type_simple : p->has_exec_start && !p->has_bus_name && !f->container);
         f->has_weights = p->weights != 0;
         if (f->global && p->rebalance_line)
                 return option_refuse(p->ret_why, p->path, MAX_OF(p->rebalance_line, p->global_line),

@@ -12,9 +12,12 @@
 #include "buf.h"
 #include "str.h"
 
-#define QUADLET                                                                                                     \
-        "argosy takes unit files: podman makes %s of it, and `QUADLET_UNIT_DIRS=DIR "                              \
+#define QUADLET                                                                                            \
+        "of these argosy takes .container files: podman makes %s of this one, and `QUADLET_UNIT_DIRS=DIR " \
         "/usr/lib/systemd/system-generators/podman-system-generator --dryrun` prints that"
+#define BESIDE(what)                                                                                       \
+        "argosy takes .container files, and none that these name so far: let the container name the " what \
+        " itself"
 #define DROP_INS "argosy takes the drop-ins in NAME.d beside the unit file NAME"
 #define ONE_EACH "argosy takes unit files: write one for each service"
 #define NOT_FROM_FILES "argosy makes no unit of it"
@@ -23,12 +26,11 @@ static const struct {
         const char *suffix, *is, *advice;
         const char *makes; // suffix of the unit that is made of it; it stands for %s in `advice`
 } endings[] = {
-        {".container", "a Quadlet file of podman", QUADLET, ".service"},
         {".kube", "a Quadlet file of podman", QUADLET, ".service"},
         {".pod", "a Quadlet file of podman", QUADLET, "-pod.service"},
-        {".volume", "a Quadlet file of podman", QUADLET, "-volume.service"},
-        {".network", "a Quadlet file of podman, or one of systemd-networkd", QUADLET, "-network.service"},
-        {".image", "a Quadlet file of podman", QUADLET, "-image.service"},
+        {".volume", "a Quadlet file of podman", BESIDE("volume"), NULL},
+        {".network", "a Quadlet file of podman, or one of systemd-networkd", BESIDE("network"), NULL},
+        {".image", "a Quadlet file of podman", BESIDE("image"), NULL},
         {".build", "a Quadlet file of podman", QUADLET, "-build.service"},
         {".artifact", "a Quadlet file of podman", QUADLET, "-artifact.service"},
         {".conf", "a drop-in, or a configuration file", DROP_INS, NULL},

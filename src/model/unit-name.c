@@ -6,6 +6,7 @@
 
 #include "unit-name.h"
 
+#include "quadlet.h"
 #include "str.h"
 
 // What systemd knows, or knew once (busname, snapshot): a name that ends so is complete and gets no
@@ -128,5 +129,7 @@ char *unit_name_template(const char *name) {
 }
 
 char *unit_name_mangle(const char *arg) {
+        if (quadlet_is_container(arg))
+                return quadlet_unit(arg);
         return unit_name_suffix(arg) ? strdup(arg) : str_printf("%s.service", arg);
 }

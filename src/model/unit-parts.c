@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "quadlet.h"
 #include "str.h"
 #include "unit-name.h"
 
@@ -41,7 +42,8 @@ static bool directory_is_valid(const char *name, size_t len) {
                 return false;
         memcpy(unit, name, len - suffix);
         unit[len - suffix] = 0;
-        return strlen(unit) == len - suffix && unit_name_kind(unit, NULL) != UNIT_NAME_INVALID;
+        return strlen(unit) == len - suffix &&
+               (unit_name_kind(unit, NULL) != UNIT_NAME_INVALID || quadlet_is_container(unit));
 }
 
 bool unit_drop_in_directory_is_valid(const char *name) {
@@ -65,9 +67,17 @@ int unit_drop_in_compare(const UnitPart *a, const UnitPart *b) {
 }
 
 bool unit_part_is_of(const UnitPart *part, const char *unit) {
-        size_t len = strlen(unit), rest = strlen(DIRECTORY_SUFFIX "/");
+        const char *slash = memchr(part->path, '/', part->path_len);
+        size_t len = slash ? (size_t) (slash - part->path) : 0, suffix = strlen(DIRECTORY_SUFFIX);
+        char name[UNIT_NAME_MAX + 3];
 
-        return part->path_len > len + rest && memcmp(part->path, unit, len) == 0 && memcmp(part->path + len, DIRECTORY_SUFFIX "/", rest) == 0;
+        if (len <= suffix || len - suffix >= sizeof(name) ||
+            memcmp(slash - suffix, DIRECTORY_SUFFIX, suffix) != 0)
+                return false;
+        memcpy(name, part->path, len - suffix);
+        name[len - suffix] = 0;
+        quadlet_unit_in_place(name);
+        return streq(name, unit);
 }
 
 static int compare(const void *a, const void *b) {

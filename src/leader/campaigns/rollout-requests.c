@@ -287,7 +287,7 @@ static int find_content(Ticket *t, Plan *p, UnitFile **ret_parsed) {
                 return CHECK_REFUSED;
         }
         if (r >= 0)
-                r = carried_files_check_name(*ret_parsed, p->name, &why);
+                r = unit_file_check_name(*ret_parsed, p->name, &why);
         if (r == -EINVAL) {
                 refuse(t, EINVAL, "%s: %s", p->name, why ?: "its files cannot be");
                 return CHECK_REFUSED;

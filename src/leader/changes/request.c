@@ -269,7 +269,7 @@ static int put_content(Planner *p, const Source *source, Argosy__Response__UnitR
 // What of its files depends on the name. UNIT_REFUSED.
 static int refuse_files(const Source *source, const char *name, Argosy__Response__UnitResult *result) {
         _cleanup_free_ char *why = NULL;
-        int r = carried_files_check_name(source->file, name, &why);
+        int r = unit_file_check_name(source->file, name, &why);
 
         if (r != -EINVAL)
                 return r;

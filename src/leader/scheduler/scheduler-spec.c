@@ -10,6 +10,7 @@
 
 #include "manager-name.h"
 #include "oom.h"
+#include "quadlet.h"
 #include "scheduler.h"
 #include "str.h"
 #include "unit-file.h"
@@ -27,7 +28,12 @@ static PlacementTerm term_of(const LabelMatch *m) {
                                           [LABEL_EXISTS] = PLACEMENT_EXISTS,
                                           [LABEL_ABSENT] = PLACEMENT_NOT_EXISTS};
 
-        return (PlacementTerm){.op = ops[m->op], .key = m->key, .values = (const char *const *) m->values};
+        return (PlacementTerm){.op = ops[m->op],
+                               .key = m->key,
+                               .values = (const char *const *) m->values,
+                               .reason = m->op == LABEL_EXISTS && streq(m->key, QUADLET_LABEL)
+                                                 ? "no Quadlet here: that takes podman 5.0 or newer"
+                                                 : NULL};
 }
 
 static int add_term(SpecBuilder *b, PlacementTerm term) {

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// [Container] line by line: what argosy does not take is refused with one sentence, and what decides where
+// the unit may run is noted. Every other
+// key, and every value, is the generator's to judge: it is podman's that knows its version.
+//
+// Refused is what would not mean on another node what it means on this one (paths beside the file, images
+// and pods that other files make), what
+// would be a second truth (ServiceName=, podman's own secrets), and what argosy does not do so far.
+
+#include "quadlet-parser.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "file-sources.h"
+#include "quadlet.h"
+#include "str.h"
+#include "unit-options-private.h"
+
+#define NO_PATH                                                                                           \
+        "%s=%.200s is beside the file, where no other node has it: name an absolute path that each node " \
+        "has"
+
+// ------------------------------------------------------------------------------------------------ values
+
+static bool is_relative(const char *path) {
+        return *path && *path != '/' && *path != '%';
+}
+
+static bool ends_in(const char *word, size_t len, const char *suffix) {
+        size_t n = strlen(suffix);
+
+        return len > n && memcmp(word + len - n, suffix, n) == 0;
+}
+
+// Whether one of the words between commas is that, perhaps with a value that is not "false".
+static bool has_word(const char *list, const char *word) {
+        size_t len = strlen(word);
+
+        for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
+                const char *value = at + len;
+
+                if (strncmp(at, word, len) == 0 &&
+                    (!*value || *value == ',' || (*value == '=' && !str_has_prefix(value, "=false"))))
+                        return true;
+        }
+        return false;
+}
+
+// The value of that key among words between commas; NULL: none.
+static const char *find_value(const char *list, const char *key, size_t *ret_len) {
+        size_t len = strlen(key);
+
+        for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
+                if (strncmp(at, key, len) == 0 && at[len] == '=') {
+                        *ret_len = strcspn(at + len + 1, ",");
+                        return at + len + 1;
+                }
+        return NULL;
+}
+
+// Where a registry begins a name, it has a dot or a port, or is "localhost".
+static bool is_qualified(const char *image) {
+        size_t len = strcspn(image, "/");
+
+        return image[len] && (memchr(image, '.', len) || memchr(image, ':', len) ||
+                              (len == strlen("localhost") && memcmp(image, "localhost", len) == 0));
+}
+
+static bool is_id(const char *image) {
+        return str_has_prefix(image, "sha256:");
+}
+
+// ------------------------------------------------------------------------------------------------ keys
+
+static int on_image(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
+        const char *value = line->value;
+
+        q->image_line = *value ? line->line : 0;
+        if (str_has_suffix(value, ".image") || str_has_suffix(value, ".build"))
+                return option_refuse(
+                        ret_why, path, line->line,
+                        "Image=%.200s: argosy takes no .image and no .build files; name the image itself",
+                        value);
+        if (strchr(value, '$'))
+                return option_refuse(ret_why, path, line->line,
+                                     "Image=%.200s: an image with a '$' is one that only a node knows",
+                                     value);
+        if (*value && !is_qualified(value) && !is_id(value))
+                return option_refuse(ret_why, path, line->line,
+                                     "Image=%.200s is a short name, which each node looks for where its own "
+                                     "settings say; write its registry, as in "
+                                     "docker.io/library/NAME, or localhost/NAME",
+                                     value);
+        return 0;
+}
+
+static int on_volume(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
+        const char *value = line->value, *colon = strchr(value, ':'),
+                   *options = colon ? strchr(colon + 1, ':') : NULL;
+        size_t len = colon ? (size_t) (colon - value) : 0;
+
+        if (!*value)
+                q->data_line = 0;
+        if (!colon) // anonymous: podman makes a new one for each container
+                return 0;
+        if (*value == '.')
+                return option_refuse(ret_why, path, line->line, NO_PATH, "Volume", value);
+        if (ends_in(value, len, ".volume"))
+                return option_refuse(
+                        ret_why, path, line->line,
+                        "Volume=%.200s: argosy takes no .volume files so far; name the volume itself",
+                        value);
+        if (!options || !has_word(options + 1, "ro"))
+                q->data_line = q->data_line ?: line->line;
+        return 0;
+}
+
+static int on_mount(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
+        const char *value = line->value, *type, *source;
+        size_t type_len = 0, len = 0;
+
+        type = find_value(value, "type", &type_len);
+        source = find_value(value, "source", &len) ?: find_value(value, "src", &len);
+        if (!source || (type && type_len == strlen("tmpfs") && memcmp(type, "tmpfs", type_len) == 0))
+                return 0;
+        if (*source == '.')
+                return option_refuse(ret_why, path, line->line, NO_PATH, "Mount", value);
+        if (ends_in(source, len, ".volume") || ends_in(source, len, ".image") ||
+            ends_in(source, len, ".build"))
+                return option_refuse(ret_why, path, line->line,
+                                     "Mount=%.200s: argosy takes no .volume, .image and .build files so far",
+                                     value);
+        if (type && type_len == strlen("image") && memcmp(type, "image", type_len) == 0)
+                return 0;
+        if (!has_word(value, "ro") && !has_word(value, "readonly"))
+                q->data_line = q->data_line ?: line->line;
+        return 0;
+}
+
+static int on_network(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
+        const char *value = line->value;
+        size_t len = strcspn(value, ":");
+
+        if (!*value)
+                q->shares_line = 0;
+        if (ends_in(value, len, ".network"))
+                return option_refuse(
+                        ret_why, path, line->line,
+                        "Network=%.200s: argosy takes no .network files so far; name the network itself",
+                        value);
+        if (ends_in(value, len, QUADLET_CONTAINER))
+                return option_refuse(ret_why, path, line->line,
+                                     "Network=%.200s: a network that is another container's is named as "
+                                     "container:NAME so far",
+                                     value);
+        if (str_has_prefix(value, "container:"))
+                q->shares_line = line->line;
+        return 0;
+}
+
+static int on_environment_file(const char *path, const IniLine *line, char **ret_why) {
+        return is_relative(line->value)
+                       ? option_refuse(ret_why, path, line->line, NO_PATH, "EnvironmentFile", line->value)
+                       : 0;
+}
+
+static const struct {
+        const char *key, *why; // fits behind "KEY=: "
+} refused[] = {
+        {"Pod",
+         "argosy takes no .pod files; MachineOf= and Network=container:NAME bring containers together"},
+        {"Secret", "podman's own secrets are the node's, in plain text on its disk"},
+        {"ServiceName", "the unit is called as its file is"},
+};
+
+int quadlet_on_container(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
+        const char *key = line->key;
+
+        for (size_t i = 0; i < ELEMENTSOF(refused); i++)
+                if (streq(key, refused[i].key) && *line->value)
+                        return option_refuse(ret_why, path, line->line, "%s=: %s", key, refused[i].why);
+        if (streq(key, "Image"))
+                return on_image(q, path, line, ret_why);
+        if (streq(key, "Rootfs"))
+                q->rootfs_line = *line->value ? line->line : 0;
+        if (streq(key, "Volume"))
+                return on_volume(q, path, line, ret_why);
+        if (streq(key, "Mount"))
+                return on_mount(q, path, line, ret_why);
+        if (streq(key, "Network"))
+                return on_network(q, path, line, ret_why);
+        return streq(key, "EnvironmentFile") ? on_environment_file(path, line, ret_why) : 0;
+}
+
+int quadlet_on_section(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
+        static const char *const others[] = {"Pod", "Kube", "Volume", "Network", "Image", "Build"};
+
+        q->was_container |= streq(line->section, "X-Container");
+        for (size_t i = 0; q->is_container && i < ELEMENTSOF(others); i++)
+                if (streq(line->section, others[i]))
+                        return option_refuse(ret_why, path, line->line,
+                                             "a container's file has no section [%s]", line->section);
+        return 0;
+}
+
+int quadlet_on_volume_loss(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
+        const char *value = line->value;
+
+        if (*value && !streq(value, "accept") && !streq(value, "refuse"))
+                return option_refuse(ret_why, path, line->line,
+                                     "VolumeLoss=%.64s is neither accept nor refuse", value);
+        q->volume_loss_line = streq(value, "accept") ? line->line : 0;
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ all of it
+
+static const RawOption *find_raw(const UnitFile *f, RawKind kind) {
+        for (size_t i = 0; i < f->n_raw; i++)
+                if (f->raw[i].kind == kind)
+                        return &f->raw[i];
+        return NULL;
+}
+
+static int check_options(const char *path, const UnitFile *f, char **ret_why) {
+        const RawOption *manager = find_raw(f, RAW_MANAGER), *secret = find_raw(f, RAW_SECRET);
+
+        if (manager)
+                return option_refuse(ret_why, path, manager->line,
+                                     "argosy runs containers under hosts' own managers only");
+        if (secret)
+                return option_refuse(ret_why, path, secret->line,
+                                     "Secret= does not reach into containers so far");
+        if (f->n_file_sources > 0)
+                return option_refuse(ret_why, path, f->file_sources[0].line,
+                                     "File= does not reach into containers so far");
+        return 0;
+}
+
+static int check_container(const QuadletParser *q, const char *path, const UnitFile *f, char **ret_why) {
+        if (!q->image_line && !q->rootfs_line)
+                return option_refuse(ret_why, path, 1, "[Container] has neither Image= nor Rootfs=");
+        if (q->shares_line && !find_raw(f, RAW_SAME_NODE))
+                return option_refuse(ret_why, path, q->shares_line,
+                                     "Network=container:NAME needs MachineOf= in [X-Argosy]: the two have "
+                                     "to be on one node");
+        return 0;
+}
+
+// Data that stays on a node keeps the unit there: elsewhere it would begin with none.
+static int keep_with_data(const QuadletParser *q, const char *path, UnitFile *f, FailingParser *failing,
+                          char **ret_why) {
+        if (!q->data_line || q->volume_loss_line || f->global)
+                return 0;
+        if (failing_moves(failing))
+                return option_refuse(ret_why, path, q->data_line,
+                                     "a moved container would start empty: VolumeLoss=accept in [X-Argosy] "
+                                     "says that it may, and without NodeLost= and "
+                                     "RestartElsewhere= it stays on its node");
+        failing->options.node_lost = NODE_LOST_NEVER;
+        f->stays = true;
+        return 0;
+}
+
+int quadlet_finish(const QuadletParser *q, const char *path, UnitFile *file, FailingParser *failing,
+                   char **ret_why) {
+        int r;
+
+        if (q->volume_loss_line && !q->is_container && !q->was_container)
+                return option_refuse(ret_why, path, q->volume_loss_line, "VolumeLoss= is for containers");
+        if (!q->is_container)
+                return 0;
+        r = check_options(path, file, ret_why) ?: check_container(q, path, file, ret_why);
+        return r ?: keep_with_data(q, path, file, failing, ret_why);
+}
+
+// ------------------------------------------------------------------------------------------------ warnings
+
+typedef struct Warnings {
+        int (*each)(unsigned line, const char *text, void *userdata);
+        void *userdata;
+} Warnings;
+
+static int warn_image(const Warnings *w, const IniLine *line) {
+        _cleanup_free_ char *text = NULL;
+
+        if (!*line->value || strstr(line->value, "@sha256:") || is_id(line->value))
+                return 0;
+        text = str_printf("Image=%.150s is not pinned: what it names may differ from node to node and from "
+                          "day to day, also after undo; "
+                          "NAME@sha256:DIGEST names one image",
+                          line->value);
+        return text ? w->each(line->line, text, w->userdata) : -ENOMEM;
+}
+
+static int warn_container(const Warnings *w, const IniLine *line) {
+        if (streq(line->key, "Image"))
+                return warn_image(w, line);
+        if (streq(line->key, "AutoUpdate") && *line->value)
+                return w->each(line->line,
+                               "AutoUpdate= is left out: argosy decides when the unit gets another image",
+                               w->userdata);
+        if (streq(line->key, "UserNS") && str_has_prefix(line->value, "keep-id"))
+                return w->each(line->line,
+                               "UserNS=keep-id is for containers of a user; argosy runs this one as root",
+                               w->userdata);
+        if (strstr(line->value, "%h") || strstr(line->value, "%U"))
+                return w->each(line->line,
+                               "%h and %U are those of root: argosy runs the container under the host's own "
+                               "manager",
+                               w->userdata);
+        return 0;
+}
+
+static int warn_line(const Warnings *w, const IniLine *line) {
+        if (line->kind != INI_ASSIGNMENT)
+                return 0;
+        if (streq(line->section, "Container"))
+                return warn_container(w, line);
+        if (streq(line->section, "Install") && strstr(line->value, "default.target"))
+                return w->each(
+                        line->line,
+                        "default.target is what users' managers start; the host's own has multi-user.target",
+                        w->userdata);
+        return 0;
+}
+
+int quadlet_warnings(const void *content, size_t len,
+                     int (*each)(unsigned line, const char *text, void *userdata), void *userdata) {
+        _cleanup_(ini_reader_done) IniReader reader = {};
+        Warnings w = {each, userdata};
+        IniLine line;
+        int r = ini_reader_init(&reader, content, len), more = 0;
+
+        while (r >= 0 && (more = ini_reader_next(&reader, &line)) > 0)
+                r = warn_line(&w, &line);
+        return more == -ENOMEM ? more : MIN_OF(r, 0);
+}

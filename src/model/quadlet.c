@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Names, the copy of a content that a generator reads, and the head of what it makes.
+//
+// The copy differs from the content in single lines only, so that a generator makes of it what it would
+// make of the file: the content is walked
+// line by line, a line that goes on behind a backslash as one. What was made carries a hash of its own
+// text, so that a node that finds the file
+// again knows whose it is, and whether it is as it was written, without asking a generator. Nothing here
+// fails but for memory.
+
+#include "quadlet.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ini-reader.h"
+#include "str.h"
+#include "unit-name.h"
+
+#define SERVICE ".service"
+#define HEAD "# Made by podman "
+#define OF " of the container "
+#define TEXT ", text "
+
+// ------------------------------------------------------------------------------------------------ names
+
+char *quadlet_unit(const char *file) {
+        size_t len = strlen(file), suffix = strlen(QUADLET_CONTAINER);
+
+        if (len <= suffix || !str_has_suffix(file, QUADLET_CONTAINER))
+                return strdup(file);
+        return str_printf("%.*s" SERVICE, (int) (len - suffix), file);
+}
+
+void quadlet_unit_in_place(char *file) {
+        size_t len = strlen(file), suffix = strlen(QUADLET_CONTAINER);
+
+        if (len > suffix && str_has_suffix(file, QUADLET_CONTAINER))
+                memcpy(file + len - suffix, SERVICE, strlen(SERVICE) + 1);
+}
+
+char *quadlet_file(const char *unit) {
+        size_t len = strlen(unit) - (str_has_suffix(unit, SERVICE) ? strlen(SERVICE) : 0);
+
+        return str_printf("%.*s" QUADLET_CONTAINER, (int) len, unit);
+}
+
+bool quadlet_is_container(const char *file) {
+        char unit[UNIT_NAME_MAX + 1];
+        size_t len = strlen(file), suffix = strlen(QUADLET_CONTAINER);
+
+        if (len <= suffix || !str_has_suffix(file, QUADLET_CONTAINER))
+                return false;
+        if (snprintf(unit, sizeof(unit), "%.*s" SERVICE, (int) (len - suffix), file) >= (int) sizeof(unit))
+                return false;
+        return unit_name_kind(unit, NULL) != UNIT_NAME_INVALID;
+}
+
+int quadlet_file_template(const char *file, char **ret) {
+        _cleanup_free_ char *unit = quadlet_unit(file), *template = NULL;
+
+        *ret = NULL;
+        if (!unit)
+                return -ENOMEM;
+        if (unit_name_kind(unit, NULL) != UNIT_NAME_INSTANCE)
+                return 0;
+        template = unit_name_template(unit);
+        if (template)
+                *ret = quadlet_is_container(file) ? quadlet_file(template) : TAKE_PTR(template);
+        return *ret ? 0 : -ENOMEM;
+}
+
+// ------------------------------------------------------------------------------------------------ contents
+
+bool quadlet_is(const void *content, size_t len) {
+        static const char section[] = "[Container]";
+        _cleanup_(ini_reader_done) IniReader reader = {};
+        IniLine line;
+
+        if (len == 0 || !memmem(content, len, section, strlen(section)) ||
+            ini_reader_init(&reader, content, len) < 0)
+                return false;
+        while (ini_reader_next(&reader, &line) > 0)
+                if (line.kind == INI_SECTION && streq(line.section, "Container"))
+                        return true;
+        return false;
+}
+
+// ------------------------------------------------------------------------------------------------ the copy
+
+int quadlet_units(const char *words, Buf *ret) {
+        static const char blanks[] = " \t\n\r";
+        int r = 0;
+
+        for (const char *at = words; *at && r == 0;) {
+                size_t gap = strspn(at, blanks), len = strcspn(at + gap, blanks),
+                       suffix = strlen(QUADLET_CONTAINER);
+                bool is_container =
+                        len > suffix && memcmp(at + gap + len - suffix, QUADLET_CONTAINER, suffix) == 0;
+
+                r = buf_append(ret, at, gap + len - (is_container ? suffix : 0));
+                if (r == 0 && is_container)
+                        r = buf_append(ret, SERVICE, strlen(SERVICE));
+                at += gap + len;
+        }
+        return r;
+}
+
+static bool names_units(const char *key, size_t len) {
+        static const char *const keys[] = {
+                "Wants",
+                "Requires",
+                "Requisite",
+                "BindsTo",
+                "PartOf",
+                "Upholds",
+                "Conflicts",
+                "Before",
+                "After",
+                "OnFailure",
+                "OnSuccess",
+                "PropagatesReloadTo",
+                "ReloadPropagatedFrom",
+                "PropagatesStopTo",
+                "StopPropagatedFrom",
+                "JoinsNamespaceOf",
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                if (strlen(keys[i]) == len && memcmp(keys[i], key, len) == 0)
+                        return true;
+        return false;
+}
+
+static bool is_comment(const char *line, const char *end) {
+        while (line < end && (*line == ' ' || *line == '\t'))
+                line++;
+        return line < end && (*line == '#' || *line == ';');
+}
+
+static const char *end_of_line(const char *at, const char *end) {
+        const char *lf = memchr(at, '\n', (size_t) (end - at));
+
+        return lf ? lf + 1 : end;
+}
+
+static bool goes_on(const char *line, const char *end) {
+        size_t n = 0;
+
+        while (end > line && (end[-1] == '\n' || end[-1] == '\r'))
+                end--;
+        while (end > line && *--end == '\\')
+                n++;
+        return n % 2 == 1;
+}
+
+// The end of the line and of those that continue it; comments in between do not end it.
+static const char *end_of_logical(const char *at, const char *end) {
+        const char *stop = end_of_line(at, end);
+        bool more = goes_on(at, stop);
+
+        while (more && stop < end) {
+                const char *line = stop;
+
+                stop = end_of_line(line, end);
+                more = is_comment(line, stop) || goes_on(line, stop);
+        }
+        return stop;
+}
+
+typedef struct Section {
+        const char *name;
+        size_t len;
+} Section;
+
+static bool section_is(const Section *s, const char *name) {
+        return s->len == strlen(name) && memcmp(s->name, name, s->len) == 0;
+}
+
+static int copy_units(const char *line, const char *stop, Buf *ret) {
+        _cleanup_free_ char *text = strndup(line, (size_t) (stop - line));
+
+        return text ? quadlet_units(text, ret) : -ENOMEM;
+}
+
+static int copy_line(const Section *section, const char *line, const char *stop, Buf *ret) {
+        const char *equal = memchr(line, '=', (size_t) (stop - line)), *key = line, *key_end = equal;
+
+        while (equal && key < equal && (*key == ' ' || *key == '\t'))
+                key++;
+        while (equal && key_end > key && (key_end[-1] == ' ' || key_end[-1] == '\t'))
+                key_end--;
+        if (equal && section_is(section, "Container") && (size_t) (key_end - key) == strlen("AutoUpdate") &&
+            memcmp(key, "AutoUpdate", strlen("AutoUpdate")) == 0)
+                return 0;
+        if (equal && section_is(section, "Unit") && names_units(key, (size_t) (key_end - key)))
+                return copy_units(line, stop, ret);
+        return buf_append(ret, line, (size_t) (stop - line));
+}
+
+int quadlet_source(const void *content, size_t len, Buf *ret) {
+        const char *at = content, *end = at + len;
+        Section section = {"", 0};
+        int r = 0;
+
+        while (at < end && r == 0) {
+                const char *first = at, *stop;
+
+                while (first < end && (*first == ' ' || *first == '\t'))
+                        first++;
+                if (is_comment(at, end)) {
+                        stop = end_of_line(at, end);
+                        r = buf_append(ret, at, (size_t) (stop - at));
+                } else {
+                        stop = end_of_logical(at, end);
+                        if (first < stop && *first == '[') {
+                                const char *close = memchr(first, ']', (size_t) (stop - first));
+
+                                section = (Section){first + 1, close ? (size_t) (close - first - 1) : 0};
+                        }
+                        r = copy_line(&section, at, stop, ret);
+                }
+                at = stop;
+        }
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ what was
+// made
+
+bool quadlet_version(const char *text, char ret[static 16]) {
+        unsigned major, minor;
+
+        text += strcspn(text, "0123456789");
+        if (sscanf(text, "%3u.%3u", &major, &minor) != 2 || major < QUADLET_PODMAN_MIN)
+                return false;
+        snprintf(ret, 16, "%u.%u", major, minor);
+        return true;
+}
+
+static bool is_source_path(const char *line, const char *stop) {
+        static const char key[] = "SourcePath=";
+
+        return (size_t) (stop - line) >= strlen(key) && memcmp(line, key, strlen(key)) == 0;
+}
+
+int quadlet_made_compose(const Hash *content, const char *podman, const void *generated, size_t len,
+                         Buf *ret) {
+        const char *at = generated, *end = at + len;
+        char of[HASH_HEX_SIZE], of_text[HASH_HEX_SIZE];
+        _cleanup_buf_ Buf text = {};
+        Hash hash;
+        int r = 0;
+
+        while (at < end && r == 0) {
+                const char *stop = end_of_line(at, end);
+
+                if (!is_source_path(at, stop))
+                        r = buf_append(&text, at, (size_t) (stop - at));
+                at = stop;
+        }
+        if (r < 0)
+                return r;
+        hash = hash_of(text.data, text.len);
+        hash_hex(content, HASH_SIZE, of);
+        hash_hex(&hash, HASH_SIZE, of_text);
+        r = buf_printf(ret, HEAD "%s" OF "%s" TEXT "%s\n", podman, of, of_text);
+        return r < 0 ? r : buf_append(ret, text.data, text.len);
+}
+
+static bool take_hash(const char **at, const char *end, const char *mark, Hash *ret) {
+        const char *found = memmem(*at, (size_t) (end - *at), mark, strlen(mark)),
+                   *hex = found ? found + strlen(mark) : end;
+        char text[HASH_HEX_SIZE];
+
+        if ((size_t) (end - hex) < HASH_HEX_SIZE - 1)
+                return false;
+        memcpy(text, hex, HASH_HEX_SIZE - 1);
+        text[HASH_HEX_SIZE - 1] = 0;
+        *at = hex + HASH_HEX_SIZE - 1;
+        return hex_decode(text, ret->bytes, HASH_SIZE);
+}
+
+bool quadlet_made_of(const void *file, size_t len, Hash *ret) {
+        const char *at = file, *end = at + len, *line_end = len > 0 ? memchr(at, '\n', len) : NULL;
+        Hash content, text, actual;
+
+        if (!line_end || len < strlen(HEAD) || memcmp(at, HEAD, strlen(HEAD)) != 0)
+                return false;
+        if (!take_hash(&at, line_end, OF, &content) || !take_hash(&at, line_end, TEXT, &text) ||
+            at != line_end)
+                return false;
+        actual = hash_of(line_end + 1, (size_t) (end - line_end - 1));
+        if (!hash_equal(&actual, &text))
+                return false;
+        *ret = content;
+        return true;
+}

@@ -5,7 +5,8 @@
 // 1 finds them without a reload: after each batch the directory's mtime is set strictly increasing (kernels
 // before 6.13 tick at about 4 ms).
 //
-//   DIR/web.service                          content of the spec
+//   DIR/web.service                          content of the spec, or what was made of it
+// (quadlet_made_compose())
 //   DIR/web@.service                         content of the template's spec
 //   DIR/web@2.service                        file of its own for an instance whose revision is not the one
 //                                            in web@.service: a hard link to what web@.service was before,
@@ -41,7 +42,7 @@ typedef struct UnitDirItem {
         bool from_template; // `content` is that of the template
         const void *content;
         size_t len;
-        Hash spec;         // of `content`
+        Hash spec;         // of `content`, or of the container's content of which that was made (quadlet.h)
         const char *slice; // NULL: none of ours
         bool enable;       // links under units of the system's too
         int error;         // out: 0 or negative errno of this item
@@ -78,7 +79,8 @@ bool unit_dir_find(const UnitDir *d, const char *name, Hash *ret_spec);
 // links are what they were costs nothing. Removal of a name that is not ours is a success.
 //
 // Takes about 50 us per item on the calling thread, so pass at most UNIT_DIR_BATCH of them per turn of a
-// loop.
+// loop. -ESTALE: `content` is a container's own (quadlet.h) and not what was made of it, and that is not
+// there.
 //
 // Order within a batch, so that a crash at any point leaves nothing that starts with a wrong content or
 // without its settings: drop-ins; links of [Install] that are not wanted any more; units' own files; hard

@@ -142,6 +142,11 @@ typedef struct Agent {
         bool secrets_any_fs;
         bool secrets_known; // all that is wanted here was said
         struct UnitVerifier *verifier;                            // NULL: nobody is asked about contents
+        struct { // agent-podman.c alone
+                char version[16]; // "5.4"; "": none, or not known yet
+                bool loaded;      // what was known before this argosyd
+                Argosy__Label label;
+        } podman;
         bool user; // its own manager is that of a user
         int (*open_manager)(const char *manager, void *userdata); // for tests, else NULL
         void *open_manager_data;

@@ -65,6 +65,7 @@ static int spec_inspect(Agent *a, AgentSpec *s, const char *name) {
         s->spreadable = !file->has_slice && !file->has_weights;
         s->rerun_unknown = file->failing.rerun_unknown;
         s->links = file->n_install > 0;
+        s->container = file->container;
         s->secrets = unit_file_has_secrets(file);
         s->cut_off_stop = file->failing.cut_off_stop;
         s->cut_off_sec = file->failing.cut_off_sec;

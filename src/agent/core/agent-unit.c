@@ -72,6 +72,7 @@ static void work_free(AgentUnit *u) {
         agent_spec_unref(u->node->agent, w->before);
         free(w->error);
         free(w->not_back);
+        buf_done(&w->made.text);
         free(w);
         u->node->agent->n_rested++;
 }

@@ -48,6 +48,7 @@ typedef struct AgentSpec {
         bool rerun_unknown;   // OutcomeUnknown=rerun
         bool secrets;         // has a Secret=
         bool links;           // has an [Install] section that asks for links
+        bool container;       // a container's (quadlet.h): what is written is made of it here
         unsigned cut_off_sec; // of cut_off_stop
         char *bound_to;       // units that systemd stops its units with, blanks between them; NULL: none
         char *conflicts;      // [Unit] Conflicts=, likewise
@@ -109,6 +110,11 @@ typedef struct AgentUnitWork {
         bool superseded;  // PlanInput
         bool files_ready; // the files of the wanted content were looked at, and are here
         ListNode files_wanted; // in Agent.carried_waiting, while they come
+        struct { // of a container's content: the unit that was made of it here, and is to be written
+                Hash of;
+                bool for_template;
+                Buf text; // empty: none
+        } made;
         bool surveyed;  // what its next stop takes along is recorded
         char *not_back; // of that, what did not start again, and why; NULL: nothing so far
 

@@ -16,6 +16,7 @@
 #include "agent-fence.h"
 #include "agent-fleet.h"
 #include "agent-names.h"
+#include "agent-podman.h"
 #include "agent-reach.h"
 #include "agent-remote.h"
 #include "agent-report.h"
@@ -72,9 +73,10 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held, bool 
         _cleanup_free_ char **fleet_units = NULL;
         Argosy__FleetUnits fleet;
         AgentSelf self;
+        _cleanup_free_ Argosy__Label **labels = NULL;
         size_t n = 0;
 
-        if (!managers || !reports || !list)
+        if (!managers || !reports || !list || agent_podman_labels(a, &labels, &attach.n_labels) < 0)
                 return -ENOMEM;
         a->ops.attaching(&self, a->userdata);
         agent_foreach_node (node, a)
@@ -88,8 +90,7 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held, bool 
         attach.address_configured = self.address_configured;
         attach.voters_configured = self.voters_configured;
         attach.port = a->port;
-        attach.labels = a->labels;
-        attach.n_labels = a->n_labels;
+        attach.labels = labels;
         attach.cpu_milli = self.cpu_milli;
         attach.memory_mib = self.memory_mib;
         attach.managers = managers;
@@ -141,6 +142,7 @@ static void send_parts(Agent *a) {
 void agent_attach(Agent *a) {
         int r;
 
+        agent_podman_look(a);
         agent_fence_drop(a); // what still waits there answers an older Attach, and all of it will come again
         a->attach_seq++;
         a->welcome_parts = 0;

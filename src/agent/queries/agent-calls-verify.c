@@ -76,7 +76,7 @@ static void answer(Call *c, const char *systemd, const UnitFindings *findings, s
         call_free(c);
 }
 
-static void on_verified(int error, const char *systemd, const UnitFindings *findings, size_t n, void *userdata) {
+static void on_verified(int error, const UnitVerdict *verdict, void *userdata) {
         _cleanup_free_ CallRef *ref = userdata;
         Call *c = call_find(ref->agent, ref->number);
 
@@ -84,7 +84,7 @@ static void on_verified(int error, const char *systemd, const UnitFindings *find
                 return;
         c->verifying = 0;
         if (error == 0)
-                answer(c, systemd, findings, n);
+                answer(c, verdict->systemd, verdict->findings, verdict->n);
         else if (error == -ENOENT)
                 call_end(c, -EOPNOTSUPP, "there is no systemd-analyze");
         else

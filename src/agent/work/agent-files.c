@@ -46,6 +46,7 @@ typedef struct FileItem {
         bool is_fleets;   // and fleet has not, since its program runs
         bool untouched;   // out, if it failed: nothing of ours is there
         AgentSpec *spec; // a reference, NULL with AGENT_FILE_REMOVE
+        Buf made;        // of a container's content: what is written for it
         char slice[LEDGER_SLICE_SIZE];
         char *foreign; // out: path of what is not ours
         Buf touched;   // out: units below which links changed
@@ -65,6 +66,7 @@ static void item_free(AgentNode *node, FileItem *it) {
         agent_spec_unref(node->agent, it->spec);
         free(it->foreign);
         buf_done(&it->touched);
+        buf_done(&it->made);
         free(it);
 }
 
@@ -87,6 +89,10 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
         agent_unit_fill_record(u, &held);
         it->enable = (job == AGENT_FILE_WRITE || job == AGENT_FILE_LINK) && plan_enables(&work->wanted, &held);
         it->spec = job == AGENT_FILE_REMOVE ? NULL : agent_spec_ref(work->spec);
+        if (job == AGENT_FILE_WRITE && work->spec->container) {
+                it->made = work->made.text;
+                work->made.text = (Buf){};
+        }
         memcpy(it->slice, held.slice, sizeof(it->slice));
         memcpy(it->name, u->name, size);
         list_init(&it->link);
@@ -128,14 +134,18 @@ static void find_foreign_names(FileBatch *b) {
 }
 
 static UnitDirItem item_of(const FileItem *it) {
-        bool remove = it->job == AGENT_FILE_REMOVE;
+        bool remove = it->job == AGENT_FILE_REMOVE, made = it->made.len > 0;
 
         return (UnitDirItem){
                 .name = it->name,
                 .remove = remove,
                 .from_template = it->from_template,
-                .content = remove ? NULL : it->spec->content,
-                .len = remove ? 0 : it->spec->len,
+                .content = remove ? NULL
+                           : made ? it->made.data
+                                  : it->spec->content,
+                .len = remove ? 0
+                       : made ? it->made.len
+                              : it->spec->len,
                 .spec = remove ? (Hash){} : it->spec->hash,
                 .slice = *it->slice ? it->slice : NULL,
                 .enable = it->enable,
@@ -352,6 +362,8 @@ static void on_item(AgentNode *node, FileItem *it) {
                         agent_unit_give_back(u);
                 if (it->error == -ENODATA) // a file of it has gone from the store meanwhile
                         u->work->files_ready = false;
+                if (it->error == -ESTALE) // what was made of it is not there any more
+                        u->file_present = false;
                 str_fit(text, sizeof(text), "cannot %s in %s: %s", what_failed(it->job), node->dir_path,
                         strerror(-it->error));
                 agent_step_done(u, text);

@@ -166,7 +166,10 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                 break;
         case PLAN_FETCH:
                 begin(u, PLAN_FETCH);
-                agent_carried_fetch(u);
+                if (agent_verify_makes(u))
+                        agent_verify_make(u);
+                else
+                        agent_carried_fetch(u);
                 break;
         case PLAN_PLACES:
                 begin(u, PLAN_PLACES);
@@ -423,7 +426,7 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .may_take = u->node->dir && *u->node->agent->take_from,
                 .left_behind = work->left_behind,
                 .verdict = agent_verdict(u),
-                .lacks_files = agent_carried_is_due(u),
+                .lacks_files = agent_carried_is_due(u) || agent_verify_makes(u),
                 .places_unseen = agent_carried_has_unseen_places(u),
                 .secrets_differ = agent_secrets_differ(u),
                 .superseded = work->superseded,

@@ -5,28 +5,41 @@
 // A content that says itself that nobody can start the unit is refused without a question. Else only one answer refuses one: that
 // this host's systemd would. No helper, no systemd-analyze, no answer: then the unit is
 // stopped and started as it always was. The systemd of a container is another one, and is not asked.
+//
+//   plan: fetch, of a container's content -> the same helper makes the unit of it, and asks systemd about
+// that -> kept until it is written
+//
+// Without a unit nothing can be written: no answer is an error, which is tried again. What the generator
+// refuses another node's may take; it is
+// looked at again with the next request, and when this host has another podman, since that is an Attach
+// (agent-podman.h).
 
 #include "agent-verify.h"
 
 #include <errno.h>
 
+#include "agent-barred.h"
 #include "agent-core.h"
 #include "agent-step.h"
 #include "agent-unit.h"
 #include "log.h"
 #include "manager-name.h"
 #include "str.h"
+#include "unit-name.h"
+#include "unit-state.h"
 #include "unit-verifier.h"
 
 typedef struct VerifyCall {
         ListNode link; // in AgentNode.verifying
         AgentNode *node;
         uint64_t step, question;
+        bool makes, for_template;
         Hash content; // that is asked about: another one may be wanted when the answer comes
         char name[];
 } VerifyCall;
 
-#define REFUSED_TEXT "systemd would refuse the new file, so the unit runs on with the file that it has: "
+#define RUNS_ON_TEXT "so the unit runs on with the file that it has: "
+#define REFUSED_TEXT "systemd would refuse the new file, " RUNS_ON_TEXT
 
 static void refuse(AgentUnit *u, const UnitFinding *why) {
         u->work->verdict = PLAN_VERDICT_REFUSED;
@@ -63,32 +76,110 @@ static void judge(AgentUnit *u, const Hash *content, const UnitFinding *why) {
         agent_step_done(u, NULL);
 }
 
-static void on_verified(int error, const char *systemd, const UnitFindings *findings, size_t n, void *userdata) {
-        VerifyCall *call = userdata;
+// ------------------------------------------------------------------------------------------------
+// containers
+
+#define NO_QUADLET_TEXT "no Quadlet here: that takes podman 5.0 or newer, and a host's own manager"
+
+static bool is_up(const AgentUnit *u) {
+        const UnitRuntime *rt = agent_unit_runtime(u);
+
+        return rt && !active_state_is_down(rt->active);
+}
+
+bool agent_verify_makes(const AgentUnit *u) {
+        const AgentUnitWork *work = agent_unit_doing(u);
+
+        if (!work->spec || !work->spec->container ||
+            (u->has_held && u->held.spec == work->spec && u->file_present))
+                return false;
+        if (work->verdict == PLAN_VERDICT_REFUSED && hash_equal(&work->judged, &work->wanted.spec) &&
+            is_up(u))
+                return false; // it runs on, and nothing is written
+        return work->made.text.len == 0 || !hash_equal(&work->made.of, &work->spec->hash) ||
+               work->made.for_template != work->from_template;
+}
+
+// What runs goes on with what it has. What is not ours yet does not become ours.
+static void refuse_to_make(AgentUnit *u, const char *why) {
+        if (u->has_held && is_up(u)) {
+                u->work->judged = u->work->wanted.spec;
+                u->work->verdict = PLAN_VERDICT_REFUSED;
+                agent_step_done(u, NULL);
+                agent_unit_set_error(u, "of the new file no unit can be made here, " RUNS_ON_TEXT "%s", why);
+                return;
+        }
+        if (!u->has_held) {
+                u->refused = true;
+                agent_barred_forget(u);
+        }
+        agent_step_done(u, why);
+}
+
+static void take_made(AgentUnit *u, const VerifyCall *call, const Buf *made, const UnitFinding *why) {
+        AgentUnitWork *work = u->work;
+
+        work->made.text.len = 0;
+        if (buf_append(&work->made.text, made->data, made->len) < 0) {
+                agent_step_done(u, strerror(ENOMEM));
+                return;
+        }
+        work->made.of = call->content;
+        work->made.for_template = call->for_template;
+        judge(u, &call->content, is_up(u) ? why : NULL);
+}
+
+static void on_made(AgentUnit *u, const VerifyCall *call, int error, const UnitVerdict *verdict) {
+        const UnitFinding *why =
+                error == 0 && verdict->n == 1 ? unit_findings_refusal(&verdict->findings[0]) : NULL;
+        char text[AGENT_ERROR_MAX];
+
+        if (!hash_equal(&call->content, &u->work->wanted.spec)) {
+                agent_step_done(u, NULL); // planned again
+        } else if (error == 0 && verdict->n == 1 && verdict->made[0].len > 0) {
+                take_made(u, call, &verdict->made[0], why);
+        } else if (error == 0) {
+                refuse_to_make(u, why ? why->text : NO_QUADLET_TEXT);
+        } else {
+                str_fit(text, sizeof(text), "podman's generator: %s",
+                        error == -ETIMEDOUT ? "no answer in time" : strerror(-error));
+                agent_step_done(u, text);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ questions
+
+static void on_verified(int error, const UnitVerdict *verdict, void *userdata) {
+        _cleanup_free_ VerifyCall *call = userdata;
         AgentUnit *u = agent_step_find(call->node, call->name, call->step);
-        Hash content = call->content;
 
         list_unlink(&call->link);
-        free(call);
         if (error < 0 && u)
                 log_unit(LOG_DEBUG, u->name, "%s: what systemd would say of its new file is not known: %s", u->name, strerror(-error));
-        if (u)
-                judge(u, &content, error == 0 && n == 1 ? unit_findings_refusal(&findings[0]) : NULL);
+        if (u && call->makes)
+                on_made(u, call, error, verdict);
+        else if (u)
+                judge(u, &call->content,
+                      error == 0 && verdict->n == 1 ? unit_findings_refusal(&verdict->findings[0]) : NULL);
 }
 
 static bool can_ask(const AgentNode *node) {
         return node->agent->verifier && manager_name_kind(node->manager) != MANAGER_CONTAINER;
 }
 
-static int ask(AgentUnit *u) {
+static int ask(AgentUnit *u, bool makes) {
         AgentNode *node = u->node;
-        const UnitAnalysisFile file = {u->name, u->work->spec->content, u->work->spec->len};
+        bool for_template = makes && u->work->from_template;
+        _cleanup_free_ char *name = for_template ? unit_name_template(u->name) : strdup(u->name);
+        const UnitAnalysisFile file = {name, u->work->spec->content, u->work->spec->len};
         size_t size = strlen(u->name) + 1;
-        VerifyCall *call = calloc(1, sizeof(*call) + size);
+        VerifyCall *call = name ? calloc(1, sizeof(*call) + size) : NULL;
         int r = call ? 0 : -ENOMEM;
 
         if (r < 0)
                 return r;
+        call->makes = makes;
+        call->for_template = for_template;
         call->node = node;
         call->step = u->work->step_number;
         call->content = u->work->spec->hash;
@@ -106,8 +197,22 @@ static int ask(AgentUnit *u) {
 void agent_verify(AgentUnit *u) {
         if (refuses_start(u))
                 refuse_start(u);
-        else if (!can_ask(u->node) || ask(u) < 0)
+        else if (!can_ask(u->node) || u->work->spec->container ||
+                 ask(u, false) < 0) // a container's has been judged when it was made
                 judge(u, &u->work->wanted.spec, NULL);
+}
+
+void agent_verify_make(AgentUnit *u) {
+        const Agent *a = u->node->agent;
+        int r;
+
+        if (u->node != a->system || a->user || !a->verifier) {
+                refuse_to_make(u, NO_QUADLET_TEXT);
+                return;
+        }
+        r = ask(u, true);
+        if (r < 0)
+                agent_step_done(u, strerror(-r));
 }
 
 PlanVerdict agent_verdict(const AgentUnit *u) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Before a unit that runs is stopped for another content: what this host's systemd would say of that.
+// Before a unit that runs is stopped for another content: what this host's systemd would say of that. And
+// the unit that this host's podman makes of a
+// container's content, before anything of that is recorded or written.
 
 #include "unit-core.h"
 
@@ -9,6 +11,11 @@ enum { AGENT_VERIFY_MS = 5000 }; // then the unit goes on as if nobody could tel
 
 // Its step PLAN_VERIFY begins. It ends from the loop, or before return if nobody can be asked.
 void agent_verify(AgentUnit *u);
+// Whether the wanted content is a container's, of which no unit was made here yet that could be written
+// (PLAN_FETCH).
+bool agent_verify_makes(const AgentUnit *u);
+// Begins that, likewise. A node that cannot make it refuses the unit; what runs goes on.
+void agent_verify_make(AgentUnit *u);
 // What is known of the wanted content.
 PlanVerdict agent_verdict(const AgentUnit *u);
 // The node goes: nothing is heard of its questions any more.

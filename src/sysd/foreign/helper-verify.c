@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// contents -> systemd-analyze in its sandbox -> findings, in one reply.
+// contents -> of containers the units that podman's generator makes, in its sandbox -> systemd-analyze in
+// another -> findings, in one reply.
 //
 // What takes longer than ANSWER_MS is ended and said (-ETIMEDOUT): so this process answers in time and goes on, and leaves no
-// directory behind. The version of systemd is asked once in its life.
+// directory behind. The version of systemd is asked once in its life. Where there is no systemd-analyze,
+// containers are made all the same.
 
 #include "helper-verify.h"
 
 #include <errno.h>
 
+#include "file-analysis.h"
 #include "helper-frame.h"
-#include "unit-analysis.h"
+#include "quadlet-generator.h"
 
 enum { ANSWER_MS = 4000 };
 
@@ -21,21 +24,21 @@ _Static_assert((int) UNIT_FINDING_REFUSED == ARGOSY__FINDING_KIND__FINDING_REFUS
 void helper_verified_done(HelperVerified *v) {
         for (size_t i = 0; i < v->n; i++)
                 unit_findings_done(&v->findings[i]);
+        for (size_t i = 0; v->made && i < v->n; i++)
+                buf_done(&v->made[i]);
+        free(v->made);
         free(v->findings);
         free(v->list);
         free(v->pointers);
         *v = (HelperVerified){};
 }
 
-static int analyze(const Argosy__HelperVerify *q, UnitFindings *ret) {
-        _cleanup_(unit_analysis_freep) UnitAnalysis *analysis = NULL;
+static int look(const Argosy__HelperVerify *q, HelperVerified *v) {
         UnitAnalysisFile files[HELPER_VERIFY_FILES];
-        int r;
 
         for (size_t i = 0; i < q->n_files; i++)
                 files[i] = (UnitAnalysisFile){q->files[i]->name, q->files[i]->content.data, q->files[i]->content.len};
-        r = unit_analysis_start(files, q->n_files, q->user, &analysis);
-        return r < 0 ? r : unit_analysis_wait(analysis, ANSWER_MS, ret);
+        return file_analysis(files, q->n_files, q->user, ANSWER_MS, v->findings, v->made);
 }
 
 static int fill_in(HelperVerified *v, Argosy__HelperReply *reply) {
@@ -75,12 +78,20 @@ int helper_verify_answer(const Argosy__HelperRequest *q, HelperVerified *v, Argo
         if (!q->verify || q->verify->n_files > HELPER_VERIFY_FILES)
                 return -EBADMSG;
         v->findings = calloc(q->verify->n_files + 1, sizeof(*v->findings));
-        if (!v->findings)
+        v->made = calloc(q->verify->n_files + 1, sizeof(*v->made));
+        if (!v->findings || !v->made)
                 return -ENOMEM;
         v->n = q->verify->n_files;
-        reply->error = analyze(q->verify, v->findings);
+        reply->error = look(q->verify, v);
         if (reply->error < 0)
                 return reply->error == -ENOMEM ? -ENOMEM : 0;
-        reply->systemd = systemd_version();
+        reply->systemd = v->n > 0 ? systemd_version() : (char *) "";
+        if (quadlet_generator_version(v->podman))
+                reply->podman = v->podman;
+        if (v->n == 1) { // who asks about several wants to know what is said of them
+                v->unit = (ProtobufCBinaryData){v->made[0].len, v->made[0].data};
+                reply->made = &v->unit;
+                reply->n_made = 1;
+        }
         return fill_in(v, reply);
 }

@@ -4,12 +4,16 @@
 // The helper's side of a question about contents: see unit-verifier.h.
 
 #include "argosy.pb-c.h"
+#include "buf.h"
 #include "macro.h"
 #include "unit-findings.h"
 
 typedef struct HelperVerified { // what a reply points to; zero-initialised
         UnitFindings *findings;
         size_t n;
+        Buf *made; // of each file that is a container's, the unit that podman's generator makes of it
+        char podman[16];
+        ProtobufCBinaryData unit; // that of the only file
         Argosy__HelperFinding *list, **pointers;
 } HelperVerified;
 

@@ -18,8 +18,10 @@
 #include "helper-link.h"
 #include "list.h"
 #include "map.h"
+#include "quadlet-generator.h"
 #include "str.h"
 #include "time-limit.h"
+#include "unit-file.h"
 #include "unit-name.h"
 #include "uvx.h"
 
@@ -45,6 +47,7 @@ typedef struct Question {
         UnitAnalysisFile *files; // copies
         Hash *keys;              // of the files
         UnitFindings *findings;
+        Buf *made;
 } Question;
 
 typedef struct Waiter {
@@ -72,7 +75,10 @@ struct UnitVerifier {
         size_t n_findings;
         struct timespec systemd_at; // when systemd-analyze was made that the answers are of
         ino_t systemd_inode;
-        char *systemd;
+        struct timespec generator_at; // likewise podman's generator, of the version
+        ino_t generator_inode;
+        char *systemd,
+                *podman; // as they called themselves in the last answer; NULL: not yet, or there is none
         bool closing;
         unsigned n_open;
         void (*closed)(void *userdata);
@@ -147,7 +153,8 @@ static const UnitFindings *recall(UnitVerifier *v, const Hash *key) {
 static void remember(UnitVerifier *v, const Hash *key, const UnitAnalysisFile *f, const UnitFindings *findings) {
         Remembered *m;
 
-        if (findings->refused || unit_findings_are_of_instance(findings, f->content, f->len) ||
+        if (findings->refused || quadlet_is(f->content, f->len) ||
+            unit_findings_are_of_instance(findings, f->content, f->len) ||
             map_find(&v->remembered, key, sizeof(*key)))
                 return;
         m = calloc(1, sizeof(*m));
@@ -175,7 +182,9 @@ static Question *question_free(Question *q) {
                 free((char *) q->files[i].name);
                 free((void *) q->files[i].content);
                 unit_findings_done(&q->findings[i]);
+                buf_done(&q->made[i]);
         }
+        free(q->made);
         free(q->files);
         free(q->keys);
         free(q->findings);
@@ -211,7 +220,8 @@ static int question_new(const UnitAnalysisFile *files, size_t n, bool user, Ques
         q->files = calloc(n + 1, sizeof(*q->files));
         q->keys = calloc(n + 1, sizeof(*q->keys));
         q->findings = calloc(n + 1, sizeof(*q->findings));
-        if (!q->files || !q->keys || !q->findings)
+        q->made = calloc(n + 1, sizeof(*q->made));
+        if (!q->files || !q->keys || !q->findings || !q->made)
                 return -ENOMEM;
         for (size_t i = 0; i < n && r == 0; i++)
                 r = copy_file(q, &files[i]);
@@ -225,6 +235,8 @@ static int question_new(const UnitAnalysisFile *files, size_t n, bool user, Ques
 static void answer(UnitVerifier *v, Question *q, int error) {
         q->answered = true;
         q->error = error;
+        if (q->n == 0 && error < 0)
+                v->generator_inode = 0; // it is asked again
         if (v->asked == q)
                 v->asked = NULL;
         list_unlink(&q->link);
@@ -234,6 +246,8 @@ static void answer(UnitVerifier *v, Question *q, int error) {
 
 // All that it asks is remembered.
 static bool recall_all(UnitVerifier *v, Question *q) {
+        if (q->n == 0)
+                return false;
         for (size_t i = 0; i < q->n; i++)
                 if (!map_find(&v->remembered, &q->keys[i], sizeof(q->keys[i])))
                         return false;
@@ -301,7 +315,7 @@ static void on_over(void *userdata) {
                 void *data = w->userdata;
 
                 waiter_free(v, w);
-                done(-ETIMEDOUT, "", NULL, 0, data);
+                done(-ETIMEDOUT, &(UnitVerdict){.systemd = "", .podman = ""}, data);
         }
         arm(v);
 }
@@ -376,7 +390,10 @@ static void tell(UnitVerifier *v, Question *q, Waiter *w) {
             unit_findings_are_of_instance(&q->findings[0], q->files[0].content, q->files[0].len) && ask_by_itself(v, q, w))
                 return;
         waiter_free(v, w);
-        done(q->error, v->systemd ?: "systemd", q->findings, q->error < 0 ? 0 : q->n, data);
+        done(q->error,
+             &(UnitVerdict){v->systemd ?: "systemd", v->podman ?: "", q->findings, q->made,
+                            q->error < 0 ? 0 : q->n},
+             data);
 }
 
 static void on_drain(void *userdata) {
@@ -403,6 +420,7 @@ static void verifier_free(UnitVerifier *v) {
         forget_all(v);
         map_done(&v->remembered);
         free(v->systemd);
+        free(v->podman);
         free(v);
         if (closed)
                 closed(data);
@@ -433,13 +451,24 @@ static int take_findings(Question *q, const Argosy__HelperReply *reply) {
         return 0;
 }
 
-static void note_systemd(UnitVerifier *v, const char *systemd) {
-        char *clean = str_printable(systemd, 64);
+static int take_made(Question *q, const Argosy__HelperReply *reply) {
+        int r = 0;
+
+        for (size_t i = 0; i < reply->n_made && i < q->n && r == 0; i++)
+                if (reply->made[i].len > UNIT_FILE_MAX)
+                        r = -EFBIG;
+                else if (reply->made[i].len > 0)
+                        r = buf_append(&q->made[i], reply->made[i].data, reply->made[i].len);
+        return r;
+}
+
+static void note_name(char **where, const char *name) {
+        char *clean = str_printable(name, 64);
 
         if (!clean)
                 return;
-        free(v->systemd);
-        v->systemd = clean;
+        free(*where);
+        *where = clean;
 }
 
 static void on_reply(const Argosy__HelperReply *reply, int fd, void *userdata) {
@@ -450,9 +479,11 @@ static void on_reply(const Argosy__HelperReply *reply, int fd, void *userdata) {
         if (!q)
                 return;
         if (r == 0)
-                r = take_findings(q, reply);
+                r = take_findings(q, reply) ?: take_made(q, reply);
         if (r == 0) {
-                note_systemd(v, reply->systemd);
+                if (q->n > 0)
+                        note_name(&v->systemd, reply->systemd);
+                note_name(&v->podman, reply->podman);
                 for (size_t i = 0; i < q->n; i++)
                         remember(v, &q->keys[i], &q->files[i], &q->findings[i]);
         }
@@ -523,26 +554,21 @@ static void go_on(UnitVerifier *v) {
 
 // ------------------------------------------------------------------------------------------------ from outside
 
-int unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user, unsigned patience_ms, UnitVerified *done,
-                      void *userdata, uint64_t *ret) {
+static int ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user, unsigned patience_ms,
+               UnitVerified *done, void *userdata, uint64_t *ret) {
         _cleanup_(question_freep) Question *q = NULL;
         uint64_t due_us = clock_boot_us() + patience_ms * USEC_PER_MSEC;
         Question *alike;
-        size_t bytes = 0;
         int r;
 
         if (v->n_waiters >= UNIT_VERIFIER_WAITING_MAX)
                 return -EBUSY;
-        for (size_t i = 0; i < n && i < UNIT_VERIFIER_FILES_MAX; i++)
-                bytes += files[i].len;
-        if (n == 0 || n > UNIT_VERIFIER_FILES_MAX || bytes > UNIT_VERIFIER_BYTES_MAX)
-                return -E2BIG;
         r = question_new(files, n, user, &q);
         if (r < 0)
                 return r;
         look_at_systemd(v);
         alike = find_alike(v, q);
-        r = wait_for(v, alike ?: q, files[0].name, patience_ms, done, userdata, ret);
+        r = wait_for(v, alike ?: q, n > 0 ? files[0].name : "", patience_ms, done, userdata, ret);
         if (r >= 0 && alike && alike != v->asked && due_us < alike->due_us)
                 enqueue(v, alike, due_us);
         if (r < 0 || alike)
@@ -554,6 +580,38 @@ int unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, 
         TAKE_PTR(q);
         drain_mark(&v->drain);
         return 0;
+}
+
+int unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user,
+                      unsigned patience_ms, UnitVerified *done, void *userdata, uint64_t *ret) {
+        size_t bytes = 0;
+
+        for (size_t i = 0; i < n && i < UNIT_VERIFIER_FILES_MAX; i++)
+                bytes += files[i].len;
+        if (n == 0 || n > UNIT_VERIFIER_FILES_MAX || bytes > UNIT_VERIFIER_BYTES_MAX)
+                return -E2BIG;
+        return ask(v, files, n, user, patience_ms, done, userdata, ret);
+}
+
+int unit_verifier_ask_podman(UnitVerifier *v, unsigned patience_ms, UnitVerified *done, void *userdata,
+                             uint64_t *ret) {
+        const char *generator = quadlet_generator_path();
+        struct stat st;
+        int r;
+
+        if (!generator || stat(generator, &st) < 0) {
+                v->generator_inode = 0;
+                return -ENOENT;
+        }
+        if (st.st_ino == v->generator_inode && st.st_mtim.tv_sec == v->generator_at.tv_sec &&
+            st.st_mtim.tv_nsec == v->generator_at.tv_nsec)
+                return -EALREADY;
+        r = ask(v, NULL, 0, false, patience_ms, done, userdata, ret);
+        if (r == 0) {
+                v->generator_inode = st.st_ino;
+                v->generator_at = st.st_mtim;
+        }
+        return r;
 }
 
 void *unit_verifier_cancel(UnitVerifier *v, uint64_t number) {

@@ -14,6 +14,7 @@
 
 #include "buf.h"
 #include "fileio.h"
+#include "quadlet.h"
 #include "str.h"
 #include "unit-file.h"
 #include "unit-name.h"
@@ -76,7 +77,8 @@ static int put(int fd, const char *name, const void *content, size_t len) {
 int companion_file_put(const char *dir, const char *const *search_dirs, const char *name, const void *content, size_t len) {
         int fd, r;
 
-        if (is_elsewhere(dir, search_dirs, name))
+        if (is_elsewhere(dir, search_dirs, name) ||
+            quadlet_is(content, len)) // of a container nobody makes a unit that is not placed
                 return companion_file_drop(dir, name); // what is in memory of it may be either; the next load tells
         fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)

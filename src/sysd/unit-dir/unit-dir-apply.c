@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "quadlet.h"
 #include "unit-dir-private.h"
 #include "unit-dropin.h"
 #include "unit-pin.h"
@@ -119,6 +120,8 @@ static int begin_write(UnitDir *d, UnitDirItem *item) {
                 return -EINVAL;
         if (e && is_in_place(d, e, item))
                 return begin_links_only(d, e, item);
+        if (quadlet_is(item->content, item->len)) // systemd would see nothing in it
+                return -ESTALE;
         r = may_stand_there(d, e, item->name);
         if (r < 0)
                 return r;

@@ -12,6 +12,7 @@
 #include "carried-files.h"
 #include "companion-file.h"
 #include "fileio.h"
+#include "quadlet.h"
 #include "unit-dir-private.h"
 #include "unit-dropin.h"
 #include "unit-file.h"
@@ -137,12 +138,13 @@ UnitFile *unit_dir_parse(const void *content, size_t len, const char *name) {
 
 Hash unit_dir_inspect_file(UnitDir *d, const char *name, UnitFile **ret_file) {
         _cleanup_buf_ Buf b = {};
+        Hash of;
 
         *ret_file = NULL;
         if (unit_dir_replaceable(d, name) < 0 || file_read(d->fd, name, UNIT_FILE_MAX, &b) < 0)
                 return (Hash){};
         *ret_file = unit_dir_parse(b.data, b.len, name);
-        return hash_of(b.data, b.len);
+        return quadlet_made_of(b.data, b.len, &of) ? of : hash_of(b.data, b.len);
 }
 
 bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing, const char *secrets) {

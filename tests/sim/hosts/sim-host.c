@@ -183,13 +183,22 @@ static void on_verified(void *data) {
         UnitVerifier *v = data;
         Question *q = v->questions;
         UnitFindings *findings;
+        Buf *made;
 
         if (!q)
                 return;
         v->questions = q->next;
         findings = oom_checked(calloc(q->n + 1, sizeof(*findings)));
-        q->done(0, "systemd 252", findings, q->n, q->userdata);
+        made = oom_checked(calloc(q->n + 1, sizeof(*made)));
+        q->done(0,
+                &(UnitVerdict){.systemd = "systemd 252",
+                               .podman = "",
+                               .findings = findings,
+                               .made = made,
+                               .n = q->n},
+                q->userdata);
         free(findings);
+        free(made);
         free(q);
 }
 
@@ -204,6 +213,11 @@ int unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, 
         *ret = q->number;
         sim_at(sim_now_us() + draw_log(sim_draw(), 1000, 300000), v->host, on_verified, v);
         return 0;
+}
+
+int unit_verifier_ask_podman(UnitVerifier *v, unsigned patience_ms, UnitVerified *done, void *userdata,
+                             uint64_t *ret) {
+        return -ENOENT; // no host of the simulator has podman
 }
 
 void *unit_verifier_cancel(UnitVerifier *v, uint64_t number) {

@@ -6,6 +6,11 @@
 
 #include "agent-world.h"
 
+#include <fcntl.h>
+
+#include "fileio.h"
+#include "quadlet.h"
+#include "str.h"
 #include "unit-verifier.h"
 
 #define OLD "[Service]\nExecStart=/bin/old\n"
@@ -18,6 +23,7 @@ typedef struct Asked {
         char content[256];
         UnitVerified *done;
         void *userdata;
+        Buf made; // goes with the next answer
 } Asked;
 
 static Asked asked;
@@ -25,6 +31,7 @@ static uint64_t n_asked;
 
 typeof(unit_verifier_new) __wrap_unit_verifier_new; // the compiler compares them
 typeof(unit_verifier_ask) __wrap_unit_verifier_ask;
+typeof(unit_verifier_ask_podman) __wrap_unit_verifier_ask_podman;
 typeof(unit_verifier_cancel) __wrap_unit_verifier_cancel;
 typeof(unit_verifier_close) __wrap_unit_verifier_close;
 
@@ -41,6 +48,21 @@ int __wrap_unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, siz
         snprintf(asked.name, sizeof(asked.name), "%s", files[0].name);
         snprintf(asked.content, sizeof(asked.content), "%.*s", (int) files[0].len, (const char *) files[0].content);
         *ret = asked.number;
+        return 0;
+}
+
+static struct {
+        bool there;         // a generator
+        UnitVerified *done; // NULL: nobody asks
+        void *userdata;
+} podman;
+
+int __wrap_unit_verifier_ask_podman(UnitVerifier *v, unsigned patience_ms, UnitVerified *done,
+                                    void *userdata, uint64_t *ret) {
+        if (!podman.there || podman.done)
+                return podman.there ? -EALREADY : -ENOENT;
+        podman.done = done;
+        podman.userdata = userdata;
         return 0;
 }
 
@@ -62,12 +84,20 @@ static void answer(int error, UnitFindingKind kind) {
 
         assert_true(asked.number > 0);
         asked.number = 0;
-        asked.done(error, "systemd 252", &findings, error < 0 ? 0 : 1, asked.userdata);
+        asked.done(error,
+                   &(UnitVerdict){.systemd = "systemd 252",
+                                  .podman = "5.4",
+                                  .findings = &findings,
+                                  .made = &asked.made,
+                                  .n = error < 0 ? 0 : 1},
+                   asked.userdata);
+        buf_done(&asked.made);
 }
 
 static int verify_up(void **state) {
         asked = (Asked){};
         n_asked = 0;
+        memset(&podman, 0, sizeof(podman));
         rig_up();
         w.verifies = true;
         pid1 = pid1_new(w.unit_dir);
@@ -187,6 +217,147 @@ static void one_question_holds_up_no_other_unit(void **state) {
         assert_true(asked.number > 0);
 }
 
+// ------------------------------------------------------------------------------------------------
+// containers
+
+#define BOX "[Container]\nImage=localhost/box:1\n"
+#define BOX_2 "[Container]\nImage=localhost/box:2\n"
+
+static void order_box(const char *content, uint64_t revision) {
+        send_order((Order){.name = "box.service",
+                           .content = content,
+                           .revision = revision,
+                           .start = 6,
+                           .restart = revision});
+}
+
+static void answer_made(const char *content, const char *exec) {
+        _cleanup_free_ char *unit = str_printf("[Service]\nExecStart=%s\n", exec);
+        Hash hash = hash_of(content, strlen(content));
+
+        assert_string_equal(asked.content, content);
+        assert_int_equal(quadlet_made_compose(&hash, "5.4", unit, strlen(unit), &asked.made), 0);
+        answer(0, UNIT_FINDING_WARNING);
+}
+
+static void assert_installed(const char *exec) {
+        _cleanup_free_ char *path = str_printf("%s/box.service", w.unit_dir);
+        _cleanup_buf_ Buf text = {};
+
+        assert_int_equal(file_read(AT_FDCWD, path, 4096, &text), 0);
+        assert_non_null(memmem(text.data, text.len, exec, strlen(exec)));
+        assert_null(memmem(text.data, text.len, "[Container]", strlen("[Container]")));
+}
+
+static void box_up(void) {
+        order_box(BOX, 6);
+        loop_until(asked.number > 0);
+        assert_string_equal(asked.name, "box.service");
+        answer_made(BOX, "/bin/box-1");
+        loop_until(answered("box.service", 6) && pid1_is_active(pid1, "box.service"));
+        assert_installed("/bin/box-1");
+}
+
+static void of_a_container_the_unit_is_made_and_written(void **state) {
+        box_up();
+        order_box(BOX_2, 7);
+        loop_until(asked.number > 0);
+        assert_int_equal(pid1_runs(pid1, "box.service"), 1); // it goes on meanwhile
+        answer_made(BOX_2, "/bin/box-2");
+        loop_until(answered("box.service", 7) && pid1_runs(pid1, "box.service") == 2);
+        assert_installed("/bin/box-2");
+        assert_int_equal(n_asked, 2); // what systemd would say was part of these answers
+}
+
+static void what_the_generator_refuses_is_not_taken(void **state) {
+        order_box(BOX, 6);
+        loop_until(asked.number > 0);
+        answer(0, UNIT_FINDING_REFUSED);
+        loop_until(answered("box.service", 6));
+        assert_true(report_of("box.service")->refused);
+        assert_non_null(strstr(report_of("box.service")->error, "it is bad"));
+}
+
+static void what_the_generator_refuses_takes_nothing_down(void **state) {
+        box_up();
+        order_box(BOX_2, 7);
+        loop_until(asked.number > 0);
+        answer(0, UNIT_FINDING_REFUSED);
+        loop_until(answered("box.service", 7) && *report_of("box.service")->error);
+        assert_non_null(strstr(report_of("box.service")->error, "runs on"));
+        assert_int_equal(pid1_runs(pid1, "box.service"), 1);
+        assert_installed("/bin/box-1");
+}
+
+static void a_host_without_a_generator_takes_no_container(void **state) {
+        order_box(BOX, 6);
+        loop_until(asked.number > 0);
+        answer(0, UNIT_FINDING_MISSING);
+        loop_until(answered("box.service", 6));
+        assert_true(report_of("box.service")->refused);
+        assert_non_null(strstr(report_of("box.service")->error, "no Quadlet here"));
+}
+
+static void without_an_answer_a_container_is_tried_again(void **state) {
+        order_box(BOX, 6);
+        loop_until(asked.number > 0);
+        answer(-ETIMEDOUT, UNIT_FINDING_WARNING);
+        loop_until(asked.number > 0);
+        answer_made(BOX, "/bin/box-1");
+        loop_until(pid1_is_active(pid1, "box.service"));
+        assert_false(report_of("box.service")->refused);
+}
+
+// The file says of what it was made: no generator is asked for what is in place.
+static void a_container_that_is_in_place_is_adopted(void **state) {
+        box_up();
+        agent_down();
+        agent_up();
+        meet_leader(NULL, 0);
+        order_box(BOX, 6);
+        loop_until(answered("box.service", 6));
+        assert_int_equal(n_asked, 1);
+        assert_int_equal(pid1_runs(pid1, "box.service"), 1);
+}
+
+static void answer_podman(const char *version) {
+        UnitVerified *done = TAKE_PTR(podman.done);
+
+        done(0, &(UnitVerdict){.systemd = "", .podman = version}, podman.userdata);
+}
+
+static const char *told_podman(void) {
+        for (size_t i = 0; i < w.attach->attach->n_labels; i++)
+                if (streq(w.attach->attach->labels[i]->key, "podman"))
+                        return w.attach->attach->labels[i]->value;
+        return "";
+}
+
+static void attach_anew(void) {
+        agent_down();
+        podman.done = NULL;
+        w.n_attaches = 0;
+        agent_up();
+        meet_leader(NULL, 0);
+}
+
+// A leader that heard of a host without it would end the host's global containers.
+static void a_host_tells_its_podman_from_the_first_attach_on(void **state) {
+        podman.there = true;
+        attach_anew();
+        assert_string_equal(told_podman(), ""); // nobody has ever asked
+        answer_podman("5.4");
+        loop_until(w.n_attaches == 2);
+        assert_string_equal(told_podman(), "5.4");
+        attach_anew();
+        assert_string_equal(told_podman(), "5.4"); // before anybody answers
+        answer_podman("5.4");
+        assert_int_equal(w.n_attaches, 1);
+        podman.there = false;
+        attach_anew();
+        assert_string_equal(told_podman(), "");
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, verify_up, world_down)
         const struct CMUnitTest tests[] = {
@@ -198,6 +369,13 @@ int main(void) {
                 CASE(an_answer_takes_no_other_content),
                 CASE(an_answer_refuses_no_other_content),
                 CASE(one_question_holds_up_no_other_unit),
+                CASE(of_a_container_the_unit_is_made_and_written),
+                CASE(what_the_generator_refuses_is_not_taken),
+                CASE(what_the_generator_refuses_takes_nothing_down),
+                CASE(a_host_without_a_generator_takes_no_container),
+                CASE(without_an_answer_a_container_is_tried_again),
+                CASE(a_container_that_is_in_place_is_adopted),
+                CASE(a_host_tells_its_podman_from_the_first_attach_on),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,7 +119,9 @@ static void close_verifier(void) {
         unlink(asked);
 }
 
-static void on_answer(int error, const char *systemd, const UnitFindings *findings, size_t n, void *userdata) {
+static void on_answer(int error, const UnitVerdict *verdict, void *userdata) {
+        const UnitFindings *findings = verdict->findings;
+        size_t n = verdict->n;
         Answer *a = userdata;
 
         a->n++;
@@ -129,7 +131,8 @@ static void on_answer(int error, const char *systemd, const UnitFindings *findin
         a->n_findings = n > 0 ? findings[0].n : 0;
         if (a->n_findings > 0)
                 snprintf(a->text, sizeof(a->text), "%s", findings[0].list[0].text);
-        assert_true(error < 0 || strcmp(systemd, "systemd 252") == 0 || n == 0 || findings[0].n == 0);
+        assert_true(error < 0 || strcmp(verdict->systemd, "systemd 252") == 0 || n == 0 ||
+                    findings[0].n == 0);
 }
 
 static uint64_t ask_for(const char *name, const char *content, unsigned patience_ms, Answer *a) {

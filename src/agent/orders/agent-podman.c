@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+//   Attach -> the generator's file is another one -> the helper that looks at contents is asked -> another
+// version -> a new Attach with that label
+//
+// No leader waits for a helper: until it answers, what it said last counts, which is kept on the disk
+// (STATE_DIR/podman, "5.4\n"). Without that a
+// restart of argosyd would be a moment without the label, in which the host's global containers end and
+// others are started elsewhere. A host that
+// gets podman, or another one, tells it with the next Attach, whatever that is for. A generator that is not
+// there is no podman at once; no answer
+// changes nothing, and it is asked again with the next Attach.
+
+#include "agent-podman.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "fileio.h"
+#include "quadlet.h"
+#include "str.h"
+#include "unit-verifier.h"
+
+#define FILE_NAME "podman" // in the state directory
+
+enum {
+        ANSWER_MS = 5000,
+        LABELS_MAX = 64, // a leader takes no more of one host
+};
+
+// What cannot be read or written is asked for.
+static void load_last(Agent *a) {
+        _cleanup_free_ char *path = str_printf("%s/" FILE_NAME, a->state_dir);
+        _cleanup_buf_ Buf text = {};
+
+        a->podman.loaded = true;
+        if (!path || file_read(AT_FDCWD, path, sizeof(a->podman.version), &text) < 0 ||
+            buf_append(&text, "", 1) < 0)
+                return;
+        if (!quadlet_version((const char *) text.data, a->podman.version))
+                *a->podman.version = 0;
+}
+
+static void save(const Agent *a) {
+        _cleanup_free_ char *path = str_printf("%s/" FILE_NAME, a->state_dir),
+                            *text = str_printf("%s\n", a->podman.version);
+
+        if (path && text)
+                (void) file_replace(AT_FDCWD, path, text, strlen(text), 0644, 0);
+}
+
+static void on_version(int error, const UnitVerdict *verdict, void *userdata) {
+        Agent *a = userdata;
+
+        if (error < 0 || streq(a->podman.version, verdict->podman) ||
+            !str_copy(a->podman.version, sizeof(a->podman.version), verdict->podman))
+                return;
+        save(a);
+        agent_attach_again(a);
+}
+
+void agent_podman_look(Agent *a) {
+        uint64_t number;
+
+        if (!a->verifier || a->user)
+                return;
+        if (!a->podman.loaded)
+                load_last(a);
+        if (unit_verifier_ask_podman(a->verifier, ANSWER_MS, on_version, a, &number) == -ENOENT)
+                *a->podman.version = 0;
+}
+
+// What somebody has configured under that name gives way to what is so.
+int agent_podman_labels(Agent *a, Argosy__Label ***ret, size_t *ret_n) {
+        Argosy__Label **list = calloc(a->n_labels + 1, sizeof(*list));
+        size_t n = 0;
+
+        if (!list)
+                return -ENOMEM;
+        for (size_t i = 0; i < a->n_labels; i++)
+                if (!streq(a->labels[i]->key, QUADLET_LABEL))
+                        list[n++] = a->labels[i];
+        if (*a->podman.version && n < LABELS_MAX) {
+                argosy__label__init(&a->podman.label);
+                a->podman.label.key = (char *) QUADLET_LABEL;
+                a->podman.label.value = a->podman.version;
+                list[n++] = &a->podman.label;
+        }
+        *ret = list;
+        *ret_n = n;
+        return 0;
+}

@@ -355,12 +355,12 @@ def test_an_instance_is_made_like_the_others_where_the_template_is_no_file(c: Cl
 def test_what_is_no_unit_is_called_what_it_is(c: Cluster):
     node = c.node("n1")
     folder = "/root/mistakes"
-    for name in ("blog.container", "data.volume", "10-x.conf", "compose.yml", "plain", "sub/x.service"):
+    for name in ("blog.pod", "data.volume", "10-x.conf", "compose.yml", "plain", "sub/x.service"):
         node.write(f"{folder}/{name}", SLEEPER)
     node.write(f"{folder}/web.service", SLEEPER)
     node.write(f"{folder}/backup@.service", SLEEPER)
     for verb in ("submit", "load", "start", "plan", "update"):
-        c.ctl_fails(f"{verb} {folder}/blog.container", node, status=2, saying=(f"{folder}/blog.container is a Quadlet file", "makes blog.service"))
+        c.ctl_fails(f"{verb} {folder}/blog.pod", node, status=2, saying=(f"{folder}/blog.pod is a Quadlet file", "makes blog-pod.service"))
         c.ctl_fails(f"{verb} {folder}/plain", node, status=2, saying=f"{folder}/plain is not a unit file")
         c.ctl_fails(f"{verb} {folder}/wbe.service", node, saying=f"did you mean {folder}/web.service?")
     for verb in ("start", "status", "cat", "why", "stop", "journal"):
@@ -376,7 +376,7 @@ def test_what_is_no_unit_is_called_what_it_is(c: Cluster):
         result = c.ctl_result(f"{verb} wbe", node)
         assert result.status != 0 and "did you mean web.service?" in result.err, f"{verb}: {result.err}"
     c.ctl_fails("start bakcup@3", node, saying="did you mean backup@3.service?")
-    c.ctl_fails("stop blog.container", node, saying="blog.container would be a Quadlet file")
+    c.ctl_fails("stop blog.pod", node, saying="blog.pod would be a Quadlet file")
 
 
 def test_one_unit_with_two_files_is_refused(c: Cluster):

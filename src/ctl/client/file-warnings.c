@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// begin: systemd-analyze runs beside us -> the verb's own work -> end: its findings, one warning each.
+// begin: systemd-analyze runs beside us -> the verb's own work -> end: its findings, one warning each. Of a
+// container's file (quadlet.h) systemd knows
+// nothing: what is worth a warning in it is said at once.
 //
 // Programs that are missing are not among them: they may be there where the unit comes to run. Where there is no
 // systemd-analyze, or it fails, nothing is said. Beside a start, which takes longer, it has mostly ended; on a machine under load it is waited for
@@ -12,9 +14,10 @@
 #include <errno.h>
 
 #include "ctl.h"
+#include "quadlet.h"
 #include "terminal.h"
-#include "unit-args.h"
 #include "unit-analysis.h"
+#include "unit-args.h"
 #include "unit-parts.h"
 
 enum {
@@ -39,6 +42,40 @@ static FileWarnings *warnings_free(FileWarnings *w) {
         return NULL;
 }
 
+static void print(Ctl *ctl, const char *path, const UnitAnalysisFile *file, const UnitFinding *f) {
+        _cleanup_free_ char *place = NULL;
+        unsigned line = 0;
+        UnitPart part = {};
+
+        if (f->line > 0) {
+                unit_parts_locate(file->content, file->len, f->line, &part, &line);
+                place = unit_part_path(&part, path);
+        }
+        if (place)
+                ctl_warn(ctl, "%s:%u: %s", place, line, f->text);
+        else
+                ctl_warn(ctl, "%s: %s", path, f->text);
+}
+
+typedef struct ContainerWarnings {
+        Ctl *ctl;
+        const HandedFile *file;
+} ContainerWarnings;
+
+static int on_container_warning(unsigned line, const char *text, void *userdata) {
+        const ContainerWarnings *w = userdata;
+        const UnitAnalysisFile file = {w->file->name, w->file->content, w->file->len};
+
+        print(w->ctl, w->file->path, &file, &(UnitFinding){.line = line, .text = (char *) text});
+        return 0;
+}
+
+static void warn_of_container(Ctl *ctl, const HandedFile *file) {
+        ContainerWarnings w = {ctl, file};
+
+        (void) quadlet_warnings(file->content, file->len, on_container_warning, &w);
+}
+
 FileWarnings *file_warnings_begin(Ctl *ctl, const HandedFile *files, size_t n) {
         FileWarnings *w;
         bool complete;
@@ -48,16 +85,20 @@ FileWarnings *file_warnings_begin(Ctl *ctl, const HandedFile *files, size_t n) {
         w = calloc(1, sizeof(*w));
         if (!w)
                 return NULL;
-        w->n = MIN_OF(n, (size_t) UNIT_ANALYSIS_FILES_MAX);
-        w->files = calloc(w->n, sizeof(*w->files));
-        w->paths = calloc(w->n, sizeof(*w->paths));
+        w->files = calloc(n, sizeof(*w->files));
+        w->paths = calloc(n, sizeof(*w->paths));
         complete = w->files && w->paths;
-        for (size_t i = 0; i < w->n && complete; i++) {
-                w->files[i] = (UnitAnalysisFile){files[i].name, files[i].content, files[i].len};
-                w->paths[i] = strdup(files[i].path);
-                complete = w->paths[i];
+        for (size_t i = 0; i < n && complete && w->n < UNIT_ANALYSIS_FILES_MAX; i++) {
+                if (quadlet_is(files[i].content, files[i].len)) {
+                        warn_of_container(ctl, &files[i]);
+                        continue;
+                }
+                w->files[w->n] = (UnitAnalysisFile){files[i].name, files[i].content, files[i].len};
+                w->paths[w->n] = strdup(files[i].path);
+                complete = w->paths[w->n++];
         }
-        if (complete && unit_analysis_start(w->files, w->n, ctl->opt.given[OPT_USER], &w->analysis) == 0)
+        if (complete && w->n > 0 &&
+            unit_analysis_start(w->files, w->n, ctl->opt.given[OPT_USER], &w->analysis) == 0)
                 return w;
         return warnings_free(w);
 }
@@ -74,21 +115,6 @@ FileWarnings *file_warnings_begin_args(Ctl *ctl, const UnitArgs *a) {
                 files[i] = (HandedFile){pairs[i].name, pairs[i].file->path, pairs[i].file->content.data,
                                         pairs[i].file->content.len};
         return files ? file_warnings_begin(ctl, files, n) : NULL;
-}
-
-static void print(Ctl *ctl, const char *path, const UnitAnalysisFile *file, const UnitFinding *f) {
-        _cleanup_free_ char *place = NULL;
-        unsigned line = 0;
-        UnitPart part = {};
-
-        if (f->line > 0) {
-                unit_parts_locate(file->content, file->len, f->line, &part, &line);
-                place = unit_part_path(&part, path);
-        }
-        if (place)
-                ctl_warn(ctl, "%s:%u: %s", place, line, f->text);
-        else
-                ctl_warn(ctl, "%s: %s", path, f->text);
 }
 
 static void print_all(Ctl *ctl, const FileWarnings *w, const UnitFindings *findings) {

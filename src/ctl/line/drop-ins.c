@@ -15,6 +15,7 @@
 #include "carried-files.h"
 #include "fileio.h"
 #include "own-file.h"
+#include "quadlet.h"
 #include "str.h"
 #include "unit-file.h"
 #include "unit-name.h"
@@ -247,12 +248,13 @@ int drop_ins_read(const DropInFolder *folder, const char *name, DropIns *ret, Bu
         _cleanup_free_ char *template = NULL;
         int r = add_directory(ret, folder, name, why);
 
-        if (r == 0 && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
+        if (r == 0)
+                r = quadlet_file_template(name, &template);
+        if (r == 0 && template) {
                 size_t n = ret->n;
 
                 ret->of_instance = n > 0;
-                template = unit_name_template(name);
-                r = template ? add_directory(ret, folder, template, why) : -ENOMEM;
+                r = add_directory(ret, folder, template, why);
                 if (r == 0)
                         drop_replaced(ret, n);
         }

@@ -29,7 +29,8 @@ typedef struct DropIns {
 void drop_ins_done(DropIns *d);
 #define _cleanup_drop_ins_ _cleanup_(drop_ins_done)
 
-// Those of the unit or template `name`. *ret is to be zeroed, and is to be ended also after an error. 0; a negative errno with a sentence
+// Those beside the file `name`, of a unit, a template or a container (quadlet.h). *ret is to be zeroed, and
+// is to be ended also after an error. 0; a negative errno with a sentence
 // appended to `why`; or -ENOMEM.
 int drop_ins_read(const DropInFolder *folder, const char *name, DropIns *ret, Buf *why);
 // Whether there is any for that name; what cannot be looked at is not.

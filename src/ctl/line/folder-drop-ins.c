@@ -14,6 +14,7 @@
 
 #include "fileio.h"
 #include "map.h"
+#include "quadlet.h"
 #include "str.h"
 #include "unit-name.h"
 #include "unit-parts.h"
@@ -244,15 +245,18 @@ static int put(int fd, const UnitPart *part, mode_t mode) {
         return name ? file_replace(fd, name, part->content, part->len, mode, 0) : -ENOMEM;
 }
 
-int folder_drop_ins_write(const FolderExport *e, const char *name, int dirfd, mode_t mode) {
-        _cleanup_free_ char *path = str_printf("%s.d", name);
+int folder_drop_ins_write(const FolderExport *e, const char *file, int dirfd, mode_t mode) {
+        _cleanup_free_ char *path = str_printf("%s.d", file), *name = quadlet_unit(file);
         _cleanup_free_ Parts *parts = calloc(1, sizeof(*parts));
-        const FolderExportFile *f = find_source(e, name);
+        const FolderExportFile *f = name ? find_source(e, name) : NULL;
         int fd, r;
 
-        if (!path || !parts)
+        if (!path || !name || !parts)
                 return -ENOMEM;
-        if (f && f->split)
+        if (f && f->split &&
+            quadlet_is_container(file) ==
+                    quadlet_is(f->content.data,
+                               f->content.len)) // else they are beside the file of the other kind
                 take_parts(f, name, parts);
         fd = open_directory(dirfd, path, parts->n > 0);
         if (fd < 0)

@@ -18,6 +18,7 @@ int folder_drop_ins_spread(FolderExport *e, bool *ret_more);
 int folder_drop_ins_decide(FolderExport *e);
 // What the unit file of one that differs is: all of its content, or without its drop-ins.
 void folder_drop_ins_file(const FolderExportFile *f, Buf *ret);
-// Makes the folder of drop-ins beside the unit file `name` what the export says of it: in the directory dirfd, files with that mode. An empty one
+// Makes the folder of drop-ins beside the file `name`, of a unit or of a container, what the export says of
+// it: in the directory dirfd, files with that mode. An empty one
 // goes, unless something else is in it; what is no drop-in stays. Nothing is written through a link: -ENOTDIR.
 int folder_drop_ins_write(const FolderExport *e, const char *name, int dirfd, mode_t mode);

@@ -19,12 +19,13 @@
 #include <unistd.h>
 
 #include "array.h"
-#include "drop-ins.h"
 #include "carried-sources.h"
+#include "drop-ins.h"
 #include "fileio.h"
 #include "folder-carried.h"
 #include "folder-drop-ins.h"
 #include "macro.h"
+#include "quadlet.h"
 #include "set-file.h"
 #include "str.h"
 #include "unit-args.h"
@@ -189,20 +190,25 @@ static int note_gone(FolderExport *e, int dirfd, const char *name) {
 }
 
 static int look_at_file(FolderExport *e, int dirfd, const char *name) {
-        FolderExportFile *f = bsearch(name, e->files, e->n_files, sizeof(*e->files), compare_file);
+        _cleanup_free_ char *unit = quadlet_unit(name);
+        FolderExportFile *f =
+                unit ? bsearch(unit, e->files, e->n_files, sizeof(*e->files), compare_file) : NULL;
         CarriedSources carried = {};
         _cleanup_buf_ Buf bytes = {};
         Hash hash;
         int r;
 
+        if (!unit)
+                return -ENOMEM;
         if (!f)
                 return note_gone(e, dirfd, name);
+        *(quadlet_is_container(name) ? &f->has_container : &f->has_unit) = true;
         r = read_plain(dirfd, name, UNIT_FILE_MAX, &bytes);
         if (r == 0)
                 r = add_parts(name, dirfd, &bytes, &f->has_drop_ins, &carried);
         if (r == 0) { // else whatever it is, it is replaced
                 hash = hash_of(bytes.data, bytes.len);
-                f->differs = !hash_equal(&hash, &f->hash);
+                f->differs = !hash_equal(&hash, &f->hash) || (f->has_unit && f->has_container);
                 f->bytes = bytes.len;
                 r = take_names(&carried, f->differs ? &e->found : &e->kept);
         }
@@ -252,12 +258,14 @@ static bool takes_drop_ins(const FolderExport *e, const char *name) {
 }
 
 static int look_at_directory(FolderExport *e, int dirfd, const char *directory) {
-        _cleanup_free_ char *name = strndup(directory, strlen(directory) - strlen(".d"));
+        _cleanup_free_ char *name = strndup(directory, strlen(directory) - strlen(".d")),
+                            *unit = name ? quadlet_unit(name) : NULL;
         struct stat st;
 
-        if (!name)
+        if (!unit)
                 return -ENOMEM;
-        if (takes_drop_ins(e, name) || fstatat(dirfd, directory, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+        if (takes_drop_ins(e, unit) || fstatat(dirfd, directory, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISDIR(st.st_mode))
                 return 0;
         return note_gone_drop_ins(e, TAKE_PTR(name));
 }
@@ -372,20 +380,43 @@ static int put_drop_ins(const FolderExport *e, const Writer *w, const char *name
         return directory ? say(w, folder_drop_ins_write(e, name, w->fd, w->mode), "write", directory) : -ENOMEM;
 }
 
+// The folders of drop-ins of a unit and of the container's file that makes it: that of the kind that it is
+// of, and the other one goes.
+static int put_both_drop_ins(const FolderExport *e, const Writer *w, const char *unit) {
+        _cleanup_free_ char *container = NULL;
+
+        if (!str_has_suffix(unit, ".service"))
+                return put_drop_ins(e, w, unit);
+        container = quadlet_file(unit);
+        return container ? put_drop_ins(e, w, unit) ?: put_drop_ins(e, w, container) : -ENOMEM;
+}
+
+// A unit that was of the other kind has a file of that kind here.
+static int drop_other(const FolderExportFile *f, const Writer *w, bool container, const char *other) {
+        if (!(container ? f->has_unit : f->has_container))
+                return 0;
+        return say(w, unlinkat(w->fd, other, 0) < 0 && errno != ENOENT ? -errno : 0, "remove", other);
+}
+
 // Its own folder of drop-ins, and that of its template, which may have no file here.
 static int put_file(const FolderExport *e, const Writer *w, const FolderExportFile *f) {
-        _cleanup_free_ char *template = NULL;
+        bool container = quadlet_is(f->content.data, f->content.len);
+        _cleanup_free_ char *made_by = quadlet_file(f->name), *template = NULL;
         Buf file;
         int r;
 
+        if (!made_by)
+                return -ENOMEM;
         folder_drop_ins_file(f, &file);
-        r = put(w, f->name, &file, 0);
+        r = put(w, container ? made_by : f->name, &file, 0);
         if (r == 0)
-                r = put_drop_ins(e, w, f->name);
+                r = put_both_drop_ins(e, w, f->name);
+        if (r == 0)
+                r = drop_other(f, w, container, container ? f->name : made_by);
         if (r < 0 || unit_name_kind(f->name, NULL) != UNIT_NAME_INSTANCE)
                 return r;
         template = unit_name_template(f->name);
-        return !template ? -ENOMEM : is_exported(e, template) ? 0 : put_drop_ins(e, w, template);
+        return !template ? -ENOMEM : is_exported(e, template) ? 0 : put_both_drop_ins(e, w, template);
 }
 
 static int put_carried(const FolderExport *e, const Writer *w) {

@@ -24,6 +24,9 @@ typedef struct FolderExportFile {
         Hash hash;
         bool differs; // it is not there, or not so, with its drop-ins: `content` is asked for
         bool has_drop_ins; // in the folder
+        bool has_unit,
+                // the folder has a file for it of this kind (quadlet.h): one of the other kind than `content` goes
+                has_container;
         bool split;        // folder_drop_ins_decide(): its drop-ins are files of their own
         Buf content;
         size_t bytes; // of one that does not differ

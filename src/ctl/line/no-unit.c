@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "quadlet.h"
 #include "str.h"
 #include "unit-name-hint.h"
 
@@ -73,7 +74,7 @@ int no_unit_check(const char *word, bool reads, int dirfd, Buf *why) {
         int r;
 
         r = check_escape(word, dirfd, why);
-        if (r < 0 || unit_name_suffix(base))
+        if (r < 0 || unit_name_suffix(base) || quadlet_is_container(base))
                 return r;
         unit = str_printf("%s.service", word);
         if (!unit)

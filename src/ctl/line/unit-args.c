@@ -18,6 +18,7 @@
 #include "fileio.h"
 #include "no-unit.h"
 #include "own-file.h"
+#include "quadlet.h"
 #include "str.h"
 #include "unit-args.h"
 #include "unit-file.h"
@@ -207,8 +208,23 @@ static int read_carried(const char *dir, int dirfd, UnitArgsFile *f, Buf *why) {
         return carried_sources_read(&folder, f->name, &f->content, &f->carried, why);
 }
 
-// Looks for dir + name. 1: found (now or before) and in *ret, with what is beside it, 0: not there.
-static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, bool required,
+// What is in the file is of the kind that it is called.
+static int check_kind(const UnitArgsFile *f, const char *file, Buf *why) {
+        bool container = quadlet_is_container(file);
+        int r;
+
+        if (container == quadlet_is(f->content.data, f->content.len) || !str_has_suffix(f->name, ".service"))
+                return 0;
+        r = container ? buf_printf(why, "%s has no section [Container]", f->path)
+                      : buf_printf(why,
+                                   "%s has a section [Container]: what podman makes a service of is called "
+                                   "NAME" QUADLET_CONTAINER,
+                                   f->path);
+        return r < 0 ? r : -EINVAL;
+}
+
+// Looks for dir + file. 1: found (now or before) and in *ret, with what is beside it, 0: not there.
+static int find_file(UnitArgs *a, const char *dir, const char *file, int dirfd, bool required,
                      UnitArgsFile **ret, Buf *why) {
         _cleanup_(file_freep) UnitArgsFile *f = NULL;
         _cleanup_free_ char *path = NULL;
@@ -219,9 +235,9 @@ static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, 
         f = calloc(1, sizeof(UnitArgsFile));
         if (!f)
                 return -ENOMEM;
-        f->name = strdup(name);
-        f->path = str_printf("%s%s", dir, name);
-        path = str_printf("%s%s", dir, name);
+        f->name = quadlet_unit(file);
+        f->path = str_printf("%s%s", dir, file);
+        path = str_printf("%s%s", dir, file);
         if (!f->name || !f->path || !path)
                 return -ENOMEM;
         known = map_find_str(&a->by_path, path);
@@ -234,9 +250,11 @@ static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, 
                 f->content.len = carried_files_text_len(f->content.data, f->content.len); // it may be what `cat` has shown
         f->file_len = f->content.len;
         if (r == 0 && !f->missing)
-                r = read_drop_ins(dir, name, dirfd, &drop_ins, why);
+                r = read_drop_ins(dir, file, dirfd, &drop_ins, why);
         if (r == 0 && !f->missing)
                 r = drop_ins_add_to(&drop_ins, dir, &f->content, why);
+        if (r == 0 && !f->missing)
+                r = check_kind(f, file, why);
         if (r == 0 && !f->missing)
                 r = read_carried(dir, dirfd, f, why);
         return r < 0 ? r : keep_file(a, TAKE_PTR(f), path, ret, why);
@@ -244,9 +262,9 @@ static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, 
 
 // An instance that has drop-ins of its own has a content of its own: that of its template's unit file with all of them. 1: it is one,
 // and in *ret; 0: it has the template's.
-static int find_own_drop_ins(UnitArgs *a, const char *dir, const char *name, const UnitArgsFile *template, int dirfd, UnitArgsFile **ret,
-                             Buf *why) {
-        _cleanup_free_ char *key = str_printf("%s%s.d", dir, name);
+static int find_own_drop_ins(UnitArgs *a, const char *dir, const char *file, const UnitArgsFile *template,
+                             int dirfd, UnitArgsFile **ret, Buf *why) {
+        _cleanup_free_ char *key = str_printf("%s%s.d", dir, file);
         _cleanup_(file_freep) UnitArgsFile *f = NULL;
         _cleanup_drop_ins_ DropIns drop_ins = {};
         UnitArgsFile *known;
@@ -259,11 +277,11 @@ static int find_own_drop_ins(UnitArgs *a, const char *dir, const char *name, con
                 *ret = known;
                 return 1;
         }
-        r = read_drop_ins(dir, name, dirfd, &drop_ins, why);
+        r = read_drop_ins(dir, file, dirfd, &drop_ins, why);
         if (r < 0 || !drop_ins.of_instance)
                 return r;
         f = calloc(1, sizeof(UnitArgsFile));
-        if (!f || !(f->name = strdup(name)) || !(f->path = strdup(template->path)))
+        if (!f || !(f->name = quadlet_unit(file)) || !(f->path = strdup(template->path)))
                 return -ENOMEM;
         f->file_len = template->file_len;
         r = buf_append(&f->content, template->content.data, template->file_len);
@@ -275,13 +293,13 @@ static int find_own_drop_ins(UnitArgs *a, const char *dir, const char *name, con
 }
 
 // Results as of find_file().
-static int find_of_template(UnitArgs *a, const char *dir, const char *name, const char *template, int dirfd, bool required,
-                            UnitArgsFile **ret, Buf *why) {
+static int find_of_template(UnitArgs *a, const char *dir, const char *file, const char *template, int dirfd,
+                            bool required, UnitArgsFile **ret, Buf *why) {
         int r = find_file(a, dir, template, dirfd, required, ret, why);
 
         if (r <= 0)
                 return r;
-        r = find_own_drop_ins(a, dir, name, *ret, dirfd, ret, why);
+        r = find_own_drop_ins(a, dir, file, *ret, dirfd, ret, why);
         return r < 0 ? r : 1;
 }
 
@@ -308,24 +326,25 @@ static int note_drop_ins_alone(UnitArgs *a, int dirfd, const char *name) {
 
 // A unit's own file, then its template's. `name` is one of a->names, of which `base` was typed.
 static int find_files(UnitArgs *a, const char *dir, const char *base, const char *name, int dirfd, Buf *why) {
+        const char *file = quadlet_is_container(base) ? base : name;
         _cleanup_free_ char *template = NULL;
         UnitArgsFile *f;
         int r;
 
-        r = find_file(a, dir, name, dirfd, *dir, &f, why);
-        if (r == 0 && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
-                template = unit_name_template(name);
-                if (!template)
-                        return -ENOMEM;
-                r = find_of_template(a, dir, name, template, dirfd, *dir, &f, why);
-        }
+        r = find_file(a, dir, file, dirfd, *dir, &f, why);
+        if (r == 0)
+                r = quadlet_file_template(file, &template);
+        if (r == 0 && template)
+                r = find_of_template(a, dir, file, template, dirfd, *dir, &f, why);
         if (r > 0)
                 return note_source(a, name, f, why);
         if (r == 0 && !*dir)
-                return note_drop_ins_alone(a, dirfd, name) ?: template ? note_drop_ins_alone(a, dirfd, template) : 0;
+                return note_drop_ins_alone(a, dirfd, file)
+                               ?: template ? note_drop_ins_alone(a, dirfd, template)
+                                           : 0;
         if (r < 0)
                 return r;
-        r = no_unit_missing(dir, base, name, template, dirfd, why);
+        r = no_unit_missing(dir, base, file, template, dirfd, why);
         return r < 0 ? r : -ENOENT;
 }
 
@@ -393,18 +412,29 @@ static int find_partner(const UnitArgsFile *f, const char *name, char **ret) {
         return r < 0 || *ret ? r : unit_file_own_socket(file, name, ret);
 }
 
+static int find_partner_file(UnitArgs *a, const char *dir, const char *file, int dirfd, UnitArgsFile **ret,
+                             Buf *why) {
+        _cleanup_free_ char *template = NULL;
+        int r = find_file(a, dir, file, dirfd, false, ret, why);
+
+        if (r == 0)
+                r = quadlet_file_template(file, &template);
+        return r == 0 && template ? find_of_template(a, dir, file, template, dirfd, false, ret, why) : r;
+}
+
 static int add_beside(UnitArgs *a, const char *name, const UnitArgsFile *f, int dirfd, Buf *why) {
-        _cleanup_free_ char *partner = NULL, *template = NULL,
-                            *dir = strndup(f->path, strlen(f->path) - strlen(f->name));
+        const char *slash = strrchr(f->path, '/');
+        _cleanup_free_ char *partner = NULL, *container = NULL,
+                            *dir = strndup(f->path, slash ? (size_t) (slash + 1 - f->path) : 0);
         UnitArgsFile *found;
         int r = dir ? find_partner(f, name, &partner) : -ENOMEM;
 
         if (r < 0 || !partner || map_find_str(&a->files_by_name, partner))
                 return r;
-        r = find_file(a, dir, partner, dirfd, false, &found, why);
-        if (r == 0 && unit_name_kind(partner, NULL) == UNIT_NAME_INSTANCE) {
-                template = unit_name_template(partner);
-                r = template ? find_of_template(a, dir, partner, template, dirfd, false, &found, why) : -ENOMEM;
+        r = find_partner_file(a, dir, partner, dirfd, &found, why);
+        if (r == 0 && str_has_suffix(partner, ".service")) {
+                container = quadlet_file(partner);
+                r = container ? find_partner_file(a, dir, container, dirfd, &found, why) : -ENOMEM;
         }
         return r > 0 ? map_add_str(&a->besides, name, found) : r;
 }

@@ -8,6 +8,7 @@
 //   web@{1..3}        web@1.service web@2.service web@3.service, also when the shell left the braces alone
 //   dir/web.service   unit web.service, and its file is dir/web.service
 //   dir/web@1         unit web@1.service, and its file is dir/web@1.service, else dir/web@.service
+//   dir/web.container unit web.service, and its file is dir/web.container, as Quadlet has it (quadlet.h)
 //   web@1             as above in the current directory, if there is such a file, and it is the caller's own; if
 //                     not, the cluster may know the unit
 //

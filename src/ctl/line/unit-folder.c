@@ -17,6 +17,7 @@
 #include "carried-files.h"
 #include "drop-ins.h"
 #include "fileio.h"
+#include "quadlet.h"
 #include "str.h"
 #include "unit-args.h"
 #include "unit-brings.h"
@@ -24,6 +25,7 @@
 #include "unit-name.h"
 
 static void file_free(UnitFolderFile *f) {
+        free(f->file);
         free(f->name);
         free(f->path);
         buf_done(&f->content);
@@ -84,7 +86,7 @@ static int read_regular(int dirfd, const char *name, const char *path, size_t ma
 
 static int check_name(const UnitFolderFile *f, char **ret_reason) {
         _cleanup_free_ char *clause = NULL;
-        int r = carried_files_check_name(f->parsed, f->name, &clause);
+        int r = unit_file_check_name(f->parsed, f->name, &clause);
 
         if (r != -EINVAL)
                 return r;
@@ -96,6 +98,14 @@ static int parse_file(UnitFolderFile *f, Buf *why) {
         _cleanup_free_ char *reason = NULL;
         int r = unit_file_parse(f->path, f->content.data, f->content.len, &f->parsed, &reason);
 
+        if (r >= 0 && f->parsed->container != quadlet_is_container(f->file)) {
+                (void) buf_printf(why,
+                                  f->parsed->container ? "%s has a section [Container]: what podman makes a "
+                                                         "service of is called NAME" QUADLET_CONTAINER
+                                                       : "%s has no section [Container]",
+                                  f->path);
+                return -EINVAL;
+        }
         if (r >= 0)
                 r = unit_file_check_sections(f->path, f->content.data, f->content.len, &reason);
         if (r >= 0)
@@ -112,7 +122,7 @@ static int add_drop_ins(UnitFolderFile *f, int dirfd, const char *dir, bool *ret
         _cleanup_free_ char *shown = str_printf("%s/", dir);
         _cleanup_drop_ins_ DropIns drop_ins = {};
         DropInFolder folder = {.dirfd = dirfd, .dir = "", .shown = shown};
-        int r = shown ? drop_ins_read(&folder, f->name, &drop_ins, why) : -ENOMEM;
+        int r = shown ? drop_ins_read(&folder, f->file, &drop_ins, why) : -ENOMEM;
 
         *ret_of_instance = drop_ins.of_instance;
         if (r == 0)
@@ -121,7 +131,7 @@ static int add_drop_ins(UnitFolderFile *f, int dirfd, const char *dir, bool *ret
 }
 
 // A place for one, which is the folder's; NULL: out of memory.
-static UnitFolderFile *new_file(UnitFolder *folder, const char *name, const char *path) {
+static UnitFolderFile *new_file(UnitFolder *folder, const char *file, const char *path) {
         UnitFolderFile *f = calloc(1, sizeof(*f));
 
         if (!f || ARRAY_GROW(folder->files, folder->files_allocated, folder->n_files + 1) < 0) {
@@ -129,9 +139,10 @@ static UnitFolderFile *new_file(UnitFolder *folder, const char *name, const char
                 return NULL;
         }
         folder->files[folder->n_files++] = f;
-        f->name = strdup(name);
+        f->file = strdup(file);
+        f->name = quadlet_unit(file);
         f->path = strdup(path);
-        return f->name && f->path ? f : NULL;
+        return f->file && f->name && f->path ? f : NULL;
 }
 
 // `r`: what came of reading it.
@@ -147,6 +158,10 @@ static int finish_file(UnitFolder *folder, const char *dir, UnitFolderFile *f, i
                 (void) buf_printf(why, "%s has more than %d unit files, or more than %d MiB of them", dir,
                                   SET_FILE_UNITS_MAX, UNIT_ARGS_FILES_MAX / (1024 * 1024));
                 return -E2BIG;
+        }
+        if (map_find_str(&folder->files_by_name, f->name)) {
+                (void) buf_printf(why, "%s has two files for %s: one is that of a container", dir, f->name);
+                return -EEXIST;
         }
         return map_add_str(&folder->files_by_name, f->name, f);
 }
@@ -197,7 +212,7 @@ UnitFolderEntry unit_folder_entry(const char *name) {
         if (streq(name, UNIT_FOLDER_SET_FILE))
                 return UNIT_FOLDER_ENTRY_SET_FILE;
         // also README-mails.service: what is left out --prune would destroy
-        if (unit_name_kind(name, NULL) != UNIT_NAME_INVALID)
+        if (unit_name_kind(name, NULL) != UNIT_NAME_INVALID || quadlet_is_container(name))
                 return UNIT_FOLDER_ENTRY_UNIT;
         if (unit_drop_in_directory_is_valid(name))
                 return UNIT_FOLDER_ENTRY_DROP_INS;
@@ -230,8 +245,8 @@ static int add_entry(UnitFolder *f, int dirfd, const char *dir, const char *name
         return ignore(f, name);
 }
 
-// The name of the unit whose drop-ins it has: a new string.
-static char *unit_of_directory(const char *name) {
+// The name of the file whose drop-ins it has: a new string.
+static char *file_of_directory(const char *name) {
         return strndup(name, strlen(name) - strlen(".d"));
 }
 
@@ -252,15 +267,19 @@ static bool has_instance(const UnitFolder *f, const char *template) {
 // A folder of drop-ins that goes with no unit file: that of an instance is beside its template's, and makes a file of its own for it, if
 // argosy.set or another unit names that instance; else it is left out.
 static int add_directory(UnitFolder *folder, int dirfd, const char *dir, const char *directory, Buf *why) {
-        _cleanup_free_ char *name = unit_of_directory(directory), *template = NULL;
+        _cleanup_free_ char *file = file_of_directory(directory), *name = file ? quadlet_unit(file) : NULL,
+                            *template = NULL;
         UnitFolderFile *of, *f;
         bool of_instance;
         int r;
 
         if (!name)
                 return -ENOMEM;
-        if (map_find_str(&folder->files_by_name, name))
-                return 0;
+        of = map_find_str(&folder->files_by_name, name);
+        if (of)
+                return quadlet_is_container(file) == quadlet_is_container(of->file)
+                               ? 0
+                               : ignore(folder, directory);
         if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE && has_instance(folder, name))
                 return 0;
         if (unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
@@ -271,7 +290,9 @@ static int add_directory(UnitFolder *folder, int dirfd, const char *dir, const c
         of = map_find_str(&folder->files_by_name, template);
         if (!of)
                 return ignore(folder, directory);
-        f = new_file(folder, name, of->path);
+        if (quadlet_is_container(file) != quadlet_is_container(of->file))
+                return ignore(folder, directory);
+        f = new_file(folder, file, of->path);
         if (!f || buf_append(&f->content, of->content.data, of->file_len) < 0)
                 return -ENOMEM;
         f->file_len = of->file_len;
@@ -461,7 +482,7 @@ static int ignore_unused(UnitFolder *f) {
 
                 if (!f->files[i]->only_drop_ins || map_find_str(&f->units_by_name, f->files[i]->name))
                         continue;
-                directory = str_printf("%s.d", f->files[i]->name);
+                directory = str_printf("%s.d", f->files[i]->file);
                 r = directory ? ignore(f, directory) : -ENOMEM;
         }
         return r;

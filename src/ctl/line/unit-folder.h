@@ -34,6 +34,7 @@ UnitFolderEntry unit_folder_entry(const char *name);
 
 typedef struct UnitFolderFile {
         char *name; // of the unit, or the template
+        char *file; // its name in the folder: another one if it is a container's (quadlet.h)
         char *path; // for messages
         Buf content; // with the drop-ins beside it (unit-parts.h)
         size_t file_len; // private: of that, the unit file alone

@@ -14,11 +14,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "carried-files.h"
 #include "array.h"
+#include "carried-files.h"
 #include "clock.h"
 #include "ctl.h"
+#include "file-analysis.h"
 #include "json.h"
+#include "quadlet.h"
 #include "str.h"
 #include "unit-analysis.h"
 #include "unit-args.h"
@@ -354,35 +356,37 @@ static int add_finding(Verify *v, const VerifyFile *f, unsigned line, UnitFindin
         return r;
 }
 
-static int take_local(Verify *v, const UnitFindings *findings, size_t at, size_t n) {
+static int take_local(Verify *v, const UnitAnalysisFile *files, const UnitFindings *findings, size_t at,
+                      size_t n) {
         int r = 0;
 
         for (size_t i = 0; i < n; i++)
                 for (size_t k = 0; k < findings[i].n && r == 0; k++) {
                         const UnitFinding *f = &findings[i].list[k];
 
-                        if (f->kind != UNIT_FINDING_MISSING) // it may be on nodes
+                        // a program may be on nodes
+                        if (f->kind != UNIT_FINDING_MISSING || quadlet_is(files[i].content, files[i].len))
                                 r = add_finding(v, &v->files[at + i], f->line, f->kind, f->text, NULL);
                 }
         return r;
 }
 
 static int ask_local_about(Verify *v, size_t at, size_t n) {
-        _cleanup_(unit_analysis_freep) UnitAnalysis *analysis = NULL;
         _cleanup_free_ UnitAnalysisFile *files = calloc(n, sizeof(*files));
         _cleanup_free_ UnitFindings *findings = calloc(n, sizeof(*findings));
-        int r = files && findings ? 0 : -ENOMEM;
+        _cleanup_free_ Buf *made = calloc(n, sizeof(*made));
+        int r = files && findings && made ? 0 : -ENOMEM;
 
         for (size_t i = 0; i < n && r == 0; i++)
                 files[i] = (UnitAnalysisFile){v->files[at + i].name, v->files[at + i].content->data, v->files[at + i].content->len};
         if (r == 0)
-                r = unit_analysis_start(files, n, v->ctl->opt.given[OPT_USER], &analysis);
+                r = file_analysis(files, n, v->ctl->opt.given[OPT_USER], LOCAL_MS, findings, made);
         if (r == 0)
-                r = unit_analysis_wait(analysis, LOCAL_MS, findings);
-        if (r == 0)
-                r = take_local(v, findings, at, n);
+                r = take_local(v, files, findings, at, n);
         for (size_t i = 0; findings && i < n; i++)
                 unit_findings_done(&findings[i]);
+        for (size_t i = 0; made && i < n; i++)
+                buf_done(&made[i]);
         return r;
 }
 

@@ -12,6 +12,7 @@
 #include "array.h"
 #include "http-drop-ins.h"
 #include "http-write.h"
+#include "quadlet.h"
 #include "str.h"
 #include "unit-name.h"
 
@@ -29,7 +30,8 @@ void http_carried_done(HttpCarried *c) {
 }
 
 bool http_carried_is_one(const char *name) {
-        return unit_name_kind(name, NULL) == UNIT_NAME_INVALID && !http_drop_ins_is_one(name) && carried_file_name_is_valid(name);
+        return unit_name_kind(name, NULL) == UNIT_NAME_INVALID && !quadlet_is_container(name) &&
+               !http_drop_ins_is_one(name) && carried_file_name_is_valid(name);
 }
 
 static int digit_of(char c) {

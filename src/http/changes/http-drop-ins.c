@@ -10,6 +10,7 @@
 #include "array.h"
 #include "carried-files.h"
 #include "http-write.h"
+#include "quadlet.h"
 #include "str.h"
 #include "unit-name.h"
 
@@ -97,6 +98,7 @@ static char *unit_of(const UnitPart *part, Arena *arena) {
         if (name) {
                 memcpy(name, part->path, len);
                 name[len] = 0;
+                quadlet_unit_in_place(name);
         }
         return name;
 }

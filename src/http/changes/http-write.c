@@ -18,6 +18,7 @@
 #include "macro.h"
 #include "map.h"
 #include "message.h"
+#include "quadlet.h"
 #include "random.h"
 #include "request-key.h"
 #include "request-kind.h"
@@ -87,6 +88,7 @@ static int add_name(Write *w, char *name) {
         const char *why;
         int r;
 
+        quadlet_unit_in_place(name);
         if (unit_name_kind(name, &why) == UNIT_NAME_INVALID)
                 return refuse_name(w, name, why);
         r = map_add_str(&w->named, name, name);
@@ -115,6 +117,9 @@ static int read_units(Write *w, const cJSON *value) {
 static int add_file(Write *w, char *name, char *content, size_t len) {
         const char *why;
 
+        if (quadlet_is_container(name) && !quadlet_is(content, len))
+                return str_refuse(w->ret_why, "%.300s has no section [Container]", name);
+        quadlet_unit_in_place(name);
         if (unit_name_kind(name, &why) == UNIT_NAME_INVALID)
                 return refuse_name(w, name, why);
         if (w->n_files == HTTP_FILES_MAX)

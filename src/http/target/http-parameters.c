@@ -12,6 +12,7 @@
 #include "event-cursor.h"
 #include "job-state.h"
 #include "macro.h"
+#include "quadlet.h"
 #include "secret-name.h"
 #include "state-words.h"
 #include "str.h"
@@ -216,6 +217,7 @@ static const char no_unit[] = "this is no name of a unit", no_secret[] = "this i
                   no_job[] = "this is no number of a job";
 
 static int read_unit(HttpTarget *t, char **value, const char **ret_why) {
+        quadlet_unit_in_place(*value);
         return take_name(t, value, unit_name_kind(*value, NULL) != UNIT_NAME_INVALID, no_unit, ret_why);
 }
 

@@ -538,15 +538,15 @@ static void a_name_that_is_not_there_is_answered_with_the_one_that_was_meant(voi
 static void status_of_a_quadlet_file(FakeDaemon *d) {
         fake_accept(d);
         done(fake_read(d));
-        reply_error(d, ENOENT, "blog.container.service: no such unit", false);
+        reply_error(d, ENOENT, "blog.pod.service: no such unit", false);
         fake_expect_end(d);
 }
 
 static void a_name_that_was_made_of_a_file_of_another_type_says_so(void **state) {
-        _cleanup_outcome_ Outcome o = run(status_of_a_quadlet_file, "status blog.container");
+        _cleanup_outcome_ Outcome o = run(status_of_a_quadlet_file, "status blog.pod");
 
         assert_int_equal(o.code, 4);
-        assert_non_null(strstr(o.err, "blog.container would be a Quadlet file of podman"));
+        assert_non_null(strstr(o.err, "blog.pod would be a Quadlet file of podman"));
 }
 
 static void status_of_an_unknown_unit_exits_4(void **state) {

@@ -302,15 +302,77 @@ static void without_files_a_directory_is_cut_off(void **state) {
         assert_string_equal(a.names[2], "db-*");
 }
 
+#define BOX "[Container]\nImage=localhost/box:1\n"
+
+static void write_text(const Fixture *f, const char *name, const char *text) {
+        assert_int_equal(file_replace(f->fd, name, text, strlen(text), 0600, 0), 0);
+}
+
+static void a_containers_file_is_that_of_its_service(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {}, bare = {}, without = {};
+        _cleanup_buf_ Buf why = {};
+        Fixture *f = *state;
+
+        write_text(f, "sub/box.container", BOX);
+        write_text(f, "sub/work@.container", BOX);
+        write_text(f, "own.container", BOX);
+        assert_int_equal(mkdirat(f->fd, "sub/box.container.d", 0700), 0);
+        write_text(f, "sub/box.container.d/10.conf", "[Container]\nExec=x\n");
+        assert_int_equal(mkdirat(f->fd, "sub/work@7.container.d", 0700), 0);
+        write_text(f, "sub/work@7.container.d/10.conf", "[Container]\nExec=7\n");
+        take(f, &a, "sub/box.container");
+        take(f, &a, "sub/work@{1,7}.container");
+        assert_string_equal(a.names[0], "box.service");
+        assert_string_equal(a.names[1], "work@1.service");
+        assert_string_equal(found(&a, "sub/box.container")->name, "box.service");
+        assert_non_null(memmem(found(&a, "sub/box.container")->content.data,
+                               found(&a, "sub/box.container")->content.len, "\n# box.container.d/10.conf\n",
+                               strlen("\n# box.container.d/10.conf\n")));
+        assert_string_equal(found(&a, "sub/work@.container")->name, "work@.service");
+        assert_int_equal(n_found(&a), 3); // the seventh has a content of its own
+        take(f, &bare, "own.container");
+        assert_string_equal(found(&bare, "own.container")->name, "own.service");
+        assert_int_equal(unit_args_add(&without, "nowhere/box.container", 0, f->fd, &why), 0);
+        assert_string_equal(without.names[0], "box.service");
+        refuse(f, &a, "sub/none.container", -ENOENT, "there is no sub/none.container");
+}
+
+static void a_file_is_of_the_kind_that_it_is_called(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+        Fixture *f = *state;
+
+        write_text(f, "sub/a.service", BOX);
+        write_text(f, "sub/b.container", "[Service]\nExecStart=/bin/b\n");
+        write_text(f, "sub/box.container", BOX);
+        write_text(f, "sub/box.service", "[Service]\nExecStart=/bin/b\n");
+        refuse(f, &a, "sub/a.service", -EINVAL, "sub/a.service has a section [Container]");
+        refuse(f, &a, "sub/b.container", -EINVAL, "sub/b.container has no section [Container]");
+        take(f, &a, "sub/box.container");
+        refuse(f, &a, "sub/box.service", -EINVAL, "differ");
+}
+
+static void a_timer_brings_the_container_that_it_starts(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+        _cleanup_buf_ Buf why = {};
+        Fixture *f = *state;
+
+        write_text(f, "sub/box.container", BOX);
+        write_text(f, "sub/box.timer", "[Timer]\nOnActiveSec=1h\n");
+        take(f, &a, "sub/box.timer");
+        assert_int_equal(unit_args_add_besides(&a, f->fd, &why), 0);
+        assert_non_null(found(&a, "sub/box.container"));
+}
+
 static void what_is_no_unit_file_is_called_what_it_is(void **state) {
         static const struct {
                 const char *file, *word, *text;
         } rows[] = {
-                {"blog.container", "./blog.container", "./blog.container is a Quadlet file of podman, not a unit file; "},
-                {"blog.container", "blog.container", "podman makes blog.service of it"},
+                {"blog.pod", "./blog.pod", "./blog.pod is a Quadlet file of podman, not a unit file; "},
+                {"blog.pod", "blog.pod", "podman makes blog-pod.service of this one"},
                 {"10-x.conf", "./10-x.conf", "is a drop-in"},
                 {"compose.yaml", "./compose.yaml", "is YAML"},
-                {"plain", "./plain", "./plain is not a unit file: the name of one ends in its type, .service"},
+                {"plain", "./plain",
+                 "./plain is not a unit file: the name of one ends in its type, .service"},
                 {"notes.txt", "./notes.txt", "./notes.txt is not a unit file"},
         };
         _cleanup_unit_args_ UnitArgs a = {};
@@ -567,14 +629,19 @@ static void what_stands_beside_is_looked_at_in_the_same_way(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(no_file_is_taken_of_a_directory_that_others_can_write_to, setup, teardown),
+                cmocka_unit_test_setup_teardown(no_file_is_taken_of_a_directory_that_others_can_write_to,
+                                                setup, teardown),
                 cmocka_unit_test_setup_teardown(a_group_of_ones_own_may_write, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_group_that_is_the_first_of_somebody_else_too_may_not, setup, teardown),
-                cmocka_unit_test_setup_teardown(no_file_is_taken_that_a_stranger_owns_or_may_write, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_group_that_is_the_first_of_somebody_else_too_may_not,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(no_file_is_taken_that_a_stranger_owns_or_may_write, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(the_directories_above_count_too, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_link_is_as_good_as_all_that_it_goes_through, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_link_is_as_good_as_all_that_it_goes_through, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(who_calls_sudo_has_files_of_his_own, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_stands_beside_is_looked_at_in_the_same_way, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_stands_beside_is_looked_at_in_the_same_way, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_bare_name_needs_no_file, setup, teardown),
                 cmocka_unit_test_setup_teardown(drop_ins_without_their_file_are_noticed, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_bare_name_takes_the_file_beside_it, setup, teardown),
@@ -585,20 +652,27 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_thousand_instances_read_their_template_once, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_unit_named_twice_counts_once, setup, teardown),
-                cmocka_unit_test_setup_teardown(an_own_file_and_a_template_for_one_instance_must_say_the_same,
-                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        an_own_file_and_a_template_for_one_instance_must_say_the_same, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_file_comes_with_the_drop_ins_beside_it, setup, teardown),
-                cmocka_unit_test_setup_teardown(drop_ins_of_a_bare_name_are_the_callers_own, setup, teardown),
+                cmocka_unit_test_setup_teardown(drop_ins_of_a_bare_name_are_the_callers_own, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_directory_is_no_unit_file, setup, teardown),
                 cmocka_unit_test_setup_teardown(bad_words_are_refused_with_a_reason, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_file_that_is_too_large_is_refused, setup, teardown),
                 cmocka_unit_test_setup_teardown(each_part_of_a_request_takes_its_files_along, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(without_files_a_directory_is_cut_off, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_a_unit_starts_or_needs_is_read_beside_it, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_a_unit_starts_or_needs_is_read_beside_it, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_containers_file_is_that_of_its_service, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_file_is_of_the_kind_that_it_is_called, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_timer_brings_the_container_that_it_starts, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(what_is_no_unit_file_is_called_what_it_is, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_folder_is_called_a_folder, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_slip_is_answered_with_the_file_that_was_meant, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_slip_is_answered_with_the_file_that_was_meant, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_path_behind_an_at_sign_is_escaped, setup, teardown),
         };
 

@@ -12,6 +12,7 @@
 #include "folder-drop-ins.h"
 #include "folder-export.h"
 #include "macro.h"
+#include "quadlet.h"
 #include "str.h"
 #include "unit-args.h"
 #include "unit-file.h"
@@ -100,6 +101,38 @@ static void units_are_what_files_and_the_set_file_say(void **state) {
         expect(&folder.units[2], "web@.service", "web@.service", ARGOSY__TARGET__TARGET_INACTIVE);
         expect(&folder.units[3], "web@1.service", "web@.service", ARGOSY__TARGET__TARGET_LAUNCHED);
         expect(&folder.units[4], "web@2.service", "web@2.service", ARGOSY__TARGET__TARGET_LAUNCHED);
+}
+
+static void a_containers_file_is_that_of_its_service(void **state) {
+        _cleanup_unit_folder_ UnitFolder folder = {};
+        const Fixture *f = *state;
+
+        put(f, "box@.container", "[Container]\nImage=localhost/box:1\n");
+        put(f, "one.container", "[Container]\nImage=localhost/box:1\n");
+        assert_int_equal(mkdirat(f->fd, "one.container.d", 0700), 0);
+        put(f, "one.container.d/10.conf", "[Container]\nExec=x\n");
+        assert_int_equal(mkdirat(f->fd, "one.service.d", 0700), 0);
+        put(f, "argosy.set", "launched box@1.container box@2\n");
+        take(f, &folder);
+        assert_int_equal(folder.n_units, 4);
+        expect(&folder.units[1], "box@1.service", "box@.service", ARGOSY__TARGET__TARGET_LAUNCHED);
+        assert_string_equal(folder.units[3].name, "one.service");
+        assert_non_null(memmem(folder.units[3].file->content.data, folder.units[3].file->content.len,
+                               "# one.container.d/10.conf", 25));
+        assert_int_equal(folder.n_ignored, 1); // of another file's kind
+        assert_string_equal(folder.ignored[0], "one.service.d");
+}
+
+static void a_unit_is_of_one_kind(void **state) {
+        const Fixture *f = *state;
+
+        put(f, "box.container", SLEEPER);
+        refuse(f, -EINVAL, "box.container has no section [Container]");
+        put(f, "box.container", "[Container]\nImage=localhost/box:1\n");
+        put(f, "box.service", SLEEPER);
+        refuse(f, -EEXIST, "has two files for box.service");
+        put(f, "box.service", "[Container]\nImage=localhost/box:1\n");
+        refuse(f, -EINVAL, "box.service has a section [Container]");
 }
 
 // As loading them would bring it; by a path that activates a timer, too.
@@ -291,7 +324,7 @@ static void there_is_an_end_to_files(void **state) {
 
 // ---- written
 
-enum { POOL = 24, CONTENTS = 7 };
+enum { POOL = 24, CONTENTS = 10 };
 
 // Escapes, words of argosy.set, and what looks like a part of the folder and not of the set.
 static const char *const pool[POOL] = {"LICENSE.service",  "README-mails.service",
@@ -315,15 +348,38 @@ static int append_part(Buf *text, const char *unit, const char *name, unsigned w
         return buf_printf(text, "\n# %s.d/%s\n[Unit]\nDescription=%u\n", unit, name, which);
 }
 
+static char *box_of(const char *unit, unsigned which) {
+        _cleanup_free_ char *template =
+                unit_name_kind(unit, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(unit) : strdup(unit);
+        _cleanup_free_ char *file = quadlet_file(unit), *shared = quadlet_file(template);
+        Buf text = {};
+        int r = buf_printf(&text, "[Container]\nImage=localhost/box:%u\n", which);
+
+        if (r == 0 && which >= 8)
+                r = append_part(&text, shared, "10-a.conf", 0);
+        if (r == 0 && which == 9)
+                r = append_part(&text, file, "20-b.conf", which);
+        assert_int_equal(r, 0);
+        return buf_take_string(&text);
+}
+
 // Plain ones; some with drop-ins of the template's folder (or the unit's own, if it is no instance), which may be alike or not; one with
-// those of another unit, which the folder cannot split.
+// those of another unit, which the folder cannot split. The last ones are of containers, if the unit is a
+// service.
 static char *content_of(const char *unit, unsigned which) {
+        bool container = which >= 7 && str_has_suffix(unit, ".service");
+        _cleanup_free_ char *box = container ? box_of(unit, which) : NULL;
         _cleanup_free_ char *template = unit_name_kind(unit, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(unit) : strdup(unit);
         Buf text = {};
-        int r = streq(unit_name_suffix(unit), ".timer") ? buf_printf(&text, "[Timer]\nOnBootSec=%u\n", which)
-                                                        : buf_printf(&text, "[Service]\nExecStart=/bin/sleep %u\n", which);
+        int r;
 
-        if (r == 0 && which >= 3)
+        if (container)
+                return TAKE_PTR(box);
+        r = streq(unit_name_suffix(unit), ".timer")
+                    ? buf_printf(&text, "[Timer]\nOnBootSec=%u\n", which)
+                    : buf_printf(&text, "[Service]\nExecStart=/bin/sleep %u\n", which);
+
+        if (r == 0 && which >= 3 && which < 7)
                 r = append_part(&text, which == 6 ? "other.service" : template, "10-a.conf", which == 5);
         if (r == 0 && which == 4)
                 r = append_part(&text, unit, "20-b.conf", which);
@@ -576,6 +632,8 @@ static void a_folder_is_made(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 CASE(units_are_what_files_and_the_set_file_say),
+                CASE(a_containers_file_is_that_of_its_service),
+                CASE(a_unit_is_of_one_kind),
                 CASE(what_units_bring_along_is_a_part_of_the_folder),
                 CASE(what_is_no_unit_is_named_or_does_not_count),
                 CASE(a_unit_is_one_whatever_it_is_called),

@@ -34,7 +34,8 @@ static int write_of(const char *target, HttpMethod method, HttpWriteHeaders head
 static Argosy__Request *posted(const char *body) {
         Argosy__Request *q = NULL;
 
-        assert_int_equal(write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){}, body, &q), 0);
+        if (write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){}, body, &q) < 0)
+                fail_msg("%s", reason);
         return q;
 }
 
@@ -112,13 +113,26 @@ static void drop_ins_come_as_files_beside_their_unit(void **state) {
         message_free(q);
 }
 
+static void a_containers_file_is_that_of_its_service(void **state) {
+        Argosy__Request *q = posted("{\"verb\":\"start\",\"units\":[\"box@1.container\"],\"files\":{\"box@."
+                                    "container\":\"[Container]\\nImage=localhost/b:1\\n\","
+                                    "\"box@.container.d/1.conf\":\"[Container]\\nExec=x\\n\"}}");
+
+        assert_string_equal(q->change->names[0], "box@1.service");
+        assert_int_equal(q->change->n_files, 1);
+        assert_file(q->change->files[0], "box@.service",
+                    "[Container]\nImage=localhost/b:1\n\n# box@.container.d/1.conf\n[Container]\nExec=x\n");
+        message_free(q);
+}
+
 static void files_that_a_unit_names_come_with_it(void **state) {
         static const char body[] = "{\"verb\":\"start\",\"units\":[\"a.service\"],\"files\":{\"conf/a.conf\":\"abc\",\"x.sh\":{\"content\":\"YWJjZA==\","
                                    "\"encoding\":\"base64\",\"executable\":true},\"a.service\":\"[Service]\\n[X-Argosy]\\nFile=conf:/etc/a x.sh\\n\"}}";
         Argosy__Request *q;
         const Argosy__NamedFile *f;
 
-        assert_int_equal(write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){}, body, &q), 0);
+        if (write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){}, body, &q) < 0)
+                fail_msg("%s", reason);
         assert_int_equal(q->change->n_files, 1);
         f = q->change->files[0];
         assert_int_equal(f->n_files, 2);
@@ -349,6 +363,7 @@ int main(void) {
                 TEST(members_have_their_places),
                 TEST(without_units_those_of_the_files_are_meant),
                 TEST(drop_ins_come_as_files_beside_their_unit),
+                TEST(a_containers_file_is_that_of_its_service),
                 TEST(a_drop_in_that_does_not_fit_is_refused),
                 cmocka_unit_test(files_that_a_unit_names_come_with_it),
                 TEST(what_is_composed_has_a_limit),

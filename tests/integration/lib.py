@@ -446,9 +446,34 @@ def allow_many_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES if most == resource.RLIM_INFINITY else min(FILES, most), most))
 
 
-def main(nodes=3, voters=None, conf=(), bare=False, alone=False, after=None):
+LEFT_OUT = "left out: "  # tools/check shows such a line
+
+
+def prepare_for_containers(bed):
+    """Each node gets the image localhost/box, versions 1 and 2. Returns why this machine runs no containers in its nodes, or None."""
+    make = """
+        set -e
+        mount -o remount,bind,rw /proc/sys
+        mkdir -p /root/image/bin
+        cp /bin/busybox /root/image/bin
+        for name in sh sleep cat echo mkdir; do ln -sf busybox /root/image/bin/$name; done
+        tar -C /root/image -cf /root/image.tar .
+        podman import -q -c 'CMD=["/bin/sleep","infinity"]' /root/image.tar localhost/box:1
+        podman tag localhost/box:1 localhost/box:2
+        podman run --rm --network=host localhost/box:1 /bin/echo it runs
+    """
+    for node in bed.nodes:
+        # in a unit, since a command from outside has rights that units lack
+        result = node.exec(["systemd-run", "--pipe", "--wait", "--quiet", "sh", "-c", make], timeout=120)
+        if result.status != 0:
+            return f"{node.name}: {' '.join(result.err.split())[-200:]}"
+    return None
+
+
+def main(nodes=3, voters=None, conf=(), bare=False, alone=False, after=None, containers=False):
     """Runs the tests of the calling file, those whose name contains the argument if there is one. after: takes away, after each of
-    them and however that went, what is not argosy's."""
+    them and however that went, what is not argosy's. containers: the nodes can run them; on a machine where they cannot, the tests are left
+    out, with a line that says so."""
     allow_many_files()
     module = sys.modules["__main__"]
     tests = [value for name, value in vars(module).items() if name.startswith("test_") and callable(value)]
@@ -461,10 +486,15 @@ def main(nodes=3, voters=None, conf=(), bare=False, alone=False, after=None):
     name = os.environ.get("ARGOSY_TESTBED") or f"test-{Path(module.__file__).stem}"
 
     try:
-        bed = Testbed(name).up(nodes, voters, conf, bare=bare, alone=alone)
+        bed = Testbed(name).up(nodes, voters, conf, bare=bare, alone=alone, containers=containers)
     except Failure as reason:
         print(f"the testbed did not come up: {reason}")
         sys.exit(1)
+    reason = prepare_for_containers(bed) if containers else None
+    if reason:
+        print(f"{LEFT_OUT}{len(tests)} tests of {Path(module.__file__).stem}: this machine's nodes run no containers ({reason})")
+        bed.down()
+        sys.exit(0)
     reset = None if bare else Cluster.reset_alone if alone else Cluster.reset
     passed = [_run_test(bed, test, reset if index > 0 else None, after) for index, test in enumerate(tests)]
     if not all(passed) and os.environ.get("ARGOSY_KEEP"):

@@ -26,6 +26,7 @@ BEGIN_FIRST = ["package", "dashboard", "disks", "joining", "lives", "fleet", "fa
 ALONE = {"attacks", "deploying-attackers", "network-attackers"}  # after all others: they take what processors and inotify watches there are, and judge what they measure
 SCENARIO_TIMEOUT_S = 240
 LONG_TIMEOUT_S = 1200
+LEFT_OUT = "left out: "  # what a scenario says of tests that this machine cannot run
 TEST_LINE = re.compile(r"^(ok|failed) (\d+\.\d) (\S+)$")
 
 # A build compiles as dpkg does for the package, so what is tested is what is shipped: debian/rules hardens, tools/package leaves out
@@ -40,7 +41,7 @@ TSAN = ["-Dwerror=true", "-Db_sanitize=thread"]
 
 class Score:
     def __init__(self):
-        self.passed, self.failed = 0, []
+        self.passed, self.failed, self.left_out = 0, [], []
         self._lock = threading.Lock()
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
@@ -139,6 +140,9 @@ def run_scenario(score, path, directory, prefix, long):
             score.note(f"{prefix}{path.stem}: {result[3]}", passed, float(result[2]), "".join(output))
             noted_failure |= not passed
             output = []
+        elif line.startswith(LEFT_OUT):
+            score.left_out.append(line.strip())
+            print(line, end="", flush=True)
         else:
             output.append(line)
     status = process.wait()
@@ -197,6 +201,8 @@ def main():
         run_integration(score, directory, prefix, args.patterns, args.jobs, args.long)
 
     print(f"\n{time.monotonic() - began:.0f} s")
+    for line in score.left_out:
+        print(line)
     for name in score.failed:
         print(f"failed: {name}")
     print(f"{score.passed} passed, {len(score.failed)} failed")

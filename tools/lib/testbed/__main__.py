@@ -38,6 +38,7 @@ def parse(argv):
     up.add_argument("--voters", type=int, metavar="V", choices=[1, 3, 5], help="voters of the cluster (3, or 1 if N < 3)")
     up.add_argument("--conf", action="append", default=[], metavar="[NODE:]SECTION.KEY=VALUE",
                     help="a setting for all nodes, or for one")
+    up.add_argument("--containers", action="store_true", help="nodes of Debian 13 with podman, which can run containers")
     up.add_argument("--bare", action="store_true", help="boot only: nothing installed, no cluster")
     verb("exec", "run a command inside a node").add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND...")
     verb("kill", "power cut, no goodbye").add_argument("--lose-unsynced", action="store_true",
@@ -59,7 +60,7 @@ def say(text):
 
 def up(name, args):
     began = time.monotonic()
-    bed = Testbed(name, say).up(args.count, args.voters, args.conf, bare=args.bare)
+    bed = Testbed(name, say).up(args.count, args.voters, args.conf, bare=args.bare, containers=args.containers)
     bed.detach()
     say(f"{args.count} nodes up after {time.monotonic() - began:.1f} s")
 

@@ -37,11 +37,11 @@ class Testbed:
         bed._description = json.loads(described.read_text())
         return bed
 
-    def up(self, count, voters=None, conf=(), build=None, bare=False, alone=False):
+    def up(self, count, voters=None, conf=(), build=None, bare=False, alone=False, containers=False):
         """Boots `count` nodes in parallel and forms one cluster of them, or leaves them without argosyd if `bare`, or each a
         cluster of its own, as after an installation, if `alone`.
 
-        conf: "Section.Key=value", or "n2:Section.Key=value" for one node only. voters: 3, or 1 if there are fewer nodes.
+        containers: the nodes have podman 5, and rights to run containers. conf: "Section.Key=value", or "n2:Section.Key=value" for one node only. voters: 3, or 1 if there are fewer nodes.
         """
         if not 1 <= count <= network.MAX_NODES:
             raise Failure(f"a testbed has 1 to {network.MAX_NODES} nodes, not {count}")
@@ -51,10 +51,10 @@ class Testbed:
         names = [f"n{number}" for number in range(1, count + 1)]
         settings = _settings_per_node(names, [f"Cluster.Voters={voters}", *conf])
 
-        root, stage = self._start_keeper(with_stage=not bare and not build)
+        root, stage = self._start_keeper(not bare and not build, containers)
         try:
             layers = [root] if bare else [stage or self._install(build), root]
-            self._describe(names, bare)
+            self._describe(names, bare, containers)
             self._create(layers, settings)
             self.boot(names)
             if not bare and not alone:
@@ -64,11 +64,11 @@ class Testbed:
             raise
         return self
 
-    def _start_keeper(self, with_stage):
+    def _start_keeper(self, with_stage, containers):
         """Returns the root file system and, if wanted, the tree of the build that staging.shared() made, or None if it made none.
         The keeper holds both."""
         with contextlib.ExitStack() as until_kept:
-            root, root_lock = rootfs.obtain(self._say)
+            root, root_lock = rootfs.obtain(self._say, containers)
             until_kept.callback(os.close, root_lock)
             stage, stage_lock = staging.hold_shared() if with_stage else (None, None)
             if stage:
@@ -83,8 +83,8 @@ class Testbed:
         staging.install(build or os.environ.get("ARGOSY_BUILD") or host.SOURCE / "build", stage)
         return stage
 
-    def _describe(self, names, bare):
-        self._description = {"nodes": names, "bare": bare}
+    def _describe(self, names, bare, containers):
+        self._description = {"nodes": names, "bare": bare, "containers": containers}
         (keeper.state_dir(self.name) / "testbed.json").write_text(json.dumps(self._description))
 
     def _create(self, layers, settings):
@@ -116,7 +116,7 @@ class Testbed:
     def node(self, name):
         if name not in self._description["nodes"]:
             raise Failure(f"there is no node '{name}' in this testbed, only {' '.join(self._description['nodes'])}")
-        return Node(self.name, self._keeper, int(name[1:]))
+        return Node(self.name, self._keeper, int(name[1:]), self._description["containers"])
 
     @property
     def is_bare(self):

@@ -36,6 +36,9 @@ STOP_TIMEOUT_S = 90
 
 NOTHING_MATCHES = 1  # journalctl's exit status when --grep finds nothing; for an error it also says what is wrong
 
+# What podman needs in a node: networks of containers, and the filter of devices.
+CONTAINER_RIGHTS = ["--capability=CAP_NET_ADMIN", "--system-call-filter=bpf"]
+
 NO_PROGRAM = 127  # the exit status for it, in shells and elsewhere
 
 # A command that needs no shell: plain words, and text in single quotes.
@@ -55,10 +58,10 @@ class Result:
 
 
 class Node:
-    def __init__(self, bed_name, keeper, number):
+    def __init__(self, bed_name, keeper, number, containers=False):
         self.number, self.name, self.address = number, f"n{number}", network.address(number)
         self.state = state_dir(bed_name) / self.name
-        self._bed_name, self._keeper = bed_name, keeper
+        self._bed_name, self._keeper, self._containers = bed_name, keeper, containers
         self._cgroup = cgroup_dir(bed_name) / self.name
         self._disk = Disk(keeper, self.state / "disk.img", self.name)
         self.machine_id = hashlib.md5(f"argosy-testbed {bed_name} {self.name}".encode()).hexdigest()
@@ -162,6 +165,8 @@ class Node:
                   f"--directory={base}/root", f"--machine={self._bed_name}-{self.name}", f"--hostname={self.name}",
                   f"--uuid={self.machine_id}", f"--network-namespace-path={network.namespace(self.name)}",
                   f"--bind={self._disk.directory}:/var/lib/argosy", f"--bind={self.journal_dir}:/var/log/journal/{self.machine_id}"]
+        if self._containers:
+            nspawn += CONTAINER_RIGHTS
         script = f"""
             echo $$ >{groups}/runner/cgroup.procs
             while :; do

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The Debian root file system that all nodes share.
+"""The Debian root file systems that nodes share: one of the host's release, and one of Debian 13 for nodes that run containers.
 
-It has the host's release and comes from the host's own apt sources, so the libraries in it are those that the build was
-linked with. It is kept in the cache as SUITE-HASH-DATE, HASH standing for everything that decides its contents; one that
+The first comes from the host's own apt sources, so the libraries in it are those that the build was linked with. The second has podman 5 and what
+that needs, and libraries of the same sonames; of the host's own release it has only libraft. A root is kept in the cache as SUITE-HASH-DATE, HASH standing for everything that decides its contents; one that
 is older than two weeks is replaced, and the old one removed as soon as no testbed uses it.
 """
 
@@ -45,6 +45,19 @@ GENERATORS = ["systemd-bless-boot-generator", "systemd-cryptsetup-generator", "s
               "systemd-run-generator", "systemd-ssh-generator", "systemd-system-update-generator",
               "systemd-sysv-generator", "systemd-tpm2-generator", "systemd-veritysetup-generator"]
 
+# What a node has besides to run containers: podman 5 with its generator, a registry, and a program to put into images.
+CONTAINERS_SUITE = "trixie"
+CONTAINERS_PACKAGES = ["systemd", "systemd-sysv", "dbus", "iproute2", "procps", "busybox-static",
+                       "libuv1t64", "libgnutls30t64", "libprotobuf-c1", "libmicrohttpd12t64", "libcjson1", "libjemalloc2",
+                       "libasan8", "libubsan1", "libtsan2",
+                       "podman", "crun", "netavark", "aardvark-dns", "nftables", "skopeo", "docker-registry"]
+
+# Overlays do not lie over each other, so images are on the node's disk; the rest is what a container in a container may not have.
+CONTAINERS_FILES = {
+    "etc/containers/containers.conf": "[containers]\npids_limit=0\nkeyring=false\ndefault_sysctls=[]\n",
+    "etc/containers/storage.conf": '[storage]\ndriver="overlay"\ngraphroot="/var/lib/argosy/containers"\nrunroot="/run/containers/storage"\n',
+}
+
 APT_SOURCES = "$(ORIGIN)|$(CODENAME)|$(RELEASE)|$(COMPONENT)|$(CREATED_BY)|$(REPO_URI)"
 
 
@@ -55,13 +68,16 @@ def _suite():
     raise Failure("/etc/os-release names no VERSION_CODENAME; the testbed runs on Debian")
 
 
-def _apt_sources(suite):
-    """The host's Debian sources, as lines of a sources.list."""
+def _apt_sources(suite, containers):
+    """The host's Debian sources, as lines of a sources.list; with containers, of their release from the same place, and what has libraft."""
     lines = []
     for target in host.run(["apt-get", "indextargets", "--format", APT_SOURCES]).splitlines():
         origin, codename, release, component, created_by, uri = target.split("|")
         if origin.startswith("Debian") and codename.split("-")[0] == suite and component == "main" and created_by == "Packages":
-            lines.append(f"deb {uri} {release} main")
+            if containers and codename == suite:
+                lines.append(f"deb {uri} {CONTAINERS_SUITE} main")
+            if not containers or codename.endswith("-backports"):
+                lines.append(f"deb {uri} {release} main")
     if not lines:
         raise Failure(f"apt knows no Debian source for '{suite}'; is `apt-get update` needed?")
     return sorted(set(lines), reverse=True)
@@ -81,8 +97,8 @@ def _raft_package():
     return f"{found[1]}={found[2]}"
 
 
-def _packages():
-    return [*PACKAGES, _raft_package()]
+def _packages(containers):
+    return [*(CONTAINERS_PACKAGES if containers else PACKAGES), _raft_package()]
 
 
 def _strip(root):
@@ -106,23 +122,26 @@ def _strip(root):
     (root / "var/lib/argosy").mkdir(parents=True, exist_ok=True)
 
 
-def _make(suite, target):
+def _make(suite, containers, target):
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=target.parent, prefix=".new-"))
     root = scratch / "root"
     try:
         host.run(["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", *_proxy_options(), "--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
-                  f"--include={' '.join(_packages())}", suite, root, "-"],
-                 input="\n".join(_apt_sources(suite)) + "\n", env=os.environ | {"LC_ALL": "C.UTF-8"})
+                  f"--include={' '.join(_packages(containers))}", CONTAINERS_SUITE if containers else suite, root, "-"],
+                 input="\n".join(_apt_sources(suite, containers)) + "\n", env=os.environ | {"LC_ALL": "C.UTF-8"})
         _strip(root)
+        for name, text in CONTAINERS_FILES.items() if containers else ():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
         root.rename(target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _remove_unused(keep):
-    """Removes older root file systems, but never one that a testbed has locked."""
-    for root in keep.parent.glob("*-*-*"):
+    """Removes older root file systems of its kind, but never one that a testbed has locked."""
+    for root in keep.parent.glob(f"{keep.name.partition('-')[0]}-*-*"):
         if root == keep:
             continue
         fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
@@ -136,20 +155,20 @@ def _age_days(root):
     return (time.time() - time.mktime(time.strptime(root.name.rpartition("-")[2], "%Y%m%d%H%M"))) / 86400
 
 
-def obtain(say):
+def obtain(say, containers=False):
     """The path of a fresh root file system, made if need be, and a descriptor that protects it while open."""
     suite = _suite()
-    recipe = repr([_packages(), MASKED, GENERATORS, Path(__file__).read_text()])
-    stem = f"{suite}-{hashlib.sha256(recipe.encode()).hexdigest()[:10]}"
+    recipe = repr([_packages(containers), MASKED, GENERATORS, Path(__file__).read_text()])
+    stem = f"{'containers' if containers else suite}-{hashlib.sha256(recipe.encode()).hexdigest()[:10]}"
     host.CACHE.mkdir(parents=True, exist_ok=True)
     with open(host.CACHE / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         have = sorted(host.CACHE.glob(f"{stem}-*"))
         if not have or _age_days(have[-1]) > MAX_AGE_DAYS:
             root = host.CACHE / time.strftime(f"{stem}-%Y%m%d%H%M")
-            say(f"making the nodes' root file system ({suite}, once every {MAX_AGE_DAYS} days)")
+            say(f"making the nodes' root file system ({CONTAINERS_SUITE if containers else suite}, once every {MAX_AGE_DAYS} days)")
             try:
-                _make(suite, root)
+                _make(suite, containers, root)
                 have.append(root)
             except (Failure, subprocess.SubprocessError) as reason:
                 if not have:

@@ -66,6 +66,40 @@ static void it_may_have_a_home_that_goes_with_it(void **state) {
         assert_int_equal(access(home, F_OK), -1);
 }
 
+static int read_home(const SandboxedCommand *c, const char *name) {
+        _cleanup_buf_ Buf text = {};
+
+        return sandboxed_command_read(c, name, 4, &text);
+}
+
+// Whatever it is that has written there.
+static void what_it_writes_is_read_if_it_is_a_file(void **state) {
+        static const char *const args[] = {
+                "/bin/sh", "-c",
+                "cd home && cat $MY_DIR/in >out && echo large >large && ln -s ../in link && mkdir dir && mkfifo pipe", NULL};
+        static const SandboxedFile in = {"in", "in\n", 3};
+        _cleanup_buf_ Buf output = {}, text = {};
+        SandboxedCommand *c;
+
+        assert_int_equal(sandboxed_command_start(&(SandboxedConfig){.args = args,
+                                                                    .files = &in,
+                                                                    .n_files = 1,
+                                                                    .home = true,
+                                                                    .dir_variable = "MY_DIR",
+                                                                    .reserves_much = true},
+                                                 &c),
+                         0);
+        assert_int_equal(sandboxed_command_wait(c, LONG_MS, &output), 0);
+        assert_int_equal(sandboxed_command_read(c, "out", 4, &text), 0);
+        assert_int_equal(text.len, 3);
+        assert_int_equal(read_home(c, "large"), -EFBIG);
+        assert_int_equal(read_home(c, "link"), -EISDIR);
+        assert_int_equal(read_home(c, "dir"), -EISDIR);
+        assert_int_equal(read_home(c, "pipe"), -EISDIR);
+        assert_int_equal(read_home(c, "none"), -ENOENT);
+        sandboxed_command_free(c);
+}
+
 static void it_gets_no_socket_and_no_other_process(void **state) {
         static const char *const args[] = {"bash", "-c", "(exec 3<>/dev/udp/127.0.0.1/9) && echo socket; kill -0 $$ && echo signal; :",
                                            NULL};
@@ -110,6 +144,7 @@ int main(void) {
                 cmocka_unit_test(it_is_nobody_if_we_are_root),
                 cmocka_unit_test(it_may_have_a_home_that_goes_with_it),
                 cmocka_unit_test(it_gets_no_socket_and_no_other_process),
+                cmocka_unit_test(what_it_writes_is_read_if_it_is_a_file),
                 cmocka_unit_test(it_prints_no_more_than_is_kept),
                 cmocka_unit_test(who_takes_too_long_is_ended),
                 cmocka_unit_test(what_is_not_there_is_said),

@@ -157,6 +157,7 @@ typedef struct HttpResourceRow {
                 *body_schema;
 } HttpResourceRow;
 
+// All rows are one array.
 const HttpResourceRow *http_resource(HttpResource r);
 static inline bool http_resource_is(HttpResource r, HttpTrait trait) {
         return http_resource(r)->is & trait;

@@ -152,29 +152,31 @@ static bool fits_path(const char *path, const char *text, size_t len, Place plac
         }
 }
 
-static bool is_path_of(HttpResource r, const char *text, size_t len) {
+static bool is_path_of(const HttpResourceRow *row, const char *text, size_t len) {
         Place places[PATH_NAMES_MAX];
         size_t n;
 
-        return fits_path(http_resource(r)->path, text, len, places, &n);
+        return fits_path(row->path, text, len, places, &n);
 }
 
 bool http_target_is_public(const char *text) {
+        const HttpResourceRow *rows = http_resource(0);
         size_t len = strcspn(text, "?");
 
         for (HttpResource r = 0; r < HTTP_RESOURCES; r++)
-                if (is_path_of(r, text, len))
-                        return http_resource_is(r, HTTP_IS_OPEN | HTTP_IS_PUBLIC);
+                if (is_path_of(&rows[r], text, len))
+                        return rows[r].is & (HTTP_IS_OPEN | HTTP_IS_PUBLIC);
         return false;
 }
 
 static unsigned find_methods(const char *text) {
+        const HttpResourceRow *rows = http_resource(0);
         size_t len = strcspn(text, "?");
         unsigned methods = 0;
 
         for (HttpResource r = 0; r < HTTP_RESOURCES; r++)
-                if (is_path_of(r, text, len))
-                        methods |= http_resource(r)->method;
+                if (is_path_of(&rows[r], text, len))
+                        methods |= rows[r].method;
         return methods;
 }
 
@@ -220,10 +222,11 @@ static int parse_as(HttpResource resource, const char *text, size_t len, HttpTar
 }
 
 static int parse(const char *text, HttpMethod method, HttpTarget *t, const char **ret_why) {
+        const HttpResourceRow *rows = http_resource(0);
         size_t len = strcspn(text, "?");
 
         for (HttpResource r = 0; r < HTTP_RESOURCES; r++)
-                if (http_resource(r)->method == method && is_path_of(r, text, len))
+                if (rows[r].method == method && is_path_of(&rows[r], text, len))
                         return parse_as(r, text, len, t, ret_why);
         if (find_methods(text) > 0) {
                 *ret_why = "that is not to be done with this";

@@ -2,7 +2,7 @@
 //
 // Plays stories of whole hosts: each from a seed, the same one each time. See ../README.md.
 //
-//      hosts-sim --seed N [--prose] [--events] [--until STEP]    one story
+//      hosts-sim --seed N [--prose] [--events] [--messages] [--until STEP]    one story
 //      hosts-sim --file PATH ...                                 one that was written or shrunk
 //      hosts-sim --seeds A..B [--twice] [--figures] [--first-red]
 //                                                            all of them; or each in two processes, which are to tell the same
@@ -405,7 +405,8 @@ static int shrink_one(void) {
 static bool parse(int argc, char **argv) {
         static const struct option known[] = {
                 {"seed", required_argument, NULL, 's'}, {"seeds", required_argument, NULL, 'S'}, {"file", required_argument, NULL, 'f'},
-                {"prose", no_argument, NULL, 'p'},      {"events", no_argument, NULL, 'e'},      {"until", required_argument, NULL, 'u'},
+                {"messages", no_argument, NULL, 'm'},
+                {"prose", no_argument, NULL, 'p'},      {"events", no_argument, NULL, 'e'},              {"until", required_argument, NULL, 'u'},
                 {"twice", no_argument, NULL, 't'},      {"figures", no_argument, NULL, 'F'},     {"first-red", no_argument, NULL, 'r'},
                 {"shrink", no_argument, NULL, 'k'},     {"write", required_argument, NULL, 'w'}, {"sweep", required_argument, NULL, 'W'},
                 {"point", required_argument, NULL, 'P'}, {"every", required_argument, NULL, 'E'}, {},
@@ -428,6 +429,9 @@ static bool parse(int argc, char **argv) {
                         break;
                 case 'e':
                         options.output.events = true;
+                        break;
+                case 'm':
+                        options.output.messages = true;
                         break;
                 case 'u':
                         options.output.until = strtoul(optarg, NULL, 10) + 1;
@@ -470,7 +474,7 @@ static bool parse(int argc, char **argv) {
 int main(int argc, char **argv) {
         shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (shared == MAP_FAILED || !parse(argc, argv)) {
-                fprintf(stderr, "hosts-sim --seed N | --file PATH [--prose] [--events] [--until STEP] [--shrink --write PATH]\n"
+                fprintf(stderr, "hosts-sim --seed N | --file PATH [--prose] [--events] [--messages] [--until STEP] [--shrink --write PATH]\n"
                                 "hosts-sim --seeds A..B [--twice] [--figures] [--first-red]\n"
                                 "hosts-sim --sweep all|start|update|join|leave|vote [--every N] [--point FAULT:HOST:N [--prose]]\n");
                 return 2;

@@ -2,7 +2,7 @@
 //
 // Plays stories of a leader: each from a seed, the same one each time. See ../README.md.
 //
-//      leader-sim --seed N [--prose] [--events] [--until STEP]    one story
+//      leader-sim --seed N [--prose] [--events] [--messages] [--until STEP]    one story
 //      leader-sim --file PATH ...                                 one that was written or shrunk
 //      leader-sim --seeds A..B [--backwards] [--figures] [--first-red]
 //                                                             all of them, one behind the other
@@ -338,7 +338,8 @@ static bool read_range(const char *text) {
 static int parse(int argc, char **argv) {
         static const struct option known[] = {
                 {"seed", required_argument, NULL, 's'},    {"seeds", required_argument, NULL, 'S'},   {"file", required_argument, NULL, 'f'},
-                {"prose", no_argument, NULL, 'p'},         {"events", no_argument, NULL, 'e'},        {"until", required_argument, NULL, 'u'},
+                {"messages", no_argument, NULL, 'm'},
+                {"prose", no_argument, NULL, 'p'},         {"events", no_argument, NULL, 'e'},                {"until", required_argument, NULL, 'u'},
                 {"digests", required_argument, NULL, 'd'}, {"compare", required_argument, NULL, 'c'}, {"backwards", no_argument, NULL, 'b'},
                 {"figures", no_argument, NULL, 'F'},       {"shrink", no_argument, NULL, 'k'},        {"write", required_argument, NULL, 'w'},
                 {"complete", no_argument, NULL, 'C'},      {"first-red", no_argument, NULL, 'r'},
@@ -375,6 +376,9 @@ static int parse(int argc, char **argv) {
                 case 'e':
                         options.output.events = true;
                         break;
+                case 'm':
+                        options.output.messages = true;
+                        break;
                 case 'u':
                         options.output.until = strtoul(optarg, NULL, 10) + 1;
                         break;
@@ -410,7 +414,7 @@ static int check_complete(void) {
 
 int main(int argc, char **argv) {
         if (parse(argc, argv) < 0) {
-                fprintf(stderr, "leader-sim --seed N | --file PATH [--prose] [--events] [--until STEP] [--shrink --write PATH]\n"
+                fprintf(stderr, "leader-sim --seed N | --file PATH [--prose] [--events] [--messages] [--until STEP] [--shrink --write PATH]\n"
                                 "leader-sim --seeds A..B [--backwards] [--figures] [--first-red] [--digests PATH] [--compare PATH]\n"
                                 "leader-sim --complete\n");
                 return 2;

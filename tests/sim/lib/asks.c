@@ -303,6 +303,7 @@ static void draw_author(Draw *d, WorldAsked *a) {
 static void ask(WorldAsked *a, Draw *d) {
         a->asked_us = asks.port->now_us();
         a->asked_at = log_truth.n_entries;
+        story_message("request", 0, &a->request->base);
         asks.port->send(a, d);
 }
 

@@ -5,6 +5,7 @@
 
 #include "asks.h"
 #include "message.h"
+#include "story.h"
 #include "str.h"
 #include "test.h"
 
@@ -40,19 +41,25 @@ void checks_on_entry(const uint8_t *entry, size_t len) {
         Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, len, entry);
 
         assert_non_null(batch);
+        story_message("entry", 0, &batch->base);
         EACH_CHECK(on_entry, batch);
         message_free(batch);
 }
 
 void checks_on_answer(const WorldAsked *asked, const Argosy__Response *response) {
+        story_message("answer", 0, &response->base);
         EACH_CHECK(on_answer, asked, response);
 }
 
 void checks_on_order(uint32_t host, const Argosy__ToHost *m) {
+        if (m->msg_case != ARGOSY__TO_HOST__MSG_BEAT_ACK)
+                story_message("to", host, &m->base);
         EACH_CHECK(on_order, host, m);
 }
 
 void checks_on_heard(uint32_t host, const Argosy__ToVoter *m) {
+        if (m->msg_case != ARGOSY__TO_VOTER__MSG_BEAT)
+                story_message("from", host, &m->base);
         EACH_CHECK(on_heard, host, m);
 }
 

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "story-message.h"
+
 enum { LINE_MAX_BYTES = 200 };
 
 static struct {
@@ -55,6 +57,18 @@ void story_event(const char *kind, uint32_t host, uint64_t number, const char *f
         (void) vprintf(format, ap);
         va_end(ap);
         putchar('\n');
+}
+
+void story_message(const char *kind, uint32_t host, const ProtobufCMessage *m) {
+        uint64_t ms = since_begin_us() / 1000;
+
+        if (!story.output.messages)
+                return;
+        fprintf(stderr, "%4" PRIu64 ".%03" PRIu64 "      %s", ms / 1000, ms % 1000, kind);
+        if (host > 0)
+                fprintf(stderr, " n%" PRIu32, host);
+        fputs(": ", stderr);
+        story_message_show(stderr, m);
 }
 
 // FNV-1a of 64 bits, eight bytes at a time.

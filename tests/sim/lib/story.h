@@ -8,11 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <protobuf-c/protobuf-c.h>
+
 enum { STORY_LINES = 100 };
 
 typedef struct StoryOutput {
         bool prose;  // all of it, as it happens, to standard error
         bool events; // to standard output
+        bool messages; // field by field: entries, requests, responses, orders and reports, to standard error
         size_t until; // the step, from 1 on, before which a debugger gets its turn; 0: none
 } StoryOutput;
 
@@ -21,6 +24,8 @@ void story_begin(StoryOutput output, const uint64_t *now_us);
 __attribute__((format(printf, 1, 2))) void story_tell(const char *format, ...);
 // One thing that was delivered: an entry, a message, a response, a step.
 __attribute__((format(printf, 4, 5))) void story_event(const char *kind, uint32_t host, uint64_t number, const char *format, ...);
+// A message that was delivered, field by field, if somebody asked for that (StoryOutput.messages).
+void story_message(const char *kind, uint32_t host, const ProtobufCMessage *m);
 void story_digest(const char *kind, const void *data, size_t len);
 uint64_t story_digest_value(void);
 uint64_t story_n_events(void);

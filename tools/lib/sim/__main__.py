@@ -32,6 +32,7 @@ def parse():
     parser.add_argument("--raft", action="store_true", help="the same with argosy's own log, on libraft, instead of one in memory")
     parser.add_argument("--prose", action="store_true", help="tell the story as it happens")
     parser.add_argument("--events", action="store_true", help="one line of fixed columns for each thing that is delivered: microseconds, what, host, number, more")
+    parser.add_argument("--messages", action="store_true", help="entries of the log, requests, answers, orders and reports, field by field")
     parser.add_argument("--until", type=int, metavar="STEP", help="stop in a debugger before this step (see --gdb)")
     parser.add_argument("--gdb", action="store_true", help="in gdb, with line numbers (build-sim-gdb)")
     parser.add_argument("--write", metavar="PATH", help="--shrink: where to (build-sim/red/)")
@@ -52,7 +53,7 @@ def parse():
 
 def play_one(args):
     options = ["--seed", args.seed] if args.seed is not None else ["--file", args.file]
-    options += ["--prose"] * args.prose + ["--events"] * args.events
+    options += ["--prose"] * args.prose + ["--events"] * args.events + ["--messages"] * args.messages
     if args.until is not None:
         options += ["--until", args.until]
     if not args.gdb:

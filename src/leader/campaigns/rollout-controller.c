@@ -260,8 +260,21 @@ int rollout_controller_stop(Leader *l, BatchBuilder *b, const Argosy__RolloutRec
         return k < 0 ? k : batch_builder_put_rollout(b, &next);
 }
 
-// `n_unplaced`: units that have what it brought, and no node.
-static int finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, size_t n_unplaced) {
+// Of units that have what it brought, and of which nobody knows that they are up with it. "": there are none.
+static void say_left_behind(const RolloutSums *sums, char *ret, size_t size) {
+        size_t n = sums->unplaced, unseen = sums->unseen;
+        int len = 0;
+
+        *ret = 0;
+        if (n > 0)
+                len = snprintf(ret, size, "%zu unit%s no node, and start%s as soon as one is found", n, n == 1 ? " has" : "s have", n == 1 ? "s" : "");
+        if (unseen > 0)
+                snprintf(ret + len, size - (size_t) len, "%s%zu unit%s on nodes that cannot be asked, so whether %s up is not known", n > 0 ? "; " : "", unseen,
+                         unseen == 1 ? " is" : "s are", unseen == 1 ? "it is" : "they are");
+}
+
+// `sums`: of its units.
+static int finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const RolloutSums *sums) {
         Argosy__RolloutRecord next = *r;
         char reason[ROLLOUT_REASON_SIZE];
         int k = settle_global(l, b, r);
@@ -270,9 +283,8 @@ static int finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, si
                 return k;
         next.phase = rollout_is_returning(r) ? ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNED
                                              : ARGOSY__ROLLOUT_PHASE__ROLLOUT_DONE;
-        if (n_unplaced > 0 && !rollout_is_returning(r)) {
-                str_fit(reason, sizeof(reason), "%zu unit%s no node, and start%s as soon as one is found", n_unplaced, n_unplaced == 1 ? " has" : "s have",
-                        n_unplaced == 1 ? "s" : "");
+        if (!rollout_is_returning(r)) {
+                say_left_behind(sums, reason, sizeof(reason));
                 next.reason = reason;
         }
         next.spec = next.spec_before = (ProtobufCBinaryData){};
@@ -485,7 +497,7 @@ static int step_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Roll
         case ROLLOUT_FAILED:
                 return fail(l, b, r, u->name, node_find(l, o->nodes->nodes[step.culprit]), step.failure);
         case ROLLOUT_OVER:
-                return finish(l, b, r, 0);
+                return finish(l, b, r, &(RolloutSums){});
         default:
                 return step.n_chosen > 0 ? change_nodes(l, b, o, r, u, chosen, step.n_chosen) : 0;
         }
@@ -514,7 +526,7 @@ static int step_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Roll
                 if (why)
                         return fail(l, b, r, u->name, u->node, why);
         }
-        return sums.left == 0 ? finish(l, b, r, sums.unplaced) : change_units(l, b, o, r, &rules, sums, scheduler);
+        return sums.left == 0 ? finish(l, b, r, &sums) : change_units(l, b, o, r, &rules, sums, scheduler);
 }
 
 static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,

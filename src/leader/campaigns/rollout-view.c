@@ -9,12 +9,14 @@
 
 #include "batch-builder.h"
 #include "clock.h"
+#include "node-loss-controller.h"
 #include "registry.h"
 #include "rollout-content.h"
 #include "rollout-private.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
+#include "unit-event.h"
 #include "unit-file.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
@@ -84,6 +86,7 @@ RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const 
         item.changed = is_changed(r, e->record);
         item.unplaced = e->record->node == 0;
         view_unit_on_node(l, u->node ? unit_on_node_find(u, u->node) : NULL, e, &item);
+        item.moves = item.unreachable && (unit_is_being_placed(u) || (u->node && !node_loss_strands(l, u, e)));
         if (o && o->kind != ARGOSY__OUTCOME__KIND__DONE)
                 item.failure = outcome_phrase(o);
         return item;
@@ -210,6 +213,7 @@ static bool add_touched(const char *name, void *userdata) {
         t->sums.on_way += now.on_way - m->on_way;
         t->sums.left += now.left - m->left;
         t->sums.unplaced += now.unplaced - m->unplaced;
+        t->sums.unseen += now.unseen - m->unseen;
         return false;
 }
 

@@ -69,6 +69,12 @@ bool node_loss_stays(const Leader *l, const Unit *u, const UnitEntry *e) {
                !unit_exclusion(u, n->number);
 }
 
+bool node_loss_strands(const Leader *l, const Unit *u, const UnitEntry *e) {
+        if (!e || !u->node)
+                return false;
+        return u->node->reason || (u->life == LIFE_STRANDED && host_is_lost(u->node->host)) || node_loss_moves_at(l, u, e) == NODE_LOSS_NEVER;
+}
+
 int node_loss_delay(Leader *l, Unit *u, uint64_t at_us) {
         unit_event(l, u, LIFE_WAITS);
         unit_touch(l, u);

@@ -146,15 +146,9 @@ static void begin(WaitSeen *v, const Leader *l, const Unit *u) {
         v->texts = (Arena){};
 }
 
-static bool is_stranded(const Leader *l, const Unit *u, const UnitEntry *e) {
-        return e && u->node &&
-               (u->node->reason || (u->life == LIFE_STRANDED && host_is_lost(u->node->host)) ||
-                node_loss_moves_at(l, u, e) == UINT64_MAX);
-}
-
 void wait_seen_init(WaitSeen *v, const Leader *l, const Unit *u) {
         begin(v, l, u);
-        v->stranded = is_stranded(l, u, v->entry);
+        v->stranded = node_loss_strands(l, u, v->entry);
         list_foreach (i, &u->on_nodes)
                 add_node(CONTAINER_OF(i, UnitOnNode, by_unit)->node, v);
         tombstones_each(l, u->name, u, v->entry, add_unseen, v);
@@ -330,7 +324,7 @@ Unit *wait_walk_next(Leader *l, size_t *left, const WaitSeen **ret) {
         walk(l, w, left);
         if (!w->whole)
                 return NULL;
-        w->seen.stranded = is_stranded(l, w->unit, w->seen.entry);
+        w->seen.stranded = node_loss_strands(l, w->unit, w->seen.entry);
         *ret = &w->seen;
         return w->unit;
 }
@@ -363,7 +357,7 @@ const WaitSeen *wait_walk_look(Leader *l, WaitWalk *w, size_t *left) {
         walk(l, w, left);
         if (!w->whole)
                 return NULL;
-        w->seen.stranded = is_stranded(l, w->unit, w->seen.entry);
+        w->seen.stranded = node_loss_strands(l, w->unit, w->seen.entry);
         return &w->seen;
 }
 

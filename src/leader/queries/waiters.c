@@ -26,6 +26,7 @@
 #include "tickets.h"
 #include "tombstones.h"
 #include "turn.h"
+#include "unit-event.h"
 #include "unit-marks.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
@@ -125,7 +126,7 @@ static WaitVerdict judge_seen(const WaitSeen *seen, bool unheard, const Awaited 
                       .n_refused = seen->n_refused,
                       .n_gave_way = seen->n_gave_way,
                       .stranded = seen->stranded,
-                      .unscheduled = list_is_linked(&unit_work_seen(u)->unscheduled) || unit_life_is_moving(u->life),
+                      .unscheduled = unit_is_being_placed(u),
                       .hosts_unattached = l->n_hosts.unattached > 0,
                       .was_known =
                               awaited->was_known ||

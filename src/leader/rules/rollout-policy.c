@@ -61,13 +61,14 @@ uint64_t rollout_policy_wake_us(const RolloutView *v, const RolloutItem *i) {
 }
 
 RolloutSums rollout_policy_counts(const RolloutView *v, const RolloutItem *i) {
-        bool well = is_well(v, i), on_way = !well && had_its_turn(v, i) && !i->unreachable;
+        bool well = is_well(v, i), is_awaited = !well && had_its_turn(v, i), on_way = is_awaited && !i->unreachable;
 
         return (RolloutSums){.wanted = i->wanted_up,
                              .down = !well,
                              .on_way = on_way,
-                             .left = is_to_change(v, i) || on_way,
-                             .unplaced = !well && i->unplaced && had_its_turn(v, i)};
+                             .left = is_to_change(v, i) || on_way || (is_awaited && i->moves),
+                             .unplaced = is_awaited && i->unplaced && !i->moves,
+                             .unseen = is_awaited && i->unreachable && !i->unplaced && !i->moves};
 }
 
 RolloutTurn rollout_policy_turn(const RolloutView *v, const RolloutItem *i) {

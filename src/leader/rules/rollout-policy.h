@@ -19,8 +19,8 @@
 // failed by the end of its health_us is not well because the report of it is still on its way.
 //
 // One that nobody can see counts as down. It is taken only when there is room for all that count, since it
-// may well be up. So does one that has no node: it has its turn, and nobody waits for it, but it is counted,
-// so that whoever asked is told of it.
+// may well be up. If it is placed elsewhere for that, the rollout waits until it is up there. If not, and if it has no
+// node, it has its turn, and nobody waits for it, but it is counted, so that whoever asked is told of it.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +36,7 @@ typedef struct RolloutItem {
         bool up;             // as its record says, with the content that its record says
         bool unreachable;    // nobody can see it
         bool unplaced;       // nor can anybody, since it has no node
+        bool moves;          // nobody can see it, and a node is looked for, or it is placed elsewhere after a time
         bool busy;           // a change of it is on its way already
         const char *failure; // NULL: none
         uint64_t since_us;   // it is up, or it has been changed and is not up
@@ -67,7 +68,8 @@ typedef struct RolloutSums {
         size_t down;   // count against `max`
         size_t on_way; // of these, by our doing
         size_t left;   // are still to be changed, or to become well
-        size_t unplaced; // had their turn, are wanted up, and have no node
+        size_t unplaced; // had their turn, are wanted up, have no node, and no node takes them
+        size_t unseen;   // the same, and have one that cannot be asked, which they do not leave
 } RolloutSums;
 
 typedef enum RolloutAction {

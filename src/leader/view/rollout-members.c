@@ -111,10 +111,11 @@ static void drop_part(RolloutMembers *m, RolloutMember *member) {
         m->sums.on_way -= member->on_way;
         m->sums.left -= member->left;
         m->sums.unplaced -= member->unplaced;
+        m->sums.unseen -= member->unseen;
         m->kinds[member->kind]--;
         member->kind = 0;
         m->kinds[0]++;
-        member->wanted = member->down = member->on_way = member->left = member->unplaced = 0;
+        member->wanted = member->down = member->on_way = member->left = member->unplaced = member->unseen = 0;
         leave_queue(m, member);
         list_unlink(&member->failed);
         deadline_heap_clear(&m->deadlines, &member->deadline);
@@ -177,11 +178,13 @@ void rollout_members_put(RolloutMembers *m, RolloutMember *member, const Rollout
         member->on_way = (uint8_t) counts->on_way;
         member->left = (uint8_t) counts->left;
         member->unplaced = (uint8_t) counts->unplaced;
+        member->unseen = (uint8_t) counts->unseen;
         m->sums.wanted += member->wanted;
         m->sums.down += member->down;
         m->sums.on_way += member->on_way;
         m->sums.left += member->left;
         m->sums.unplaced += member->unplaced;
+        m->sums.unseen += member->unseen;
         member->turn = (uint8_t) turn;
         if (turn != ROLLOUT_TURN_NONE)
                 queue_add(&m->queues[turn], member);

@@ -29,7 +29,7 @@ typedef struct RolloutMember {
         Deadline deadline;                  // when time alone makes something else of it
         size_t place;                       // in the heap of its turn, counted from 1
         uint8_t turn;                       // RolloutTurn
-        uint8_t wanted, down, on_way, left, unplaced; // what of it is in the sums
+        uint8_t wanted, down, on_way, left, unplaced, unseen; // what of it is in the sums
         uint8_t kind;                       // and in RolloutMembers.kinds; 0: nothing
         struct RolloutMember *next_free;
 } RolloutMember;

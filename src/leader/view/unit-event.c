@@ -78,6 +78,10 @@ static void mark(Leader *l, Unit *u, LifeEvent event) {
         leader_set_due(l, DUE_PLACEMENT);
 }
 
+bool unit_is_being_placed(const Unit *u) {
+        return unit_life_is_moving(u->life) || list_is_linked(&unit_work_seen(u)->unscheduled);
+}
+
 void unit_event(Leader *l, Unit *u, LifeEvent event) {
         UnitLife after = unit_life_after(u->life, event);
 

@@ -20,8 +20,6 @@ static struct {
         bool lied;         // one of them was a liar's
         bool gone;         // some node has it no more
         bool settled;      // the log says how its run has ended
-        bool turn;         // that change was a turn of a rollout
-        bool unseen;       // since that its host was not in session
 } said[WORLD_UNITS_MAX];
 
 void jobs_begin(void) {
@@ -79,22 +77,10 @@ static bool can_be_judged(const LogJob *j, uint64_t number, unsigned i) {
         return c && !u->global && !c->oneshot && !c->careless && u->node > 0 && u->target == j->after[i].target && strcmp(j->verb, "submit") != 0;
 }
 
-// A rollout is done with a unit that nobody sees when that has had its turn.
-static bool is_left_behind(unsigned i) {
-        return said[i].turn && said[i].unseen;
-}
-
-static void note_unseen(void) {
-        for (unsigned i = 0; i < asks.n_units; i++)
-                said[i].unseen |= log_truth.units[i].node > 0 && !places_is_in_session(log_truth.units[i].node);
-}
-
 static void judge_done(const LogJob *j, uint64_t number, unsigned i) {
         const LogUnit *u = &log_truth.units[i];
         const char *name = asks.units[i].name;
 
-        if (is_left_behind(i))
-                return;
         if (u->target == ARGOSY__TARGET__TARGET_LAUNCHED) {
                 check_says("jobs-end-as-told");
                 if (!(said[i].told & (TOLD_UP | TOLD_DOWN | TOLD_OTHER)))
@@ -156,7 +142,6 @@ static bool was_told_now(uint64_t number) {
 }
 
 void jobs_on_entry(const Argosy__LogBatch *batch) {
-        note_unseen();
         for (size_t i = 0; i < batch->n_ops; i++) {
                 const Argosy__LogOp *op = batch->ops[i];
                 int unit = op->op_case == ARGOSY__LOG_OP__OP_OUTCOME ? world_unit_index(op->outcome->name) : -1;
@@ -172,13 +157,9 @@ void jobs_on_entry(const Argosy__LogBatch *batch) {
 
                 if (log_truth.touched[i].asked || !log_truth.touched[i].after.exists)
                         memset(&said[unit], 0, sizeof(said[unit]));
-                if (log_truth.touched[i].asked) {
+                if (log_truth.touched[i].asked)
                         said[unit].revision = log_truth.units[unit].revision;
-                        said[unit].turn = log_truth.touched[i].goes_on;
-                        said[unit].unseen = false;
-                }
         }
-        note_unseen();
 }
 
 // ------------------------------------------------------------------------------------------------ records

@@ -44,11 +44,20 @@ static bool is_reached(unsigned i) {
         return v->active == (u->target == ARGOSY__TARGET__TARGET_LAUNCHED ? ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE : ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
 }
 
+// A rollout that the job has begun goes on whoever has changed the units since that had their turn.
+static bool is_done_with(const LogJob *j, uint64_t number, unsigned i) {
+        const LogRollout *o = log_rollout_of(log_truth.rollouts, i);
+
+        if (o && o->began == j->entry)
+                return false;
+        return log_was_touched_since(number, i) || (is_reached(i) && !o);
+}
+
 static bool has_ended(const LogJob *j, uint64_t number) {
         if (j->touched == 0)
                 return false;
         for (unsigned i = 0; i < asks.n_units; i++)
-                if (j->touched & 1u << i && !log_was_touched_since(number, i) && (!is_reached(i) || log_rollout_of(log_truth.rollouts, i)))
+                if (j->touched & 1u << i && !is_done_with(j, number, i))
                         return false;
         return true;
 }
@@ -59,6 +68,26 @@ static bool goes_on(uint64_t number) {
 
         rig_pass_ms(&world.rig, TOLD_MS);
         return cluster_state_job_state(world.rig.state, number) == ARGOSY__JOB_STATE__JOB_RUNNING;
+}
+
+// ------------------------------------------------------------------------------------------------ rebalances
+
+static uint64_t find_rebalance(void) {
+        for (uint64_t i = log_truth.first_job; i <= cluster_state_last_job(world.rig.state); i++)
+                if (i <= log_truth.n_jobs && log_truth.jobs[i] && strcmp(log_truth.jobs[i]->verb, "rebalance") == 0 &&
+                    cluster_state_job_state(world.rig.state, i) == ARGOSY__JOB_STATE__JOB_RUNNING)
+                        return i;
+        return 0;
+}
+
+// Units that were moved are watched for the time that was asked for, and the next ones move behind that.
+static void let_rebalances_end(void) {
+        enum { ROUND_MS = 1000, ROUNDS_MAX = 120 };
+
+        for (unsigned i = 0; i < ROUNDS_MAX && find_rebalance() > 0; i++)
+                rig_pass_ms(&world.rig, ROUND_MS);
+        if (find_rebalance() > 0)
+                check_fail("jobs-come-to-an-end", "job %" PRIu64 " (rebalance) is running, when everything has been well for %u s", find_rebalance(), ROUNDS_MAX);
 }
 
 // ------------------------------------------------------------------------------------------------ held
@@ -82,6 +111,7 @@ static bool is_held_by_something(const LogJob *j) {
 }
 
 void open_on_finish(void) {
+        let_rebalances_end();
         for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++) {
                 const LogJob *j = log_truth.jobs[i];
 

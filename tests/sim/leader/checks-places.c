@@ -77,6 +77,10 @@ const char *places_zone_of(uint32_t host) {
         return host <= NODES_KNOWN ? now.zones[host] : NULL;
 }
 
+const char *places_former_zone_of(uint32_t host) {
+        return host <= NODES_KNOWN ? before.zones[host] : NULL;
+}
+
 bool places_is_certain(uint32_t host) {
         const RigHost *h = rig_host(&world.rig, host);
         const Argosy__HostRecord *r = cluster_state_find_host(world.rig.state, host);

@@ -53,8 +53,10 @@ bool places_is_in_session(uint32_t node);
 // The node is emptied by a time after which budgets do not count.
 bool places_has_deadline(uint32_t node);
 
-// Of the host's label "zone", as the log has it; NULL or "": it has none.
+// Of the host's label "zone", as the log has it behind the last entry, and as it had it before that entry, when it was decided; NULL or
+// "": the host had none.
 const char *places_zone_of(uint32_t host);
+const char *places_former_zone_of(uint32_t host);
 // For some time its first node has been heard, open, and the same.
 bool places_is_certain(uint32_t host);
 

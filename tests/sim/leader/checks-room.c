@@ -74,24 +74,29 @@ static void one_room(const struct LogTouched *t) {
 
 // ------------------------------------------------------------------------------------------------ spread
 
-// The value of the label by which it is spread; NULL: the host has none.
-static const char *domain_of(const WorldContent *c, uint32_t host) {
+static const char *host_domain(uint32_t host) {
         static char names[2][WORLD_NAME_SIZE];
         static unsigned at;
-        const char *zone;
 
-        if (strcmp(c->spread, "host") != 0) {
-                zone = places_zone_of(host);
-                return zone && *zone ? zone : NULL;
-        }
         at = !at;
         snprintf(names[at], WORLD_NAME_SIZE, "%u", host);
         return names[at];
 }
 
-static bool is_in(const WorldContent *c, const LogUnit *u, const char *domain) {
+// The value of the label by which it is spread, behind the entry or before it: whoever decides sees the former, and may change it in the
+// same entry. NULL: the host has none.
+static const char *domain_of(const WorldContent *c, uint32_t host, bool former) {
+        const char *zone;
+
+        if (strcmp(c->spread, "host") == 0)
+                return host_domain(host);
+        zone = former ? places_former_zone_of(host) : places_zone_of(host);
+        return zone && *zone ? zone : NULL;
+}
+
+static bool is_in(const WorldContent *c, const LogUnit *u, const char *domain, bool former) {
         uint32_t host = u->exists && !u->global ? places_host_of(u->node) : 0;
-        const char *of = host ? domain_of(c, host) : NULL;
+        const char *of = host ? domain_of(c, host, former) : NULL;
 
         return of && strcmp(of, domain) == 0;
 }
@@ -105,9 +110,11 @@ static unsigned count_least(unsigned of, const WorldContent *c, const char *doma
         unsigned n = 0;
 
         for (unsigned k = 0; k < asks.n_units; k++) {
-                const WorldContent *other = content_of(&log_truth.units[k]);
+                const LogUnit *u = &log_truth.units[k];
+                const WorldContent *other = content_of(u);
 
-                n += is_of_template(of, k) && other && other->spread && strcmp(other->spread, c->spread) == 0 && is_in(c, &log_truth.units[k], domain);
+                n += is_of_template(of, k) && other && other->spread && strcmp(other->spread, c->spread) == 0 && is_in(c, u, domain, false) &&
+                     is_in(c, u, domain, true);
         }
         return n;
 }
@@ -116,8 +123,11 @@ static unsigned count_least(unsigned of, const WorldContent *c, const char *doma
 static unsigned count_most(unsigned of, const WorldContent *c, const char *domain) {
         unsigned n = 0;
 
-        for (unsigned k = 0; k < asks.n_units; k++)
-                n += is_of_template(of, k) && (is_in(c, &log_truth.units[k], domain) || is_in(c, &log_truth.units_before[k], domain));
+        for (unsigned k = 0; k < asks.n_units; k++) {
+                const LogUnit *u = &log_truth.units[k], *was = &log_truth.units_before[k];
+
+                n += is_of_template(of, k) && (is_in(c, u, domain, false) || is_in(c, u, domain, true) || is_in(c, was, domain, false) || is_in(c, was, domain, true));
+        }
         return n;
 }
 
@@ -143,19 +153,19 @@ static bool is_instance(unsigned i) {
 static void one_spread(const struct LogTouched *t) {
         const WorldContent *c = content_of(&log_truth.units[t->unit]);
         uint32_t host = places_host_of(log_truth.units[t->unit].node);
-        const char *domain = c && c->spread && host ? domain_of(c, host) : NULL;
+        const char *domain = c && c->spread && host ? domain_of(c, host, true) : NULL;
         unsigned n;
 
         if (!c || !c->spread || !host || places_lies(log_truth.units[t->unit].node) || !is_instance(t->unit))
                 return;
-        if (!domain)
+        if (!domain && !domain_of(c, host, false))
                 check_fail("spread-is-kept", "%s is placed on n%u, which has no label '%s'", asks.units[t->unit].name, host, c->spread);
-        if (!is_spread_alone(c) || has_other_contents(t->unit, c) || places_are_barred(t->unit))
+        if (!domain || !is_spread_alone(c) || has_other_contents(t->unit, c) || places_are_barred(t->unit))
                 return;
         check_says("spread-is-kept");
         n = count_least(t->unit, c, domain);
         for (uint32_t k = 1; k <= asks.swarm.hosts; k++) {
-                const char *other = places_is_certain(k) ? domain_of(c, k) : NULL;
+                const char *other = places_is_certain(k) ? domain_of(c, k, true) : NULL;
 
                 if (other && n > count_most(t->unit, c, other) + c->spread_skew)
                         check_fail("spread-is-kept", "%s is placed on n%u, where %u instances are then, and %u are where n%u is", asks.units[t->unit].name, host, n,

@@ -197,8 +197,8 @@ static bool starts(const Argosy__UnitOrder *o) {
 }
 
 // An update or a restart of a global unit goes from node to node: those that had their turn have what it brings, which the unit's record has when
-// the last one is through.
-static bool is_turn_of_rollout(const LogUnit *u, const Argosy__UnitOrder *o) {
+// the last one is through. Whatever somebody has asked of the unit since is as well of theirs: `revision` is the record's.
+static bool is_turn_of_rollout(const LogUnit *u, uint64_t revision, const Argosy__UnitOrder *o) {
         const Argosy__RolloutRecord *r = u->global ? cluster_state_find_rollout(world.rig.state, o->name) : NULL;
         const Argosy__RolloutNode *turn = NULL;
         bool is_new;
@@ -206,7 +206,7 @@ static bool is_turn_of_rollout(const LogUnit *u, const Argosy__UnitOrder *o) {
         for (size_t i = 0; rollout_is_under_way(r) && i < r->n_nodes; i++)
                 if (r->nodes[i]->node == o->node)
                         turn = r->nodes[i];
-        if (!turn || o->revision != turn->revision || o->spec.len != HASH_SIZE)
+        if (!turn || o->revision != MAX_OF(turn->revision, revision) || o->spec.len != HASH_SIZE)
                 return false;
         is_new = r->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE && !turn->back;
         return is_new ? r->spec.len == HASH_SIZE && memcmp(o->spec.data, r->spec.data, HASH_SIZE) == 0 : memcmp(o->spec.data, u->spec.bytes, HASH_SIZE) == 0;
@@ -223,7 +223,7 @@ static void one_order(uint32_t host, const Argosy__UnitOrder *o) {
         if (!u->exists || u->target != o->target || (!u->global && u->node != o->node))
                 check_fail("ordered-as-recorded", "n%u is to run %s, which the log does not say", host, o->name);
         r = rig_record(&world.rig, o->name);
-        if (is_turn_of_rollout(u, o))
+        if (is_turn_of_rollout(u, r->revision, o))
                 return;
         if (o->revision < r->revision || o->revision > cluster_state_revision(world.rig.state) || o->spec.len != HASH_SIZE || memcmp(o->spec.data, u->spec.bytes, HASH_SIZE) != 0)
                 check_fail("ordered-as-recorded", "n%u is to run revision %" PRIu64 " of %s, and the log has %" PRIu64, host, o->revision, o->name, r->revision);

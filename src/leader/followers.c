@@ -238,6 +238,8 @@ static void follow_unit(Leader *l, Unit *u, UnitEntry *e) {
         unit_touch(l, u);
         scheduler_on_unit(l, u, e->removed ? NULL : e, options);
         scheduler_drive_out(l, u, e);
+        if (l->building) // who moved them is another leader
+                scheduler_reconsider_follower(l, u);
         must(activation_affinity_on_unit(l, e));
         must(companion_orders_on_unit(l, e));
         must(secret_orders_on_unit(l, e));

@@ -285,6 +285,10 @@ bool placement_unit_must_go(const Placement *p, uint32_t unit) {
 
 // ------------------------------------------------------------------------------------------------ followers
 
+bool placement_unit_follows(const Placement *p, uint32_t unit) {
+        return p->units[unit].follows != PLACEMENT_NONE;
+}
+
 // Itself first, then all whom it follows, directly or not; `tied`: and those who follow any of them. 0: more than
 // there may be.
 static uint32_t walk(Placement *p, uint32_t unit, bool tied, uint32_t found[PLACEMENT_FOLLOWS_MAX]) {

@@ -404,6 +404,11 @@ void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
                 drive_out(l, CONTAINER_OF(i, Unit, placed));
 }
 
+void scheduler_reconsider_follower(Leader *l, Unit *u) {
+        if (u->node && u->place && placement_unit_follows(l->places->placement, u->place - 1))
+                unit_event(l, u, LIFE_RECONSIDER);
+}
+
 size_t scheduler_follower_names(const Leader *l, const char *name, const char *ret[PLACEMENT_FOLLOWS_MAX]) {
         uint32_t number = number_of(l, name), unit;
         size_t n = 0;

@@ -60,6 +60,8 @@ bool scheduler_node_admits(const Leader *l, const Node *n, const char *name);
 bool scheduler_is_replaced(const Leader *l, const char *name);
 // The unit has a node: puts it, or those that it replaces there, into Leader.moving.
 void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e);
+// The unit has a node, and is to be where others are, which may be elsewhere: puts it into Leader.moving.
+void scheduler_reconsider_follower(Leader *l, Unit *u);
 // Those who are to be with it: how many. Their names live as long as they are in the Placement.
 size_t scheduler_follower_names(const Leader *l, const char *name, const char *ret[PLACEMENT_FOLLOWS_MAX]);
 // The same, as far as they are in the tables.

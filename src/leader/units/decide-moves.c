@@ -239,11 +239,19 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
 static int judge_unit(Decision *d, Unit *u) {
         Leader *l = d->leader;
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        bool is_due;
 
         l->n_pending_judged++;
         l->n_considered++;
         scheduler_dequeue(l, u);
-        if (move_is_due(d, u, e))
+        is_due = move_is_due(d, u, e);
+        // Its lost node is back, and it may not stay there either: it loses its node, if no other one takes it.
+        if (is_due && u->node && !stays_without_other(l, u)) {
+                unit_event(l, u, LIFE_RECONSIDER);
+                leader_mark(l);
+                return 0;
+        }
+        if (is_due)
                 return waits_for_its_budget(d, u, e) ? 0 : offer(d, u, e);
         unit_event(l, u, LIFE_STAYS);
         unit_touch(l, u);

@@ -211,29 +211,48 @@ static void forget_ended(void) {
         }
 }
 
-void budgets_on_entry(const Argosy__LogBatch *batch) {
-        bool is_taken[LOG_TOUCHED_MAX] = {}, was_up[LOG_TOUCHED_MAX] = {};
+typedef struct Taken {
+        bool by_rollout, by_move, was_up;
+} Taken;
 
-        forget_ended();
+// Turns of rollouts come first in an entry, and each of these was decided with all of them known.
+static void take_turns(Taken *taken) {
         for (size_t i = 0; i < log_truth.n_touched; i++) {
                 const struct LogTouched *t = &log_truth.touched[i];
                 const LogRollout *o = rollout_turn(t);
 
                 budgets.revision[t->unit] = 0; // unless it is taken down by this entry
-                was_up[i] = is_running(t);
-                is_taken[i] = changes(t) && (o || is_free_move(t));
-                if (is_taken[i])
-                        take(t->unit, o, o && o->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING ? o->health_us : 0);
+                taken[i].was_up = is_running(t);
+                taken[i].by_rollout = changes(t) && o;
+                taken[i].by_move = !o && changes(t) && is_free_move(t);
+        }
+        for (size_t i = 0; i < log_truth.n_touched; i++) {
+                const LogRollout *o = rollout_turn(&log_truth.touched[i]);
+
+                if (taken[i].by_rollout)
+                        take(log_truth.touched[i].unit, true, o->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING ? o->health_us : 0);
+        }
+}
+
+void budgets_on_entry(const Argosy__LogBatch *batch) {
+        Taken taken[LOG_TOUCHED_MAX] = {};
+
+        forget_ended();
+        take_turns(taken);
+        // Each move is judged by the file of its unit, and by what was taken down before it: files of a group may differ.
+        for (size_t i = 0; i < log_truth.n_touched; i++) {
+                const struct LogTouched *t = &log_truth.touched[i];
+
+                if (!taken[i].by_move)
+                        continue;
+                take(t->unit, false, 0);
+                if (is_of_group(t->unit, t->unit))
+                        one_move(t);
         }
         for (size_t i = 0; i < log_truth.n_touched; i++) {
                 const struct LogTouched *t = &log_truth.touched[i];
-                const LogRollout *o = rollout_turn(t);
 
-                if (!is_taken[i] || !is_of_group(t->unit, t->unit))
-                        continue;
-                if (o)
-                        one_turn(t, o, was_up[i]);
-                else
-                        one_move(t);
+                if (taken[i].by_rollout && is_of_group(t->unit, t->unit))
+                        one_turn(t, rollout_turn(t), taken[i].was_up);
         }
 }

@@ -9,7 +9,7 @@
 
 #include "story-message.h"
 
-enum { TEXT_SHOWN = 60, BYTES_SHOWN = 8 };
+enum { TEXT_SHOWN = 60, BYTES_SHOWN = 8, CONTENT_SHOWN = 400 };
 
 static void show(FILE *out, const ProtobufCMessage *m);
 
@@ -22,7 +22,21 @@ static void show_text(FILE *out, const char *text) {
         fputs(len > TEXT_SHOWN ? "...'" : "'", out);
 }
 
+static bool is_text(const ProtobufCBinaryData *b) {
+        for (size_t i = 0; i < b->len; i++)
+                if (!isprint(b->data[i]) && b->data[i] != '\n')
+                        return false;
+        return true;
+}
+
 static void show_bytes(FILE *out, const ProtobufCBinaryData *b) {
+        if (is_text(b)) {
+                fprintf(out, "\"");
+                for (size_t i = 0; i < b->len && i < CONTENT_SHOWN; i++)
+                        fputc(b->data[i] == '\n' ? '|' : b->data[i], out);
+                fputs(b->len > CONTENT_SHOWN ? "...\"" : "\"", out);
+                return;
+        }
         for (size_t i = 0; i < b->len && i < BYTES_SHOWN; i++)
                 fprintf(out, "%02x", b->data[i]);
         if (b->len > BYTES_SHOWN)

@@ -121,6 +121,41 @@ static void one_that_is_refused_does_not_go_back_to_who_is_to_be_with_it(void **
         assert_refused_by("hub.service", "n1", FOREIGN);
 }
 
+// The one that it follows goes elsewhere when their node is lost, and that node comes back.
+static void one_that_cannot_follow_waits_when_its_node_is_back(void **state) {
+        start("mate.service", MATE "Host=n3\n");
+        start("hub.service", SERVICE);
+        assert_int_equal(rig_host_of(&g, "mate.service"), 3);
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, MINUTE_MS);
+        assert_int_not_equal(rig_host_of(&g, "hub.service"), 3);
+        is_well = "hub.service";
+        rig_host_on(&g, 3, true);
+        assert_rests();
+        assert_refused_by("mate.service", "n3", "is to be where hub.service is, which is not there");
+        assert_int_equal(rig_count_running(&g, "mate.service"), 0);
+}
+
+static void one_that_was_to_follow_when_the_leader_changed_follows(void **state) {
+        start("mate.service", MATE "NodeLost=keep\n");
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        start("hub.service", SERVICE);
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_OPEN, 0);
+        assert_int_equal(rig_host_of(&g, "mate.service"), 3);
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, MINUTE_MS);
+        is_well = "hub.service";
+        assert_int_equal(rig_host_of(&g, "hub.service"), 1);
+        assert_int_equal(rig_host_of(&g, "mate.service"), 3);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_host_on(&g, 3, true);
+        assert_rests();
+        assert_int_equal(rig_host_of(&g, "mate.service"), rig_host_of(&g, "hub.service"));
+        assert_int_equal(rig_count_running(&g, "mate.service"), 1);
+}
+
 static void two_go_together_where_both_names_are_free(void **state) {
         rig_host(&g, 1)->others = rig_host(&g, 2)->others = hub_only;
         start("mate.service", MATE);
@@ -268,6 +303,8 @@ int main(void) {
                 RIG_TEST(one_whose_name_is_somebody_elses_where_it_is_to_be_waits),
                 RIG_TEST(one_that_waited_for_it_and_is_refused_there_waits_on),
                 RIG_TEST(one_that_is_refused_does_not_go_back_to_who_is_to_be_with_it),
+                RIG_TEST(one_that_cannot_follow_waits_when_its_node_is_back),
+                RIG_TEST(one_that_was_to_follow_when_the_leader_changed_follows),
                 RIG_TEST(two_go_together_where_both_names_are_free),
                 RIG_TEST(one_that_is_replaced_where_it_is_to_be_waits),
                 RIG_TEST(one_that_is_replaced_where_its_timer_is_goes_elsewhere),

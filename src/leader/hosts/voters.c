@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "batch-builder.h"
+#include "clock.h"
 #include "due.h"
 #include "host-link.h"
 #include "host-marks.h"
@@ -424,6 +425,12 @@ static bool may_take(Leader *l, VotersView *v, const MembershipStep *s) {
         return false;
 }
 
+// A host whose log is closed lets nobody in and knows no voters. A host that has no link to this leader may know no other voter than
+// that one, and is told by it who votes now. Hosts that are lost are not waited for, nor is longer than a lease.
+static bool may_be_asked_the_way(const Leader *l) {
+        return l->n_hosts.awaited > 0 && leader_now(l) < l->voters->next_since_us + l->config.lease_ms * USEC_PER_MSEC;
+}
+
 uint32_t voters_successor(const Leader *l) {
         const StoreMember *best = NULL;
         const HostEntry *hosts;
@@ -512,6 +519,10 @@ void voters_step(Leader *l, BatchBuilder *b) {
         }
         if (!may_take(l, &v, &s))
                 return;
+        if (s.action == MEMBERSHIP_CLOSE && may_be_asked_the_way(l)) {
+                retry_later(l);
+                return;
+        }
         if (b && is_for_the_batch(s.action))
                 (void) step_in_batch(l, b, &s); // what did not get in is planned again
         else if (!b && !is_for_the_batch(s.action))

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Spares whose disk hangs: they beat, and never say whether their copy of the log is open.
+// Spares whose disk hangs: they beat, and never say whether their copy of the log is open. And when the log of a host that votes no more is closed.
 #include "leader-asks.h"
 #include "leader-private.h"
 
-enum { OPEN_MS = 18000 }; // longer than VOTERS_OPEN_US
+enum {
+        OPEN_MS = 18000, // longer than VOTERS_OPEN_US
+        RETRY_MS = 1000, // VOTERS_RETRY_US
+        LOST_MS = 10000, // longer than a lease and what follows
+};
 
 static Rig g;
 
@@ -20,6 +24,16 @@ static void remove_host(const char *host) {
         m.host = (char *) host;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
         request.cluster_remove = &m;
+        (void) rig_ask_and_settle(&g, &request);
+}
+
+static void demote(const char *host) {
+        Argosy__Request__ClusterRole m = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.host = (char *) host;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
+        request.cluster_role = &m;
         (void) rig_ask_and_settle(&g, &request);
 }
 
@@ -87,12 +101,44 @@ static void who_comes_back_does_not_interrupt_another(void **state) {
         assert_false(is_voter(4));
 }
 
+// Its machine is off, and its connection broke.
+static void lose_link(uint32_t host) {
+        rig_host_off(&g, host);
+        rig_host(&g, host)->linked = false;
+        rig_settle(&g);
+}
+
+// A host without a link to the leader may know no other voter than that one.
+static void a_log_is_open_as_long_as_its_host_may_be_asked_who_votes(void **state) {
+        rig_start(&g, 5);
+        lose_link(5);
+        demote("n3");
+        rig_pass_ms(&g, RIG_BEAT_MS);
+        assert_false(is_voter(3));
+        assert_true(is_voter(4));
+        assert_false(rig_host(&g, 3)->closed);
+        rig_host_on(&g, 5, false);
+        rig_pass_ms(&g, 2 * RETRY_MS);
+        assert_true(rig_host(&g, 3)->closed);
+        assert_int_equal(cluster_state_find_host(g.state, 3)->raft_id, 0);
+}
+
+static void for_a_host_that_is_lost_no_log_stays_open(void **state) {
+        rig_start(&g, 5);
+        lose_link(5);
+        demote("n3");
+        rig_pass_ms(&g, LOST_MS);
+        assert_true(rig_host(&g, 3)->closed);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_teardown(a_spare_whose_disk_hangs_keeps_no_other_from_voting, teardown),
                 cmocka_unit_test_teardown(a_log_that_is_opened_too_late_is_closed_again, teardown),
                 cmocka_unit_test_teardown(the_only_spare_is_asked_again_and_may_take_its_time, teardown),
                 cmocka_unit_test_teardown(who_comes_back_does_not_interrupt_another, teardown),
+                cmocka_unit_test_teardown(a_log_is_open_as_long_as_its_host_may_be_asked_who_votes, teardown),
+                cmocka_unit_test_teardown(for_a_host_that_is_lost_no_log_stays_open, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,21 @@
+# check next-leader-says-the-same: check next-leader-says-the-same: the former leader said why u4.service n3 'launched'  refusals=5 'n3 is to be emptied, and no other node takes it' job=0, and th
+chance f92c9175166b64
+hosts 5
+units e
+lease_ms 419
+start_ms 0
+stop_ms 0
+mass_loss_percent 64
+batch_max 0
+time_max_ms 3d8
+voters 0
+guarded 0
+fresh 0
+load.several 40
+load.queue 7
+load.looks 14
+load.again 13
+load.calls_off 1
+load.bound 1c
+load.options 38
+ask 2

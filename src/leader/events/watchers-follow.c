@@ -28,6 +28,7 @@ enum {
         ROW_LOOKS = 32, // as many as making a row takes
         BYTES_MIN = 1024,
         WORD_BYTES = 64, // that are left for a word at the end
+        FRAME_BYTES = 4, // of each event in an answer, besides its own
 };
 
 // ------------------------------------------------------------------------------------------------ what is for him
@@ -75,7 +76,7 @@ static void count_bytes(Watcher *w, Turn *turn, size_t first) {
         const Argosy__Response__Events *events = w->answer->events;
 
         for (size_t i = first; i < events->n_events; i++) {
-                w->bytes += events->events[i].len;
+                w->bytes += events->events[i].len + FRAME_BYTES;
                 turn->bytes -= MIN_OF(turn->bytes, events->events[i].len);
         }
 }
@@ -101,7 +102,7 @@ int watcher_add_word(Leader *l, Watcher *w, const char *word, uint32_t kinds, Ar
                 return 0;
         r = add_draft(l, w, event_draft_stream(&d, word, kinds), &d, mark, seq);
         if (r == 0)
-                w->bytes += w->answer->events->events[n_events(w) - 1].len;
+                w->bytes += w->answer->events->events[n_events(w) - 1].len + FRAME_BYTES;
         return r;
 }
 

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The quorum is lost for good: this host's copy of the log becomes the cluster. The log's configuration is
-// rewritten to this one server and the generation in the peers file is raised, both at once (recovery.h); at the
-// next start the host leads alone, writes the new generation into the log, with revisions that no lost entry can
-// have given, and makes the others voters again as they come back. Their agents obey nothing of the old generation
+// rewritten to this one server and the generation in the peers file is raised, both at once (recovery.h); at
+// the
+// next start the host leads alone, writes the new generation into the log, with revisions that no lost entry
+// can
+// have given, and makes the others voters again as they come back. Their agents obey nothing of the old
+// generation
 // any more.
 
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "feature-level.h"
@@ -18,59 +22,104 @@
 #include "store.h"
 #include "str.h"
 
-static int fail(const char *format, const char *a, const char *b) {
-        fputs("argosyd: ", stderr);
-        fprintf(stderr, format, a, b);
-        fputc('\n', stderr);
-        return EXIT_FAILURE;
+static void free_peers(Argosy__PeersFile **peers) {
+        argosy__peers_file__free_unpacked(*peers, NULL);
+}
+
+static int load(const char *dir, Argosy__PeersFile **ret, char **ret_why) {
+        _cleanup_(identity_done) Identity identity = {};
+        int r = state_dir_settle(dir, ret_why);
+
+        if (r >= 0)
+                r = recovery_settle(dir, ret_why);
+        if (r >= 0)
+                r = state_dir_load(dir, &identity, ret, ret_why);
+        if (r < 0) {
+                char *why = str_printf("cannot recover: %s", *ret_why ?: strerror(-r));
+
+                free(*ret_why);
+                *ret_why = why;
+        }
+        return r;
+}
+
+// Only itself until the log says more.
+static void forget_other_voters(Argosy__PeersFile *peers) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < peers->n_voters; i++)
+                if (peers->voters[i]->host == peers->host && n == 0)
+                        peers->voters[n++] = peers->voters[i];
+                else
+                        argosy__voter__free_unpacked(peers->voters[i], NULL);
+        peers->n_voters = n;
+}
+
+static int recover(const char *dir, const char *log_dir, Argosy__PeersFile *peers, char **ret_said) {
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        if (peers->raft_id == 0) {
+                *ret_said = strdup(
+                        "this host is not a voter and holds no copy of the log; recover on one that was");
+                return -ENODATA;
+        }
+        if (peers->feature_level > FEATURE_LEVEL) {
+                *ret_said = str_printf(
+                        "this argosyd is too old for the log in %s: install the newer one again", log_dir);
+                return -EPROTONOSUPPORT;
+        }
+        peers->generation++;
+        forget_other_voters(peers);
+        r = recovery_commit(dir, peers, &why);
+        if (r < 0) {
+                *ret_said = str_printf(
+                        "cannot recover %s: %s; nothing was changed", log_dir,
+                        why
+                                ?: r == -EXDEV ? "it must lie on the file system of the directory above it"
+                                               : strerror(-r));
+                return r;
+        }
+        r = recovery_settle(dir, &why);
+        *ret_said =
+                r < 0 ? str_printf("%s; it will be tried again when argosyd is started", why ?: strerror(-r))
+                      : str_printf(
+                                "This host is the only voter now, cluster generation %" PRIu64
+                                ". Start argosyd; the other hosts become spares and voters again by "
+                                "themselves. "
+                                "What other voters had acknowledged and this host had not received is lost.",
+                                peers->generation);
+        return r;
+}
+
+int recover_here(const RunOptions *options, char **ret_said) {
+        _cleanup_(free_peers) Argosy__PeersFile *peers = NULL;
+        const char *dir = options->paths.state_dir;
+        _cleanup_free_ char *log_dir = str_printf("%s/log", dir);
+        int r;
+
+        *ret_said = NULL;
+        if (!log_dir)
+                return -ENOMEM;
+        r = state_dir_lock(dir);
+        if (r < 0) {
+                *ret_said =
+                        r == -EBUSY
+                                ? strdup("argosyd is running; stop argosyd.socket and argosyd.service first")
+                                : str_printf("cannot lock %s: %s", dir, strerror(-r));
+                return r;
+        }
+        r = load(dir, &peers, ret_said);
+        return r < 0 ? r : recover(dir, log_dir, peers, ret_said);
 }
 
 int recover_run(const RunOptions *options) {
-        _cleanup_free_ char *why = NULL, *log_dir = str_printf("%s/log", options->paths.state_dir);
-        Argosy__PeersFile *peers = NULL;
-        Identity identity = {};
-        int r;
+        _cleanup_free_ char *said = NULL;
+        int r = recover_here(options, &said);
 
-        if (!log_dir)
-                return EXIT_FAILURE;
-        r = state_dir_lock(options->paths.state_dir);
-        if (r == -EBUSY)
-                return fail("argosyd is running%s%s; stop argosyd.socket and argosyd.service first", "", "");
         if (r < 0)
-                return fail("cannot lock %s: %s", options->paths.state_dir, strerror(-r));
-        r = state_dir_settle(options->paths.state_dir, &why);
-        if (r >= 0)
-                r = recovery_settle(options->paths.state_dir, &why);
-        if (r >= 0)
-                r = state_dir_load(options->paths.state_dir, &identity, &peers, &why);
-        if (r < 0)
-                return fail("cannot recover: %s%s", why ?: "", why ? "" : strerror(-r));
-        if (peers->raft_id == 0)
-                return fail(
-                        "this host is not a voter and holds no copy of the log; recover on one that was%s%s",
-                        "", "");
-        if (peers->feature_level > FEATURE_LEVEL)
-                return fail("this argosyd is too old for the log in %s%s: install the newer one again", log_dir, "");
-        peers->generation++;
-        while (peers->n_voters > 1) // only ourselves until the log says more
-                for (size_t i = 0; i < peers->n_voters; i++)
-                        if (peers->voters[i]->host != peers->host) {
-                                argosy__voter__free_unpacked(peers->voters[i], NULL);
-                                peers->voters[i] = peers->voters[--peers->n_voters];
-                                break;
-                        }
-        r = recovery_commit(options->paths.state_dir, peers, &why);
-        if (r < 0)
-                return fail("cannot recover %s: %s; nothing was changed", log_dir,
-                            why ?: r == -EXDEV ? "it must lie on the file system of the directory above it" : strerror(-r));
-        r = recovery_settle(options->paths.state_dir, &why);
-        if (r < 0)
-                return fail("%s%s; it will be tried again when argosyd is started", why ?: strerror(-r), "");
-        printf("This host is the only voter now, cluster generation %llu. Start argosyd; the other hosts "
-               "become spares and voters again by "
-               "themselves. What other voters had acknowledged and this host had not received is lost.\n",
-               (unsigned long long) peers->generation);
-        argosy__peers_file__free_unpacked(peers, NULL);
-        identity_done(&identity);
-        return EXIT_SUCCESS;
+                fprintf(stderr, "argosyd: %s\n", said ?: strerror(-r));
+        else
+                puts(said ?: "");
+        return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -17,9 +17,8 @@ static void answer_watches(SystemdManager *m) {
 
                 if (!u->watched || u->known)
                         continue;
-                u->known = true;
-                pid1_show(u);
-                pid1_notify(m->pid1, u);
+                u->known = u->unheard = true;
+                pid1_tell(m->pid1, u);
         }
 }
 
@@ -28,12 +27,17 @@ static void manager_run(void *userdata) {
         FakePid1 *p = m->pid1;
         ListNode jobs = LIST_INIT(jobs);
 
-        if (!m->connected)
+        if (!m->connected || p->away)
                 return;
         if (!m->synced) {
                 m->synced = true;
                 answer_watches(m);
+                pid1_find_unheard(p);
+                if (m->announce_reloaded && m->ops.reloaded)
+                        m->ops.reloaded(m->reload_since_us, m->userdata);
+                m->announce_reloaded = false;
                 m->ops.synced(m->userdata);
+                pid1_end_unheard(p, true);
                 if (m->ops.files_changed)
                         m->ops.files_changed(m->userdata);
         }
@@ -68,16 +72,17 @@ int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void
         SystemdManager *m = calloc(1, sizeof(*m));
 
         assert(m && pid1_current);
-        *m = (SystemdManager){.pid1 = pid1_current, .ops = *ops, .userdata = userdata, .connected = true};
+        *m = (SystemdManager){.pid1 = pid1_current, .ops = *ops, .userdata = userdata, .connected = !pid1_current->away};
         pid1_current->manager = m;
         list_init(&m->jobs);
+        list_init(&m->unheard);
         drain_init(&m->drain, config->loop, manager_run, m);
         drain_mark(&m->drain);
         *ret = m;
         return 0;
 }
 
-static void lose(Job *j, SystemdManager *m) {
+void pid1_lose(Job *j) {
         switch (j->kind) {
         case JOB_LOAD:
                 j->done.load(j->name, ARGOSY__LOAD_STATE__LOAD_UNKNOWN, "lost", j->userdata);
@@ -120,13 +125,20 @@ void pid1_lose_all(SystemdManager *m) {
                 Job *j = CONTAINER_OF(m->jobs.next, Job, link);
 
                 list_unlink(&j->link);
-                lose(j, m);
+                pid1_lose(j);
         }
+        pid1_end_unheard(m->pid1, true);
         map_foreach (slot, &m->pid1->units) {
-                Job *j = TAKE_PTR(((FakeUnit *) slot->value)->start);
+                FakeUnit *u = slot->value;
+                Job *j = TAKE_PTR(u->start);
 
                 if (j)
-                        lose(j, m);
+                        pid1_lose(j);
+                while (!list_is_empty(&u->stops)) {
+                        j = CONTAINER_OF(u->stops.next, Job, link);
+                        list_unlink(&j->link);
+                        pid1_lose(j);
+                }
         }
 }
 

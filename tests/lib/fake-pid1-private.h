@@ -12,13 +12,18 @@
 typedef struct FakeUnit {
         UnitRuntime rt;
         char *content;
+        char *running; // the content with which it was started last
         bool pinned, known;
+        bool unheard;          // what it is now was not told
+        bool passing;          // it activates or deactivates until pid1_pass()
+        bool foreign_stop;     // and by somebody else's job
         bool held;            // by argosy's pin
         SystemdUnit *watched; // or NULL
         unsigned runs;
         unsigned n_wants;
         int guard_sec; // of its drop-ins; -1: none
-        struct Job *start; // waits for the end of a one-shot
+        struct Job *start; // waits for the end of a one-shot, or until it is up
+        ListNode stops;    // jobs that wait until it is down
         char name[];
 } FakeUnit;
 
@@ -51,6 +56,8 @@ typedef struct Job {
                 SystemdStoppedWith stopped_with;
         } done;
         void *userdata;
+        SystemdJobKind ended; // of one in SystemdManager.unheard
+        SystemdJobResult result;
         char name[];
 } Job;
 
@@ -64,6 +71,11 @@ struct FakePid1 {
         void (*changed)(const char *name, Argosy__ActiveState was, Argosy__ActiveState is, void *userdata);
         void *changed_data;
         bool foreign_job; // what happens now is the doing of somebody else
+        // Troubles.
+        unsigned (*below)(unsigned n);
+        unsigned lost_percent; // of signals
+        bool takes_time;
+        bool away;             // it reads its files again, or executes itself: nothing is answered, and nothing told
 };
 
 struct SystemdManager {
@@ -72,7 +84,10 @@ struct SystemdManager {
         void *userdata;
         Drain drain;
         ListNode jobs;
+        ListNode unheard; // jobs that have ended, and nobody was told
         bool connected, synced, asked_stopping;
+        bool reloading, announce_reloaded; // it was told of a reload that has begun; that is to be announced
+        uint64_t reload_since_us;
         void (*closed)(void *userdata);
         void *closed_data;
 };
@@ -83,6 +98,20 @@ FakeUnit *pid1_unit_get(FakePid1 *p, const char *name);
 void pid1_show(FakeUnit *u);
 void pid1_notify(FakePid1 *p, FakeUnit *u);
 void pid1_run_job(FakePid1 *p, Job *j);
+void pid1_carry_out(FakePid1 *p, SystemdJobKind kind, const char *name); // for nobody
+void pid1_set_state(FakePid1 *p, FakeUnit *u, Argosy__ActiveState active, const char *sub, const char *result);
+void pid1_load_unit(FakePid1 *p, FakeUnit *u);
+void pid1_collect(FakePid1 *p, FakeUnit *u);
+void pid1_job_ended(FakePid1 *p, Job *j, SystemdJobKind kind, SystemdJobResult result);
+
+// fake-pid1-troubles.c
+bool pid1_hears(FakePid1 *p);                 // drawn: whether the signal that is sent now is heard
+void pid1_tell(FakePid1 *p, FakeUnit *u);     // what was not told of it
+void pid1_pass(FakePid1 *p, FakeUnit *u);     // it is up, or down, now
+void pid1_read_again(FakePid1 *p);            // the files of all that is in memory
+void pid1_find_unheard(FakePid1 *p);          // units; the manager is synced
+void pid1_end_unheard(FakePid1 *p, bool lost); // jobs
 
 // fake-pid1-manager.c
 void pid1_lose_all(SystemdManager *m);
+void pid1_lose(Job *j); // nobody will know how it ended

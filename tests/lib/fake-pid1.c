@@ -8,23 +8,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 
+#include "clock.h"
 #include "fileio.h"
 #include "str.h"
-#include "unit-name.h"
-#include "uvx.h"
-
-// SPDX-License-Identifier: LGPL-2.1-or-later
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-
-#include "fake-pid1.h"
-#include "fileio.h"
-#include "list.h"
-#include "map.h"
-#include "str.h"
-#include "systemd-manager.h"
 #include "unit-name.h"
 #include "unit-state.h"
 #include "uvx.h"
@@ -45,6 +31,7 @@ FakeUnit *pid1_unit_get(FakePid1 *p, const char *name) {
         u->rt.sub = "dead";
         u->rt.result = "";
         u->guard_sec = -1;
+        list_init(&u->stops);
         if (map_add_str(&p->units, u->name, u) < 0)
                 abort();
         return u;
@@ -52,7 +39,7 @@ FakeUnit *pid1_unit_get(FakePid1 *p, const char *name) {
 
 // To whoever watches it.
 void pid1_show(FakeUnit *u) {
-        if (!u->watched || !u->known)
+        if (!u->watched || !u->known || u->unheard)
                 return;
         u->watched->runtime = u->rt;
         u->watched->pinned = u->held;
@@ -112,7 +99,7 @@ static bool is_outdated(FakePid1 *p, const FakeUnit *u) {
         return !now || !u->content ? now != u->content : !streq(now, u->content);
 }
 
-static void load_unit(FakePid1 *p, FakeUnit *u) {
+void pid1_load_unit(FakePid1 *p, FakeUnit *u) {
         if (u->rt.loaded)
                 return;
         u->n_wants = count_wants(p, u->name);
@@ -128,11 +115,11 @@ static void load_unit(FakePid1 *p, FakeUnit *u) {
 void pid1_notify(FakePid1 *p, FakeUnit *u) {
         SystemdManager *m = p->manager;
 
-        if (m && m->synced && u->watched && u->known)
+        if (m && m->synced && u->watched && u->known && !u->unheard)
                 m->ops.unit_changed(u->name, &u->rt, m->userdata);
 }
 
-static void collect(FakePid1 *p, FakeUnit *u) {
+void pid1_collect(FakePid1 *p, FakeUnit *u) {
         SystemdManager *m = p->manager;
 
         if (!u->rt.loaded || u->pinned || u->held || u->rt.active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
@@ -142,13 +129,13 @@ static void collect(FakePid1 *p, FakeUnit *u) {
         memset(u->rt.invocation_id, 0, sizeof(u->rt.invocation_id));
         free(u->content);
         u->content = NULL;
+        u->unheard = !pid1_hears(p);
         pid1_show(u);
-        if (m && m->synced && u->watched && u->known)
+        if (m && m->synced && u->watched && u->known && !u->unheard)
                 m->ops.unit_unloaded(u->name, m->userdata);
 }
 
-static void set_state(FakePid1 *p, FakeUnit *u, Argosy__ActiveState active, const char *sub,
-                      const char *result) {
+void pid1_set_state(FakePid1 *p, FakeUnit *u, Argosy__ActiveState active, const char *sub, const char *result) {
         u->rt.was_reset = u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED &&
                           active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         if (!active_state_is_down(active))
@@ -161,6 +148,7 @@ static void set_state(FakePid1 *p, FakeUnit *u, Argosy__ActiveState active, cons
         u->rt.sub = sub;
         u->rt.result = result;
         u->rt.since_us++;
+        u->unheard = !pid1_hears(p);
         pid1_show(u);
         pid1_notify(p, u);
 }
@@ -169,14 +157,32 @@ static bool is_oneshot(const FakeUnit *u) {
         return u->content && strstr(u->content, "Type=oneshot") != NULL;
 }
 
-static void end_start(FakeUnit *u, SystemdJobResult result) {
-        Job *j = TAKE_PTR(u->start);
-
-        if (!j)
-                return;
-        j->done.job(u->name, j->kind == JOB_START ? SYSTEMD_START : SYSTEMD_RESTART, result, "",
+static void tell_end(Job *j, SystemdJobKind kind, SystemdJobResult result) {
+        j->done.job(j->name, kind, result,
+                    result == SYSTEMD_JOB_REFUSED   ? "Unit is broken."
+                    : result == SYSTEMD_JOB_NO_UNIT ? "Unit not found."
+                                                    : "",
                     j->userdata);
         free(j);
+}
+
+// What its unit is now is known before its end is told.
+void pid1_job_ended(FakePid1 *p, Job *j, SystemdJobKind kind, SystemdJobResult result) {
+        if (!pid1_hears(p)) {
+                j->ended = kind;
+                j->result = result;
+                list_append(&p->manager->unheard, &j->link);
+                return;
+        }
+        pid1_tell(p, pid1_unit_get(p, j->name));
+        tell_end(j, kind, result);
+}
+
+static void end_start(FakePid1 *p, FakeUnit *u, SystemdJobResult result) {
+        Job *j = TAKE_PTR(u->start);
+
+        if (j)
+                pid1_job_ended(p, j, j->kind == JOB_START ? SYSTEMD_START : SYSTEMD_RESTART, result);
 }
 
 static bool lacks_its_service(FakePid1 *p, const char *name) {
@@ -208,7 +214,15 @@ static bool start_required(FakePid1 *p, FakeUnit *u) {
                 _cleanup_free_ char *line = str_printf("Requires=%s\n", other->name);
                 SystemdJobResult result;
 
-                if (has_line(u, line) && (!run_start(p, other, &result) || result != SYSTEMD_JOB_DONE))
+                if (!has_line(u, line))
+                        continue;
+                if (!run_start(p, other, &result)) {
+                        if (!other->passing)
+                                return false;
+                        pid1_pass(p, other);
+                        result = SYSTEMD_JOB_DONE;
+                }
+                if (result != SYSTEMD_JOB_DONE)
                         return false;
         }
         return true;
@@ -220,44 +234,51 @@ static bool run_start(FakePid1 *p, FakeUnit *u, SystemdJobResult *ret) {
                 return *ret = SYSTEMD_JOB_DONE, true;
         if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING)
                 return false;
-        load_unit(p, u);
+        pid1_load_unit(p, u);
         if (u->rt.load != ARGOSY__LOAD_STATE__LOAD_LOADED) {
                 bool found = u->content;
 
-                collect(p, u);
+                pid1_collect(p, u);
                 return *ret = found ? SYSTEMD_JOB_REFUSED : SYSTEMD_JOB_NO_UNIT, true;
         }
         if (!start_required(p, u)) {
-                collect(p, u);
+                pid1_collect(p, u);
                 return *ret = SYSTEMD_JOB_DEPENDENCY, true;
         }
         if (lacks_its_service(p, u->name)) {
-                collect(p, u);
+                pid1_collect(p, u);
                 return *ret = SYSTEMD_JOB_FAILED, true;
         }
         if (strstr(u->content, "Requires=nobody.service")) {
-                collect(p, u);
+                pid1_collect(p, u);
                 return *ret = SYSTEMD_JOB_DEPENDENCY, true;
         }
         u->rt.skipped = strstr(u->content, "ConditionPathExists=/nowhere") != NULL;
         if (u->rt.skipped) {
                 pid1_show(u);
                 pid1_notify(p, u);
-                collect(p, u);
+                pid1_collect(p, u);
                 return *ret = SYSTEMD_JOB_DONE, true;
         }
         u->runs++;
         p->last_invocation++;
         memcpy(u->rt.invocation_id, &p->last_invocation, sizeof(p->last_invocation));
+        free(u->running);
+        u->running = strdup(u->content);
         if (strstr(u->content, "/bin/false")) {
-                set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, "failed", "exit-code");
+                pid1_set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, "failed", "exit-code");
                 return *ret = SYSTEMD_JOB_FAILED, true;
         }
         if (is_oneshot(u)) {
-                set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "start", "success");
+                pid1_set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "start", "success");
                 return false;
         }
-        set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, "running", "success");
+        if (p->takes_time) {
+                u->passing = true;
+                pid1_set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "start", "success");
+                return false;
+        }
+        pid1_set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, "running", "success");
         return *ret = SYSTEMD_JOB_DONE, true;
 }
 
@@ -272,32 +293,27 @@ static bool stops_with(const FakeUnit *u, const char *name) {
         return depends(u, "Requires", name) || depends(u, "PartOf", name);
 }
 
-static void collect(FakePid1 *p, FakeUnit *u);
-
 static void run_stop(FakePid1 *p, FakeUnit *u) {
-        if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ||
-            u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
+        if (active_state_is_down(u->rt.active))
                 return;
+        if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING) {
+                end_start(p, u, SYSTEMD_JOB_CANCELED); // that waits for its end
+                return;
+        }
         map_foreach (slot, &p->units) {
                 FakeUnit *other = slot->value;
 
                 if (!stops_with(other, u->name))
                         continue;
                 run_stop(p, other);
-                collect(p, other);
+                pid1_collect(p, other);
         }
-        set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING, "stop-sigterm", "success");
-        set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "success");
-        end_start(u, SYSTEMD_JOB_CANCELED);
-}
-
-static void job_ended(Job *j, SystemdJobKind kind, SystemdJobResult result) {
-        j->done.job(j->name, kind, result,
-                    result == SYSTEMD_JOB_REFUSED   ? "Unit is broken."
-                    : result == SYSTEMD_JOB_NO_UNIT ? "Unit not found."
-                                                    : "",
-                    j->userdata);
-        free(j);
+        u->passing = p->takes_time;
+        u->foreign_stop = p->foreign_job;
+        pid1_set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING, "stop-sigterm", "success");
+        if (!u->passing)
+                pid1_set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "success");
+        end_start(p, u, SYSTEMD_JOB_CANCELED);
 }
 
 static void run_pin(FakePid1 *p, Job *j) {
@@ -306,10 +322,10 @@ static void run_pin(FakePid1 *p, Job *j) {
 
         u->held = pin && well;
         if (u->held)
-                load_unit(p, u);
+                pid1_load_unit(p, u);
         pid1_show(u);
-        job_ended(j, pin ? SYSTEMD_START : SYSTEMD_STOP, well ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_REFUSED);
-        collect(p, u);
+        pid1_job_ended(p, j, pin ? SYSTEMD_START : SYSTEMD_STOP, well ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_REFUSED);
+        pid1_collect(p, u);
 }
 
 enum { DEPENDENTS_MAX = 16 };
@@ -337,6 +353,17 @@ static void answer_survey(FakePid1 *p, Job *j) {
         free(j);
 }
 
+void pid1_carry_out(FakePid1 *p, SystemdJobKind kind, const char *name) {
+        FakeUnit *u = pid1_unit_get(p, name);
+        SystemdJobResult result;
+
+        if (kind != SYSTEMD_START)
+                run_stop(p, u);
+        if (kind != SYSTEMD_STOP && u->rt.active != ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING)
+                (void) run_start(p, u, &result);
+        pid1_collect(p, u);
+}
+
 void pid1_run_job(FakePid1 *p, Job *j) {
         FakeUnit *u = pid1_unit_get(p, j->name);
         SystemdJobResult result;
@@ -346,17 +373,21 @@ void pid1_run_job(FakePid1 *p, Job *j) {
                 run_stop(p, u);
                 __attribute__((fallthrough));
         case JOB_START:
-                if (!run_start(p, u, &result)) {
+                if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING || !run_start(p, u, &result)) {
                         assert(!u->start);
                         u->start = j;
                         return;
                 }
-                job_ended(j, j->kind == JOB_START ? SYSTEMD_START : SYSTEMD_RESTART, result);
+                pid1_job_ended(p, j, j->kind == JOB_START ? SYSTEMD_START : SYSTEMD_RESTART, result);
                 return;
         case JOB_STOP:
                 run_stop(p, u);
-                job_ended(j, SYSTEMD_STOP, SYSTEMD_JOB_DONE);
-                collect(p, u);
+                if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING) {
+                        list_append(&u->stops, &j->link);
+                        return;
+                }
+                pid1_job_ended(p, j, SYSTEMD_STOP, SYSTEMD_JOB_DONE);
+                pid1_collect(p, u);
                 return;
         case JOB_PIN:
         case JOB_UNPIN:
@@ -364,35 +395,31 @@ void pid1_run_job(FakePid1 *p, Job *j) {
                 return;
         case JOB_RELOAD_UNIT:
                 result = u->content && strstr(u->content, "ExecReload=false") ? SYSTEMD_JOB_FAILED : SYSTEMD_JOB_DONE;
-                job_ended(j, SYSTEMD_RELOAD, u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ? result : SYSTEMD_JOB_REFUSED);
+                pid1_job_ended(p, j, SYSTEMD_RELOAD, u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ? result : SYSTEMD_JOB_REFUSED);
                 return;
         case JOB_RESET:
-                job_ended(j, SYSTEMD_RESET_FAILED, SYSTEMD_JOB_DONE); // the reply comes before the signal
+                if (p->away)
+                        list_append(&p->manager->unheard, &j->link);
+                else
+                        tell_end(j, SYSTEMD_RESET_FAILED, SYSTEMD_JOB_DONE); // a reply, which comes before the signal
                 if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
-                        set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "success");
-                collect(p, u);
+                        pid1_set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "success");
+                pid1_collect(p, u);
                 return;
         case JOB_LOAD:
-                load_unit(p, u);
+                pid1_load_unit(p, u);
+                pid1_tell(p, u);
                 j->done.load(j->name, u->rt.load,
                              u->rt.load == ARGOSY__LOAD_STATE__LOAD_BAD_SETTING ? "no such section" : "",
                              j->userdata);
                 free(j);
-                collect(p, u);
+                pid1_collect(p, u);
                 return;
         case JOB_RELOAD:
                 p->n_reloads++;
-                map_foreach (slot, &p->units) {
-                        FakeUnit *other = slot->value;
-                        bool was = other->rt.loaded;
-
-                        other->rt.loaded = false;
-                        pid1_show(other);
-                        free(other->content);
-                        other->content = NULL;
-                        if (was)
-                                load_unit(p, other);
-                }
+                pid1_read_again(p);
+                if (p->manager->ops.reloaded)
+                        p->manager->ops.reloaded(clock_boot_us(), p->manager->userdata);
                 j->done.reload(0, j->userdata);
                 free(j);
                 return;
@@ -425,10 +452,10 @@ void pid1_run_job(FakePid1 *p, Job *j) {
                 answer_survey(p, j);
                 return;
         case JOB_OUTDATED:
-                load_unit(p, u);
+                pid1_load_unit(p, u);
                 j->done.outdated(is_outdated(p, u), j->userdata);
                 free(j);
-                collect(p, u);
+                pid1_collect(p, u);
                 return;
         }
 }
@@ -447,6 +474,7 @@ static void unit_free(void *value) {
         FakeUnit *u = value;
 
         free(u->content);
+        free(u->running);
         free(u);
 }
 
@@ -468,9 +496,15 @@ void pid1_abandon(FakePid1 *p) {
                 FakeUnit *u = slot->value;
 
                 u->watched = NULL;
-                u->known = false;
+                u->known = u->unheard = false;
                 free(u->start);
                 u->start = NULL;
+                while (!list_is_empty(&u->stops)) {
+                        Job *j = CONTAINER_OF(u->stops.next, Job, link);
+
+                        list_unlink(&j->link);
+                        free(j);
+                }
         }
 }
 
@@ -486,7 +520,7 @@ void pid1_stop(FakePid1 *p, const char *name) {
         p->foreign_job = true;
         run_stop(p, u);
         p->foreign_job = false;
-        collect(p, u);
+        pid1_collect(p, u);
 }
 
 void pid1_on_change(FakePid1 *p, void (*changed)(const char *name, Argosy__ActiveState was, Argosy__ActiveState is, void *userdata), void *userdata) {
@@ -510,7 +544,7 @@ int pid1_least_guard_sec(FakePid1 *p) {
         map_foreach (slot, &p->units) {
                 const FakeUnit *u = slot->value;
 
-                if (is_guarded(u) && (least < 0 || u->guard_sec < least))
+                if (is_guarded(u) && u->rt.active != ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING && (least < 0 || u->guard_sec < least))
                         least = u->guard_sec;
         }
         return least;
@@ -528,18 +562,18 @@ void pid1_guards_fail(FakePid1 *p, int sec) {
 void pid1_finish(FakePid1 *p, const char *name, bool well) {
         FakeUnit *u = pid1_unit_get(p, name);
 
-        set_state(p, u, well ? ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE : ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+        pid1_set_state(p, u, well ? ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE : ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
                   well ? "dead" : "failed", well ? "success" : "exit-code");
-        end_start(u, well ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_FAILED);
-        collect(p, u);
+        end_start(p, u, well ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_FAILED);
+        pid1_collect(p, u);
 }
 
 void pid1_reset_failed(FakePid1 *p, const char *name) {
         FakeUnit *u = pid1_unit_get(p, name);
 
         if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
-                set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "success");
-        collect(p, u);
+                pid1_set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "success");
+        pid1_collect(p, u);
 }
 
 void pid1_pin(FakePid1 *p, const char *name) {
@@ -551,7 +585,7 @@ void pid1_lose_pin(FakePid1 *p, const char *name) {
 
         u->held = false;
         pid1_show(u);
-        collect(p, u);
+        pid1_collect(p, u);
 }
 
 void pid1_refuse_pins(FakePid1 *p) {
@@ -589,6 +623,12 @@ Argosy__ActiveState pid1_active_state(FakePid1 *p, const char *name) {
 
 const char *pid1_content(FakePid1 *p, const char *name) {
         return pid1_unit_get(p, name)->content;
+}
+
+const char *pid1_running(FakePid1 *p, const char *name) {
+        const FakeUnit *u = map_find_str(&p->units, name);
+
+        return u && !active_state_is_down(u->rt.active) ? u->running : NULL;
 }
 
 void pid1_hold_jobs(FakePid1 *p, bool hold) {

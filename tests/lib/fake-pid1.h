@@ -43,7 +43,8 @@ unsigned pid1_runs(FakePid1 *p, const char *name); // how often it was started
 bool pid1_is_active(FakePid1 *p, const char *name);
 Argosy__ActiveState pid1_active_state(FakePid1 *p, const char *name);
 const char *pid1_content(FakePid1 *p,
-                         const char *name); // what it runs or has in memory; NULL: not in memory
+                         const char *name); // what it has in memory; NULL: not in memory
+const char *pid1_running(FakePid1 *p, const char *name); // with what it was started, as long as it is not down; else NULL
 
 // It says of every unit that its control group is /told/NAME; how often it was asked by itself.
 unsigned pid1_n_groups(FakePid1 *p);
@@ -66,3 +67,21 @@ void pid1_guards_fail(FakePid1 *p, int sec);
 // The connection breaks; unfinished jobs are lost. pid1_reconnect() brings it back.
 void pid1_disconnect(FakePid1 *p);
 void pid1_reconnect(FakePid1 *p);
+
+// Troubles that a real systemd makes (fake-pid1-troubles.c). What is left to chance in them is drawn: a number below `n`.
+void pid1_set_chance(FakePid1 *p, unsigned (*below)(unsigned n));
+// Somebody has it read its files again. Until that has ended it answers nothing and tells nothing.
+void pid1_reload(FakePid1 *p, bool begins);
+// Likewise it executes itself again: the connection is lost, and made again when that has ended.
+void pid1_reexecute(FakePid1 *p, bool begins);
+// So many of its signals are lost from now on. pid1_hear(): the rolling check finds that some were.
+void pid1_lose_signals(FakePid1 *p, unsigned percent);
+void pid1_hear(FakePid1 *p);
+// Units that are started or stopped from now on are activating, or deactivating, until pid1_pass_on() has chosen them.
+void pid1_take_time(FakePid1 *p, bool takes);
+bool pid1_pass_on(FakePid1 *p); // one of them; false: there is none
+bool pid1_is_passing(FakePid1 *p, const char *name);
+// One of the jobs that pid1_hold_jobs() holds is begun. False: there is none that may be.
+bool pid1_let_go(FakePid1 *p);
+// Whoever is connected is about to be abandoned: some of the jobs that it has asked for are carried out all the same, now.
+void pid1_read_what_was_sent(FakePid1 *p);

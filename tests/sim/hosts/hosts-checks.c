@@ -4,6 +4,7 @@
 #include "hosts-checks.h"
 
 #include "hosts-members.h"
+#include "hosts-recover.h"
 #include "hosts-rot.h"
 #include "macro.h"
 
@@ -45,6 +46,8 @@ const Check checks[] = {
         {"never-in-two-places", "A unit with CutOff=stop is never in two places.", "a unit with a guard began to run", "guards-are-not-waited-for"},
         {"members-are-one", "In the end each machine is a member by the log and by itself, or no member and without units of the cluster.", "hosts had come or gone", "held-leave-forgets",
                 .on_entry = members_on_entry, .on_look = members_on_look, .on_calm = members_on_calm},
+        {"recovery-is-one", "After a recovery there is one cluster, and every member knows its generation.", "most voters were lost, and one was recovered", "generation-is-not-raised",
+                .begin = hosts_recover_begin, .on_entry = recover_on_entry, .on_calm = recover_on_calm},
         {"removed-run-nothing", "A host that was removed, and can be told, has nothing of the cluster a minute later.", "a host was removed a while ago", "removed-are-not-told"},
         {"tokens-are-used-once", "With a token of one use one host joins.", "a host had joined with such a token", "token-used-again"},
         {"all-find-the-leader", "In the end every host is attached to one leader, and has all of the log.", "all was mended", "next-leader-is-not-told", .on_calm = leader_on_calm},
@@ -52,6 +55,8 @@ const Check checks[] = {
                 .on_calm = answered_on_calm},
         {"wishes-are-reached", "In the end every unit runs where the log wants it, and nowhere else.", "a unit was to run when all was mended", "lost-units-never-leave",
                 .on_calm = reached_on_calm},
+        {"lists-are-true", "In the end the list of units says what each systemd says.", "a unit ran when all was mended", "failed-is-told-as-ended", .on_calm = lists_on_calm},
+        {"contents-are-told", "What runs with an older content than the list says is said to be stale.", "a unit ran when all was mended", "content-replaced-in-place", .on_calm = contents_on_calm},
         {"wishes-stay-reached", "What is reached stays so.", "nothing more came to the log", NULL, .on_calm = stays_on_calm},
 };
 const unsigned n_checks = ELEMENTSOF(checks);

@@ -41,3 +41,7 @@ void past_on_entry(const Argosy__LogBatch *batch);
 void past_on_answer(const WorldAsked *a, const Argosy__Response *r);
 void past_end(void);
 void answered_on_calm(void);
+
+// hosts-checks-lists.c
+void lists_on_calm(void);
+void contents_on_calm(void);

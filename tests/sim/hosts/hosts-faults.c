@@ -11,6 +11,8 @@
 #include "clock.h"
 #include "coverage.h"
 #include "daemon.h"
+#include "hosts-managers.h"
+#include "hosts-recover.h"
 #include "hosts-rot.h"
 #include "macro.h"
 #include "sim-disk.h"
@@ -126,6 +128,12 @@ static void end(void *data) {
                 sim_disk_trouble(e->from, (SimDiskTrouble){});
                 faults.well_us[e->from] = sim_now_us();
                 break;
+        case HOSTS_FAULT_manager_reload:
+        case HOSTS_FAULT_manager_reexec:
+        case HOSTS_FAULT_manager_deaf:
+        case HOSTS_FAULT_manager_slow:
+                hosts_managers_end_trouble(e->fault, e->from);
+                break;
         default:
                 break;
         }
@@ -208,6 +216,11 @@ static uint64_t begin(HostsFault fault, uint32_t from, uint32_t to, Draw *d) {
                         sim_machine_kill(sim_machine(from));
                 (void) hosts_rot(from, d);
                 return draw_log(d, 10 * USEC_PER_MSEC, 20 * USEC_PER_SEC);
+        case HOSTS_FAULT_manager_reload:
+        case HOSTS_FAULT_manager_reexec:
+        case HOSTS_FAULT_manager_deaf:
+        case HOSTS_FAULT_manager_slow:
+                return hosts_managers_trouble(fault, from, d);
         case _HOSTS_FAULTS:
                 break;
         }
@@ -245,9 +258,12 @@ void hosts_faults_step(Draw *d) {
 
 void hosts_faults_begin(void) {
         memset(&faults, 0, sizeof(faults));
+        hosts_managers_begin();
 }
 
 void hosts_faults_mend(void) {
+        hosts_managers_mend();
+        hosts_recover_mend();
         for (uint32_t i = 1; i <= sim_cluster_size(); i++) {
                 if (!sim_disk_is_well(i))
                         faults.well_us[i] = sim_now_us();

@@ -22,7 +22,11 @@
         F(disk_error, "a disk fails, once or for a while")                          \
         F(disk_full, "there is no room on the disk, or in memory")                  \
         F(disk_slow, "a disk is slow")                                              \
-        F(rot, "a host goes down, and one bit of a file on its disk rots")
+        F(rot, "a host goes down, and one bit of a file on its disk rots")         \
+        F(manager_reload, "a host's systemd reads its files again")                 \
+        F(manager_reexec, "a host's systemd executes itself again")                 \
+        F(manager_deaf, "signals of a host's systemd are lost for a while")         \
+        F(manager_slow, "a host's systemd is slow, and so are units that begin and end")
 
 typedef enum HostsFault {
 #define HOSTS_FAULT_NUMBER(name, what) HOSTS_FAULT_##name,

@@ -14,6 +14,7 @@
 #include "fake-pid1.h"
 #include "hosts-checks.h"
 #include "hosts-faults.h"
+#include "hosts-recover.h"
 #include "hosts-story.h"
 #include "macro.h"
 #include "sim-host.h"
@@ -504,7 +505,7 @@ void members_on_calm(void) {
         uint32_t machine;
         const char *why;
 
-        if (members.n_asked == 0)
+        if (members.n_asked == 0 && !hosts_recover_was())
                 return;
         await_answers();
         (void) sim_run_until(are_one, NULL, CALM_US);

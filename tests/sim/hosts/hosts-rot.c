@@ -206,6 +206,10 @@ bool hosts_rot_is_refused(uint32_t number, const char *why) {
         return true;
 }
 
+bool hosts_rot_is_pending(void) {
+        return rot.number > 0;
+}
+
 void hosts_rot_on_look(void) {
         const SimMachine *m = rot.number > 0 ? sim_machine(rot.number) : NULL;
 

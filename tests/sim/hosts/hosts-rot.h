@@ -15,5 +15,6 @@ void hosts_rot_begin(void);
 bool hosts_rot(uint32_t number, Draw *d);
 // It does not start, and says why. Whether that is its rotten file, which is mended then.
 bool hosts_rot_is_refused(uint32_t number, const char *why);
+bool hosts_rot_is_pending(void); // a file is rotten, and was not read yet
 void hosts_rot_on_look(void);
 void hosts_rot_on_calm(void);

@@ -476,7 +476,7 @@ int main(int argc, char **argv) {
         if (shared == MAP_FAILED || !parse(argc, argv)) {
                 fprintf(stderr, "hosts-sim --seed N | --file PATH [--prose] [--events] [--messages] [--until STEP] [--shrink --write PATH]\n"
                                 "hosts-sim --seeds A..B [--twice] [--figures] [--first-red]\n"
-                                "hosts-sim --sweep all|start|update|join|leave|vote [--every N] [--point FAULT:HOST:N [--prose]]\n");
+                                "hosts-sim --sweep all|start|update|join|leave|vote|recover [--every N] [--point FAULT:HOST:N [--prose]]\n");
                 return 2;
         }
         if (options.shrinks)

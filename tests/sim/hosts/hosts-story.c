@@ -17,6 +17,7 @@
 #include "hosts-checks.h"
 #include "hosts-faults.h"
 #include "hosts-members.h"
+#include "hosts-recover.h"
 #include "log.h"
 #include "macro.h"
 #include "message.h"
@@ -198,7 +199,8 @@ static void end_oneshots(SimMachine *m) {
                 const char *name = asks.units[i].name;
                 Ending e;
 
-                if (pid1_active_state(m->pid1, name) != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING || !draw_one_in(sim_draw(), ONESHOT_SECONDS))
+                if (pid1_active_state(m->pid1, name) != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING || pid1_is_passing(m->pid1, name) ||
+                    !draw_one_in(sim_draw(), ONESHOT_SECONDS))
                         continue;
                 story_tell("%s ends on n%u", name, m->number);
                 e = (Ending){m->pid1, name, !draw_one_in(sim_draw(), 4)};
@@ -250,6 +252,9 @@ static void step(const Step *s) {
                 return;
         case STEP_MEMBER:
                 members_step(&d);
+                break;
+        case STEP_RECOVER:
+                hosts_recover_step(&d);
                 break;
         default:
                 hosts_story_calm_down();

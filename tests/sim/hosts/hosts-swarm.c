@@ -14,13 +14,29 @@ static void draw_members(uint64_t word, Swarm *s) {
         s->n_member_steps = (unsigned) draw_log(&d, 1, 32);
 }
 
+// Likewise, so that what came before is as it was.
+static void draw_managers(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x6d616e6167657273));
+        unsigned *weights = &s->faults[HOSTS_FAULT_manager_reload];
+
+        if (draw_one_in(&d, 2))
+                swarm_draw_weights(&d, weights, _HOSTS_FAULTS - HOSTS_FAULT_manager_reload);
+}
+
+static void draw_recoveries(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x7265636f766572));
+
+        if (draw_one_in(&d, 6))
+                s->n_recover_steps = 1 + draw_below(&d, 2);
+}
+
 Swarm swarm_draw(uint64_t word) {
         static const unsigned sizes[] = {3, 3, 3, 5};
         static const unsigned voters[] = {0, 0, 3, 3, 3, 1};
         Draw d = draw_from(word);
         Swarm s = {.hosts = DRAW_PICK(&d, sizes), .units = (unsigned) draw_log(&d, 1, WORLD_UNITS_MAX)};
 
-        swarm_draw_weights(&d, s.faults, _HOSTS_FAULTS);
+        swarm_draw_weights(&d, s.faults, HOSTS_FAULT_manager_reload);
         swarm_draw_weights(&d, s.loads, SWARM_LOADS_DRAWN);
         s.loads[LOAD_members] = 0; // STEP_MEMBER has them (hosts-members.h)
         if (s.loads[LOAD_units] < SWARM_WEIGHT_MAX / 4)
@@ -39,5 +55,7 @@ Swarm swarm_draw(uint64_t word) {
         s.n_steps = (unsigned) draw_log(&d, 24, 400);
         s.time_max_ms = (unsigned) draw_log(&d, 200, 40000);
         draw_members(word, &s);
+        draw_managers(word, &s);
+        draw_recoveries(word, &s);
         return s;
 }

@@ -14,6 +14,7 @@
 #include "hosts-checks.h"
 #include "hosts-faults.h"
 #include "hosts-members.h"
+#include "hosts-recover.h"
 #include "hosts-story.h"
 #include "macro.h"
 #include "sim-client.h"
@@ -307,6 +308,35 @@ static void end_vote(void) {
         must_come(all_vote, NULL, "that all three vote");
 }
 
+// n2 loses its disk, n3 its power; n3 comes back when n1 is the cluster, and votes again. What ran on n2 begins elsewhere.
+enum { SURVIVOR = 1, COMES_BACK = 3 };
+
+static bool may_recover(void *data) {
+        hosts_story_catch_up();
+        return sim_machine(SURVIVOR)->daemon && sim_store_applied(SURVIVOR) >= sim_store_committed();
+}
+
+static void before_recover(void) {
+        before_update();
+        must_come(may_recover, NULL, "that n1 has all of the log");
+}
+
+static void play_recover(void) {
+        hosts_recover(SURVIVOR, COMES_BACK, 5 * USEC_PER_SEC, sim_draw());
+}
+
+static bool has_recovered(void *data) {
+        hosts_story_catch_up();
+        return sim_store_leader() > 0 && members_is_in(SURVIVOR) && members_is_in(COMES_BACK) && sim_machine(COMES_BACK)->daemon &&
+               sim_machine(COMES_BACK)->daemon->attached;
+}
+
+static void end_recover(void) {
+        must_come(has_recovered, NULL, "that n1 and n3 are one cluster");
+        play_update();
+        end_update();
+}
+
 static const struct {
         const char *name;
         unsigned voters;
@@ -318,6 +348,7 @@ static const struct {
         {"join", 3, NULL, play_join, end_join},
         {"leave", 3, before_leave, play_leave, end_leave},
         {"vote", 1, NULL, play_vote, end_vote},
+        {"recover", 3, before_recover, play_recover, end_recover},
 };
 
 const char *hosts_sweep_name(unsigned i) {

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See sim-host.h. What the daemon asks the machine for, and is neither the world's nor the network's, is answered here as well.
+// See sim-host.h. What the daemon asks the machine for is answered in sim-facts.c.
 #include "sim-host.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "address-watch.h"
 #include "argosy.pb-c.h"
 #include "ca.h"
-#include "capacity.h"
 #include "clock.h"
 #include "daemon-listen.h"
 #include "daemon.h"
@@ -40,10 +34,8 @@
 #include "str.h"
 #include "tls-context.h"
 #include "unit-state.h"
-#include "unit-verifier.h"
 #include "voter-secrets.h"
 
-#define EXPORTED __attribute__((visibility("default")))
 // How hosts know it, whose words, some of which enter the log, name files: the same in each process.
 #define HERE "/proc/self/cwd"
 
@@ -72,8 +64,6 @@ static void check(int r, const char *what) {
         abort();
 }
 
-// ------------------------------------------------------------------------------------------------ what the machine is asked for
-
 // As if the CA had signed its request: nothing of it is drawn.
 static void make_identity(uint32_t number, Identity *ret) {
         _cleanup_buf_ Buf csr = {};
@@ -86,172 +76,6 @@ static void make_identity(uint32_t number, Identity *ret) {
         check(identity_renew(ret, name, &csr), "identity");
         check(ca_sign(&cluster.ca, csr.data, csr.len, name, &ret->cert, &ret->pin), "identity");
         check(buf_append(&ret->ca_cert, cluster.ca.cert.data, cluster.ca.cert.len), "identity");
-}
-
-int __wrap_state_dir_lock(const char *dir);
-
-// A host that was killed has it still, in this process.
-int __wrap_state_dir_lock(const char *dir) {
-        return 0;
-}
-
-// Nobody but argosy writes unit files here, so there is no news of directories; and of real ones a user has few, so that it would depend on
-// others whether a host has one.
-EXPORTED int inotify_init1(int flags) {
-        return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-}
-
-EXPORTED int inotify_add_watch(int fd, const char *where, uint32_t mask) {
-        static int n;
-
-        return ++n;
-}
-
-int address_watch_new(uv_loop_t *loop, void (*changed)(void *userdata), void *userdata, AddressWatch **ret) {
-        return -ENOTSUP;
-}
-
-void address_watch_close(AddressWatch *w, void (*closed)(void *userdata), void *userdata) {
-        abort();
-}
-
-int uv_interface_addresses(uv_interface_address_t **ret, int *ret_n) {
-        return UV_ENOSYS;
-}
-
-// Names are not looked up; an address is one.
-EXPORTED int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **ret) {
-        struct {
-                struct addrinfo info;
-                struct sockaddr_in address;
-        } *found = oom_checked(calloc(1, sizeof(*found)));
-
-        found->address.sin_family = AF_INET;
-        if (inet_pton(AF_INET, node, &found->address.sin_addr) != 1) {
-                free(found);
-                return EAI_NONAME;
-        }
-        found->info = (struct addrinfo){.ai_family = AF_INET,
-                                        .ai_socktype = SOCK_STREAM,
-                                        .ai_addrlen = sizeof(found->address),
-                                        .ai_addr = (struct sockaddr *) &found->address};
-        *ret = &found->info;
-        return 0;
-}
-
-EXPORTED void freeaddrinfo(struct addrinfo *found) {
-        free(found);
-}
-
-int uv_getaddrinfo(uv_loop_t *loop, uv_getaddrinfo_t *request, uv_getaddrinfo_cb done, const char *node, const char *service,
-                   const struct addrinfo *hints) {
-        return UV_ENOSYS;
-}
-
-Capacity capacity_read(const char *cgroup, const Config *config) {
-        return (Capacity){.cpu_milli = 4000, .memory_mib = 4096};
-}
-
-bool capacity_equal(const Capacity *a, const Capacity *b) {
-        return a->cpu_milli == b->cpu_milli && a->memory_mib == b->memory_mib;
-}
-
-// systemd-analyze finds nothing wrong, after a while.
-typedef struct Question {
-        uint64_t number;
-        size_t n;
-        UnitVerified *done;
-        void *userdata;
-        struct Question *next;
-} Question;
-
-struct UnitVerifier {
-        SimHost *host;
-        uint64_t n_asked;
-        Question *questions;
-};
-
-int unit_verifier_new(uv_loop_t *loop, const char *const *command, UnitVerifier **ret) {
-        UnitVerifier *v = oom_checked(calloc(1, sizeof(*v)));
-
-        v->host = sim_host_of_loop(loop);
-        *ret = v;
-        return 0;
-}
-
-static void on_verified(void *data) {
-        UnitVerifier *v = data;
-        Question *q = v->questions;
-        UnitFindings *findings;
-        Buf *made;
-
-        if (!q)
-                return;
-        v->questions = q->next;
-        findings = oom_checked(calloc(q->n + 1, sizeof(*findings)));
-        made = oom_checked(calloc(q->n + 1, sizeof(*made)));
-        q->done(0,
-                &(UnitVerdict){.systemd = "systemd 252",
-                               .podman = "",
-                               .findings = findings,
-                               .made = made,
-                               .n = q->n},
-                q->userdata);
-        free(findings);
-        free(made);
-        free(q);
-}
-
-int unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user, unsigned patience_ms, UnitVerified *done, void *userdata,
-                      uint64_t *ret) {
-        Question *q = oom_checked(malloc(sizeof(*q))), **last = &v->questions;
-
-        *q = (Question){.number = ++v->n_asked, .n = n, .done = done, .userdata = userdata};
-        while (*last)
-                last = &(*last)->next;
-        *last = q;
-        *ret = q->number;
-        sim_at(sim_now_us() + draw_log(sim_draw(), 1000, 300000), v->host, on_verified, v);
-        return 0;
-}
-
-int unit_verifier_ask_podman(UnitVerifier *v, unsigned patience_ms, UnitVerified *done, void *userdata,
-                             uint64_t *ret) {
-        return -ENOENT; // no host of the simulator has podman
-}
-
-void *unit_verifier_cancel(UnitVerifier *v, uint64_t number) {
-        for (Question **q = &v->questions; *q; q = &(*q)->next)
-                if ((*q)->number == number) {
-                        Question *found = *q;
-                        void *userdata = found->userdata;
-
-                        *q = found->next;
-                        free(found);
-                        return userdata;
-                }
-        return NULL;
-}
-
-typedef struct Closing {
-        void (*closed)(void *userdata);
-        void *userdata;
-} Closing;
-
-static void on_verifier_closed(void *data) {
-        Closing *c = data;
-
-        if (c->closed)
-                c->closed(c->userdata);
-        free(c);
-}
-
-void unit_verifier_close(UnitVerifier *v, void (*closed)(void *userdata), void *userdata) {
-        Closing *c = oom_checked(malloc(sizeof(*c)));
-
-        *c = (Closing){closed, userdata};
-        v->questions = NULL;
-        sim_at(sim_now_us(), v->host, on_verifier_closed, c);
 }
 
 // ------------------------------------------------------------------------------------------------ guards
@@ -333,12 +157,17 @@ void sim_cluster_on_unit(void (*changed)(SimMachine *m, const char *name, Argosy
         cluster.changed = changed;
 }
 
+static unsigned draw_for_pid1(unsigned n) {
+        return draw_below(sim_draw(), n);
+}
+
 static void make_pid1(SimMachine *m) {
         _cleanup_free_ char *units = oom_checked(str_printf("%s/units", m->dir));
 
         m->pid1 = pid1_new(units);
         m->guard_us = 0;
         pid1_on_change(m->pid1, on_unit, m);
+        pid1_set_chance(m->pid1, draw_for_pid1);
 }
 
 // ------------------------------------------------------------------------------------------------ the beginning of a cluster
@@ -524,6 +353,8 @@ static void forget_daemon(SimMachine *m, bool silent) {
         sim_net_host_gone(m->host, silent);
         sim_disk_let_go(m->number);
         sim_disk_die_at(m->number, 0);
+        if (!silent) // its kernel has sent what it was given
+                pid1_read_what_was_sent(m->pid1);
         pid1_abandon(m->pid1);
         m->daemon = NULL;
 }
@@ -692,6 +523,8 @@ static void on_refused(SimMachine *m, const Starting *s) {
 void sim_machine_start(SimMachine *m) {
         Starting s = {.machine = m};
 
+        if (m->held)
+                return;
         m->powered = true;
         m->start_us = 0;
         m->n_starts++;
@@ -731,6 +564,38 @@ static void empty(const SimMachine *m, const char *name) {
         _cleanup_free_ char *dir = path(m, name);
 
         check(dir_empty(AT_FDCWD, dir), dir);
+}
+
+void sim_machine_empty(SimMachine *m) {
+        empty(m, "state");
+        m->in_cluster = false;
+        m->pin = (Hash){};
+}
+
+typedef struct Recovering {
+        const RunOptions *options;
+        int r;
+        char *said;
+} Recovering;
+
+static void run_recover(void *data) {
+        Recovering *r = data;
+
+        r->r = recover_here(r->options, &r->said);
+}
+
+int sim_machine_recover(SimMachine *m, char **ret_said) {
+        Recovering r = {.options = &cluster.members[m->number].options};
+
+        *ret_said = NULL;
+        m->powered = true;
+        sim_host_start(m->host);
+        if (!sim_host_do(m->host, run_recover, &r))
+                return 1;
+        sim_host_kill(m->host);
+        sim_disk_let_go(m->number);
+        *ret_said = r.said;
+        return r.r;
 }
 
 void sim_machine_power_off(SimMachine *m) {

@@ -34,6 +34,7 @@ typedef struct SimMachine {
         bool dies_with_power;                  // at what sim_machine_die_at() says
         uint64_t back_us;                      // how long it is away then
         uint64_t start_us;                     // when it is to be started; 0: not by itself
+        bool held;                             // somebody keeps it down: sim_machine_start() does nothing
         uint64_t guard_us;                     // when its guards of units with CutOff=stop look at the lease; 0: there are none
         Hash pin;                              // of the key that it had last; zero: it has none yet
         bool in_cluster;                       // by that, it is a member of the story's cluster
@@ -58,6 +59,10 @@ void sim_machine_kill(SimMachine *m);
 void sim_machine_stop(SimMachine *m);
 // The power is gone, and with it what ran, what was in /run, and what the disk had not synced (sim-disk.h). sim_machine_start() switches it on again.
 void sim_machine_power_off(SimMachine *m);
+// What its disk had of argosyd is gone, as with a new disk. It must be down.
+void sim_machine_empty(SimMachine *m);
+// `cluster recover`, on a machine that is down. 1: it died in the middle of it, by sim_machine_die_at(). Else 0 or negative errno, and what it said (malloc'd).
+int sim_machine_recover(SimMachine *m, char **ret_said);
 // At the n-th change of its disk from now on argosyd is killed, or the power fails; after `back_us` it is started again.
 void sim_machine_die_at(SimMachine *m, unsigned n, bool power, uint64_t back_us);
 // Who is told when a unit of a machine changes; it changes nothing itself.

@@ -616,7 +616,7 @@ int store_recover(const char *dir, uint32_t raft_id, char **ret_why) {
         alone.members[0].raft_id = raft_id;
         alone.members[0].voter = true;
         d = disk_new(raft_id, from->host);
-        d->cluster = cluster_new();
+        d->cluster = from->cluster; // what most voters had committed stays so, if this one has all of it
         d->first = from->first;
         d->term = from->term;
         d->vote = from->vote;

@@ -25,7 +25,7 @@ void acknowledged_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         if (!is_change(a) || r->status != 0 || r->job == 0)
                 return;
         job = log_job_of(log_request_id(a->request));
-        if (job != r->job)
+        if (job != log_place(r->job))
                 check_fail("acknowledged-is-kept", "request %zu was answered with job %" PRIu64 ", and the log has %" PRIu64 " of it", number_of(a), r->job, job);
         check_says("acknowledged-is-kept");
 }
@@ -108,11 +108,12 @@ static bool is_of(const LogJob *j, WorldAuthor author) {
 }
 
 void author_on_answer(const WorldAsked *a, const Argosy__Response *r) {
+        uint64_t place = log_place(r->job);
         const LogJob *j;
 
-        if (!is_change(a) || r->status != 0 || r->job == 0 || r->job > log_truth.n_jobs || !log_truth.jobs[r->job])
+        if (!is_change(a) || r->status != 0 || place == 0 || place > log_truth.n_jobs || !log_truth.jobs[place])
                 return;
-        j = log_truth.jobs[r->job];
+        j = log_truth.jobs[place];
         if (!is_of(j, a->author))
                 check_fail("author-is-whoever-asked", "%s asked for job %" PRIu64 ", which is %s's", world_authors[a->author], r->job, j->user);
         check_says("author-is-whoever-asked");

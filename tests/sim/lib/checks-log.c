@@ -42,6 +42,40 @@ void log_end(void) {
         memset(&log_truth, 0, sizeof(log_truth));
 }
 
+uint64_t log_place(uint64_t number) {
+        uint64_t last = UINT64_MAX;
+
+        for (size_t i = log_truth.n_gaps; i > 0; i--) {
+                uint64_t before = log_truth.gaps[i - 1].number, place = log_truth.gaps[i - 1].place;
+
+                if (number > before)
+                        return number - before <= last - place ? number - before + place : 0;
+                last = place;
+        }
+        return number <= last ? number : 0;
+}
+
+// What is there when the cluster is recovered has a revision that no entry can have given that was lost.
+static void on_cluster(const Argosy__ClusterRecord *r) {
+        size_t n = log_truth.n_gaps;
+
+        for (size_t i = 0; r->revision_floor > log_truth.revision && i < asks.n_units; i++)
+                if (log_truth.units[i].exists)
+                        log_truth.units[i].revision = r->revision_floor;
+        if (r->job_floor == 0 || (n > 0 && log_truth.gaps[n - 1].number >= r->job_floor))
+                return;
+        assert_true(n < LOG_GAPS_MAX);
+        log_truth.gaps[n].number = r->job_floor;
+        log_truth.gaps[n].place = log_truth.n_jobs;
+        log_truth.n_gaps++;
+}
+
+static uint64_t last_number(void) {
+        size_t n = log_truth.n_gaps;
+
+        return n == 0 ? log_truth.n_jobs : log_truth.n_jobs - log_truth.gaps[n - 1].place + log_truth.gaps[n - 1].number;
+}
+
 // ------------------------------------------------------------------------------------------------ requests and rights
 
 const uint8_t *log_request_id(const Argosy__Request *q) {
@@ -241,7 +275,7 @@ static void begin_job(const Argosy__LogOp__JobPut *put) {
         j->parted = put->more || put->stored;
         j->state = put->job->state;
         for (size_t i = 0; put->stored && i < put->stored->n_after && i < LOG_WAITS_MAX; i++)
-                j->waits_for[j->n_waits_for++] = put->stored->after[i];
+                j->waits_for[j->n_waits_for++] = log_place(put->stored->after[i]);
         j->by_hand = put->stored && (put->stored->by_hand || put->stored->n_after > LOG_WAITS_MAX);
         snprintf(j->user, sizeof(j->user), "%s", put->job->user);
         snprintf(j->verb, sizeof(j->verb), "%s", put->job->verb);
@@ -266,11 +300,11 @@ static void call_off(uint64_t number) {
 
 // What was touched from `first` on is the job's.
 static void on_job(const Argosy__LogOp__JobPut *put, size_t first) {
-        uint64_t number = put->number;
+        uint64_t number = log_place(put->number);
         LogJob *j;
 
         log_truth.n_put++;
-        if (number == 0) {
+        if (put->number == 0) {
                 begin_job(put);
                 number = log_truth.n_jobs;
         } else if (number <= log_truth.n_jobs && log_truth.jobs[number]) {
@@ -281,7 +315,7 @@ static void on_job(const Argosy__LogOp__JobPut *put, size_t first) {
                         j->state = put->job->state;
         }
         for (size_t i = 0; i < put->n_cancels; i++)
-                call_off(put->cancels[i]);
+                call_off(log_place(put->cancels[i]));
         j = number <= log_truth.n_jobs ? log_truth.jobs[number] : NULL;
         if (put->job->own != ARGOSY__OWN_CAUSE__OWN_NONE)
                 on_moves(put->job);
@@ -301,13 +335,14 @@ static void on_job(const Argosy__LogOp__JobPut *put, size_t first) {
 
 static void on_ends(const Argosy__LogOp__JobEnds *m) {
         for (size_t i = 0; i < m->n_ends; i++) {
-                LogJob *j = m->ends[i]->number <= log_truth.n_jobs ? log_truth.jobs[m->ends[i]->number] : NULL;
+                uint64_t place = log_place(m->ends[i]->number);
+                LogJob *j = place <= log_truth.n_jobs ? log_truth.jobs[place] : NULL;
 
                 if (!j || (j->state != ARGOSY__JOB_STATE__JOB_RUNNING && j->state != ARGOSY__JOB_STATE__JOB_HELD))
                         continue; // it was said before
                 j->state = m->ends[i]->state;
                 if (log_truth.n_ended < LOG_TOUCHED_MAX)
-                        log_truth.ended[log_truth.n_ended++] = m->ends[i]->number;
+                        log_truth.ended[log_truth.n_ended++] = place;
         }
 }
 
@@ -393,10 +428,13 @@ void log_on_entry(const Argosy__LogBatch *batch) {
                         on_rollout(op->rollout);
                         break;
                 case ARGOSY__LOG_OP__OP_STORED_RELEASE:
-                        on_release(op->stored_release->job);
+                        on_release(log_place(op->stored_release->job));
                         break;
                 case ARGOSY__LOG_OP__OP_QUEUE:
                         on_queue(op->queue);
+                        break;
+                case ARGOSY__LOG_OP__OP_CLUSTER:
+                        on_cluster(op->cluster);
                         break;
                 case ARGOSY__LOG_OP__OP_JOB_ENDS:
                         on_ends(op->job_ends);
@@ -417,7 +455,7 @@ void log_on_entry(const Argosy__LogBatch *batch) {
                 compare(log_truth.touched[i].unit);
         if (log_truth.n_touched > 0)
                 check_says("records-are-the-log");
-        if (log_truth.n_jobs != cluster_state_last_job(asks.port->state()))
-                check_fail("records-are-the-log", "the log has had %" PRIu64 " jobs, and the state %" PRIu64, log_truth.n_jobs,
+        if (last_number() != cluster_state_last_job(asks.port->state()))
+                check_fail("records-are-the-log", "the last job of the log is %" PRIu64 ", and the state's is %" PRIu64, last_number(),
                            cluster_state_last_job(asks.port->state()));
 }

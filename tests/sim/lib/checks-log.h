@@ -13,7 +13,7 @@
 #include "checks.h"
 #include "hash.h"
 
-enum { LOG_ID_SIZE = 16, LOG_JOBS_MAX = 16384, LOG_GRANTS_MAX = 512, LOG_TOUCHED_MAX = 64, LOG_ROLLOUTS_MAX = 16, LOG_TOKENS_MAX = 64, LOG_WAITS_MAX = 8 };
+enum { LOG_ID_SIZE = 16, LOG_JOBS_MAX = 16384, LOG_GRANTS_MAX = 512, LOG_TOUCHED_MAX = 64, LOG_ROLLOUTS_MAX = 16, LOG_TOKENS_MAX = 64, LOG_WAITS_MAX = 8, LOG_GAPS_MAX = 16 };
 
 // A unit as the log wants it.
 typedef struct LogUnit {
@@ -71,6 +71,11 @@ typedef struct LogTruth {
         LogUnit units[WORLD_UNITS_MAX];
         LogJob *jobs[LOG_JOBS_MAX]; // by number
         uint64_t n_put;             // parts of jobs, in the order of the log
+        // Places of jobs: their numbers, but for those that a recovery of the cluster has skipped. Behind `number` comes the one behind `place`.
+        struct {
+                uint64_t number, place;
+        } gaps[LOG_GAPS_MAX];
+        size_t n_gaps;
         uint64_t n_jobs, first_job; // the last number, and that behind the ones that were there when the story began
         LogGrant grants[LOG_GRANTS_MAX];
         size_t n_grants;
@@ -116,6 +121,8 @@ bool log_has_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy_
 bool log_has_some_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right);
 // Whether another job has changed the unit behind the last change that this one made of it. One that was held has an older number.
 bool log_was_touched_since(uint64_t job, unsigned unit);
+// Where log_truth.jobs has it; 0: no job has that number.
+uint64_t log_place(uint64_t number);
 // The rollout of the unit that is under way in this table; NULL: none is.
 const LogRollout *log_rollout_of(const LogRollout *rollouts, unsigned unit);
 

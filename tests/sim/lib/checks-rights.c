@@ -139,19 +139,19 @@ static const LogJob *find_undone(const WorldAsked *a, const Argosy__Response *r)
 
         if (a->request->what_case != ARGOSY__REQUEST__WHAT_UNDO || !r || r->status != 0 || r->held || q->dry_run || q->force || q->only_untouched || !r->change)
                 return NULL;
-        if (r->job == 0 || r->job > log_truth.n_jobs || q->job == 0 || q->job >= r->job)
+        if (r->job == 0 || log_place(r->job) > log_truth.n_jobs || log_place(q->job) == 0 || q->job >= r->job)
                 return NULL;
-        return can_be_compared(log_truth.jobs[q->job]) ? log_truth.jobs[q->job] : NULL;
+        return can_be_compared(log_truth.jobs[log_place(q->job)]) ? log_truth.jobs[log_place(q->job)] : NULL;
 }
 
 void undo_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         const Argosy__Request__Undo *q = a->request->undo;
-        const LogJob *undone = find_undone(a, r), *by = undone ? log_truth.jobs[r->job] : NULL;
+        const LogJob *undone = find_undone(a, r), *by = undone ? log_truth.jobs[log_place(r->job)] : NULL;
 
         if (!by || q->rolling || by->parted || by->entry != log_truth.n_entries)
                 return;
         for (unsigned i = 0; i < asks.n_units; i++) {
-                if (!(undone->touched & 1u << i) || was_touched_between(q->job, r->job, i) || was_refused_there(r->change, asks.units[i].name))
+                if (!(undone->touched & 1u << i) || was_touched_between(log_place(q->job), log_place(r->job), i) || was_refused_there(r->change, asks.units[i].name))
                         continue;
                 check_says("undo-puts-back");
                 if (!are_same_wish(&undone->before[i], by->touched & 1u << i ? &by->after[i] : &log_truth.units[i]))
@@ -173,15 +173,15 @@ static bool has_rolled_back(const WorldAsked *a) {
 }
 
 static void one_rolled_back(const WorldAsked *a, const Argosy__Response *r, const LogJob *undone) {
-        const uint64_t job = a->request->undo->job;
+        const uint64_t job = log_place(a->request->undo->job), by = log_place(r->job);
 
         for (unsigned i = 0; i < asks.n_units; i++) {
-                if (!(undone->touched & 1u << i) || was_touched_between(job, r->job, i) || was_touched_between(r->job, log_truth.n_jobs + 1, i))
+                if (!(undone->touched & 1u << i) || was_touched_between(job, by, i) || was_touched_between(by, log_truth.n_jobs + 1, i))
                         continue;
                 check_says("undo-puts-back");
                 if (!are_same_wish(&undone->before[i], &log_truth.units[i]))
                         check_fail("undo-puts-back", "%s is not as it was before job %" PRIu64 ", which job %" PRIu64 " has undone by and by", asks.units[i].name,
-                                   job, r->job);
+                                   a->request->undo->job, r->job);
         }
 }
 

@@ -32,6 +32,7 @@ typedef enum StepKind {
         STEP_SETTLE, // everything happens that happens without time passing
         STEP_CALM,   // what is broken works again, and what has been asked is looked at
         STEP_MEMBER, // hosts come or go, or vote (whole hosts only)
+        STEP_RECOVER, // most voters are lost for ever, and one of them is made the cluster (likewise)
         _STEP_KINDS,
 } StepKind;
 

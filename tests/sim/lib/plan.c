@@ -13,14 +13,14 @@
 #include "str.h"
 
 // They draw from a word of their own, so all other steps are what they would be without them.
-static void add_member_steps(StoryPlan *p) {
-        Draw d = draw_from(p->chance ^ UINT64_C(0x6d656d6265727321));
+static void add_steps(StoryPlan *p, StepKind kind, unsigned n, uint64_t word) {
+        Draw d = draw_from(p->chance ^ word);
 
-        for (unsigned i = 0; i < p->swarm.n_member_steps && p->n_steps < STORY_STEPS_MAX; i++) {
+        for (unsigned i = 0; i < n && p->n_steps < STORY_STEPS_MAX; i++) {
                 size_t at = draw_below(&d, (unsigned) p->n_steps);
 
                 memmove(&p->steps[at + 1], &p->steps[at], (p->n_steps - at) * sizeof(*p->steps));
-                p->steps[at] = (Step){STEP_MEMBER, draw_word(&d)};
+                p->steps[at] = (Step){kind, draw_word(&d)};
                 p->n_steps++;
         }
 }
@@ -35,7 +35,8 @@ void story_plan_draw(StoryPlan *ret, uint64_t seed) {
         for (unsigned i = 0; i < ret->swarm.n_steps; i++)
                 ret->steps[ret->n_steps++] = (Step){(StepKind) draw_weighted(&d, ret->swarm.steps, _STEP_KINDS), draw_word(&d)};
         ret->steps[ret->n_steps++] = (Step){STEP_CALM, draw_word(&d)};
-        add_member_steps(ret);
+        add_steps(ret, STEP_MEMBER, ret->swarm.n_member_steps, UINT64_C(0x6d656d6265727321));
+        add_steps(ret, STEP_RECOVER, ret->swarm.n_recover_steps, UINT64_C(0x7265636f76657221));
 }
 
 // ------------------------------------------------------------------------------------------------ the swarm as text

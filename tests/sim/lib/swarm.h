@@ -69,7 +69,7 @@ typedef struct Swarm {
 #undef SWARM_FIGURE_FIELD
         LeaderLimits limits; // 0: the usual one
         unsigned n_steps; // that are drawn
-        unsigned n_member_steps; // likewise, among them
+        unsigned n_member_steps, n_recover_steps; // likewise, among them
 } Swarm;
 
 enum { SWARM_WEIGHT_MAX = 64 };

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Checks of what the list of units says when all is mended, against what the machines' PIDs 1 have: whatever
+// was not told to argosyd, or was told twice,
+// it has found out by then.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "fake-pid1.h"
+#include "hash.h"
+#include "hosts-checks.h"
+#include "hosts-members.h"
+#include "hosts-story.h"
+#include "message.h"
+#include "sim-client.h"
+#include "sim-host.h"
+#include "str.h"
+#include "test.h"
+#include "unit-state.h"
+
+#define CALM_US (180 * USEC_PER_SEC) // by then what must come true has
+#define ANSWER_US (30 * USEC_PER_SEC)
+enum { WORDS_SIZE = 256 };
+
+static bool is_final(void *data) {
+        return ((const SimAsk *) data)->final;
+}
+
+// NULL: it is not answered whole, since the leader changes.
+static const Argosy__Response__Units *ask_list(void) {
+        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint32_t at = members_or_next(1);
+        SimAsk *ask;
+
+        if (at == 0)
+                return NULL;
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        request.list_units = &list;
+        ask = sim_client_send(at, NULL, &request);
+        if (!sim_run_until(is_final, ask, ANSWER_US) || ask->error < 0 || !ask->last ||
+            ask->last->what_case != ARGOSY__RESPONSE__WHAT_UNITS)
+                return NULL;
+        return ask->last->units;
+}
+
+// Its own systemd's: nothing here has other managers.
+static SimMachine *machine_of(const char *node) {
+        unsigned number;
+
+        return sscanf(node, "n%u", &number) == 1 ? sim_machine(number) : NULL;
+}
+
+static const Argosy__Response__UnitRow *find_row(const Argosy__Response__Units *list, const char *unit,
+                                                 uint32_t machine) {
+        for (size_t i = 0; i < list->n_rows; i++) {
+                const SimMachine *m = machine_of(list->rows[i]->node);
+
+                if (m && m->number == machine && streq(list->rows[i]->unit, unit))
+                        return list->rows[i];
+        }
+        return NULL;
+}
+
+// What it runs now, if its list of units may say so.
+static bool runs(const SimMachine *m, const char *unit) {
+        return m->powered && members_is_in(m->number) &&
+               !active_state_is_down(pid1_active_state(m->pid1, unit));
+}
+
+static void compare_state(const SimMachine *m, unsigned i, const Argosy__Response__Units *list, char *ret) {
+        const char *unit = asks.units[i].name,
+                   *is = active_state_to_string(pid1_active_state(m->pid1, unit));
+        const Argosy__Response__UnitRow *row = find_row(list, unit, m->number);
+
+        if (row && !streq(row->active, is))
+                str_fit(ret, WORDS_SIZE, "%s is %s on n%u, and the list says %s", unit, is, m->number,
+                        row->active);
+        else if (!row && runs(m, unit))
+                str_fit(ret, WORDS_SIZE, "%s is %s on n%u, and the list does not have it", unit, is,
+                        m->number);
+}
+
+// A content that is not what runs is said to be newer than that.
+static void compare_content(const SimMachine *m, unsigned i, const Argosy__Response__Units *list,
+                            char *ret) {
+        const char *unit = asks.units[i].name, *content = pid1_running(m->pid1, unit);
+        const Argosy__Response__UnitRow *row = find_row(list, unit, m->number);
+        char hex[HASH_HEX_SIZE];
+        Hash hash;
+
+        if (!row || !content || !runs(m, unit))
+                return;
+        check_says("contents-are-told");
+        hash = hash_of(content, strlen(content));
+        hash_hex(&hash, HASH_SIZE, hex);
+        if (!row->file_stale && !streq(row->spec, hex))
+                str_fit(ret, WORDS_SIZE, "%s runs with %.12s on n%u, and the list says %.12s", unit, hex,
+                        m->number, row->spec);
+}
+
+typedef void (*Compare)(const SimMachine *m, unsigned i, const Argosy__Response__Units *list, char *ret);
+
+// Empty: it is true.
+static void compare_all(Compare compare, char *ret) {
+        const Argosy__Response__Units *list = ask_list();
+
+        *ret = 0;
+        if (!list)
+                str_fit(ret, WORDS_SIZE, "there is no list");
+        for (uint32_t n = 1; list && n <= sim_cluster_size(); n++)
+                for (unsigned i = 0; i < asks.n_units && !*ret; i++)
+                        if (members_is_in(n))
+                                compare(sim_machine(n), i, list, ret);
+}
+
+static void check_all(const char *check, Compare compare) {
+        uint64_t until_us = sim_now_us() + CALM_US;
+        char words[WORDS_SIZE];
+
+        for (compare_all(compare, words); *words && sim_now_us() < until_us; compare_all(compare, words))
+                (void) sim_run_for(USEC_PER_SEC);
+        if (*words)
+                check_fail(check, "%s", words);
+}
+
+void lists_on_calm(void) {
+        for (uint32_t n = 1; n <= sim_cluster_size(); n++)
+                for (unsigned i = 0; i < asks.n_units; i++)
+                        if (runs(sim_machine(n), asks.units[i].name))
+                                check_says("lists-are-true");
+        check_all("lists-are-true", compare_state);
+}
+
+void contents_on_calm(void) {
+        check_all("contents-are-told", compare_content);
+}

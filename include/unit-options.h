@@ -17,6 +17,9 @@ enum {
         UNIT_PRIORITY_MAX = 1000, // and as far below 0
 };
 
+// Begins no unit's name. What follows one unit of a node may have.
+#define UNIT_CLAIM '@'
+
 typedef enum LabelOp { LABEL_IN, LABEL_NOT_IN, LABEL_EXISTS, LABEL_ABSENT } LabelOp;
 
 typedef struct LabelMatch { // one key; any of the values will do, or none of them may be there
@@ -69,7 +72,7 @@ typedef struct UnitOptions {
         LabelWish *wishes;
         size_t n_wishes;                            // at most UNIT_WISHES_MAX
         char **same_node;                           // units
-        char **conflicts;                           // globs
+        char **conflicts; // globs, and claims: UNIT_CLAIM "port 8080/tcp", of a container
         unsigned *same_node_lines, *conflict_lines; // of each; 0: of a conflict in [X-Fleet], where a unit
                                                     // may match its own
         char **replaces;                            // globs

@@ -11,12 +11,20 @@
 #include "quadlet-parser.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "array.h"
 #include "file-sources.h"
 #include "quadlet.h"
+#include "specifier.h"
 #include "str.h"
 #include "unit-options-private.h"
+
+#define CLAIM_PORT "port "
+#define CLAIM_NAME "container "
+
+enum { PORTS_MAX = 32 }; // of one range
 
 #define NO_PATH                                                                                           \
         "%s=%.200s is beside the file, where no other node has it: name an absolute path that each node " \
@@ -166,6 +174,90 @@ static int on_environment_file(const char *path, const IniLine *line, char **ret
                        : 0;
 }
 
+// ------------------------------------------------------------------------------------------------ claims
+
+void quadlet_parser_done(QuadletParser *q) {
+        for (size_t i = 0; i < q->n_claims; i++)
+                free(q->claims[i].what);
+        free(q->claims);
+}
+
+static void drop_claims(QuadletParser *q, const char *kind) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < q->n_claims; i++)
+                if (str_has_prefix(q->claims[i].what, kind))
+                        free(q->claims[i].what);
+                else
+                        q->claims[kept++] = q->claims[i];
+        q->n_claims = kept;
+}
+
+// What holds specifiers that only a node fills in is not known here, and claims nothing.
+static int add_claim(QuadletParser *q, unsigned line, char *what) {
+        _cleanup_free_ char *owned = what;
+        const char *bad;
+        bool depends;
+        int r;
+
+        if (!owned)
+                return -ENOMEM;
+        if (specifier_check(owned, &depends, &bad) < 0)
+                return 0;
+        r = ARRAY_GROW(q->claims, q->claims_allocated, q->n_claims + 1);
+        if (r == 0)
+                q->claims[q->n_claims++] = (QuadletClaim){TAKE_PTR(owned), line};
+        return r;
+}
+
+static int on_name(QuadletParser *q, const IniLine *line) {
+        drop_claims(q, CLAIM_NAME);
+        return *line->value ? add_claim(q, line->line, str_printf(CLAIM_NAME "%s", line->value)) : 0;
+}
+
+// "8000-8003": of more than PORTS_MAX none is claimed.
+static int add_ports(QuadletParser *q, unsigned line, const char *ip, const char *ports,
+                     const char *protocol) {
+        unsigned first, last;
+        int n = 0, r = 0;
+
+        if (sscanf(ports, "%5u-%5u%n", &first, &last, &n) != 2 || ports[n])
+                return add_claim(q, line, str_printf(CLAIM_PORT "%s%s/%s", ip, ports, protocol));
+        for (unsigned port = first; port <= last && last - first < PORTS_MAX && r == 0; port++)
+                r = add_claim(q, line, str_printf(CLAIM_PORT "%s%u/%s", ip, port, protocol));
+        return r;
+}
+
+// "[[IP:][PORT]:]PORT[/PROTOCOL]": without a port of the host podman takes one that is free.
+static int on_port(QuadletParser *q, const IniLine *line) {
+        _cleanup_free_ char *value = strdup(line->value), *ip = NULL;
+        char *slash, *inner, *outer;
+
+        if (!value)
+                return -ENOMEM;
+        if (!*value)
+                drop_claims(q, CLAIM_PORT);
+        slash = strchr(value, '/');
+        if (slash)
+                *slash = 0;
+        inner = strrchr(value, ':');
+        if (!inner)
+                return 0;
+        *inner = 0;
+        outer = strrchr(value, ':');
+        if (outer && strcspn(value, ":") > 0 && !str_has_prefix(value, "0.0.0.0:") &&
+            !str_has_prefix(value, "[::]:"))
+                ip = strndup(value, (size_t) (outer + 1 - value));
+        else
+                ip = strdup("");
+        if (!ip)
+                return -ENOMEM;
+        outer = outer ? outer + 1 : value;
+        return *outer ? add_ports(q, line->line, ip, outer, slash ? slash + 1 : "tcp") : 0;
+}
+
+// ------------------------------------------------------------------------------------------------ the section
+
 static const struct {
         const char *key, *why; // fits behind "KEY=: "
 } refused[] = {
@@ -183,6 +275,10 @@ int quadlet_on_container(QuadletParser *q, const char *path, const IniLine *line
                         return option_refuse(ret_why, path, line->line, "%s=: %s", key, refused[i].why);
         if (streq(key, "Image"))
                 return on_image(q, path, line, ret_why);
+        if (streq(key, "ContainerName"))
+                return on_name(q, line);
+        if (streq(key, "PublishPort"))
+                return on_port(q, line);
         if (streq(key, "Rootfs"))
                 q->rootfs_line = *line->value ? line->line : 0;
         if (streq(key, "Volume"))

@@ -9,6 +9,11 @@
 #include "ini-reader.h"
 #include "unit-file.h"
 
+typedef struct QuadletClaim {
+        char *what; // specifiers not expanded
+        unsigned line;
+} QuadletClaim;
+
 typedef struct QuadletParser {
         bool is_container;
         bool was_container;               // what a generator made of one is read: [X-Argosy] is as it was
@@ -16,7 +21,11 @@ typedef struct QuadletParser {
         unsigned data_line;               // of the first Volume= or Mount= with data that stays on a node
         unsigned shares_line;             // of Network=container:NAME
         unsigned volume_loss_line;        // of VolumeLoss=accept
+        QuadletClaim *claims;             // what it has on its node alone: "port 8080/tcp", "container db"
+        size_t n_claims, claims_allocated;
 } QuadletParser;
+
+void quadlet_parser_done(QuadletParser *q);
 
 // A section's begin, a line of [Container], and VolumeLoss=. 0, -EINVAL and *ret_why as option_refuse(), or
 // -ENOMEM.

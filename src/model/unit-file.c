@@ -579,9 +579,15 @@ static int check_files(Parser *p) {
 // A container is where podman is.
 static int finish_container(Parser *p) {
         RawOption label = {.kind = RAW_REQUIRE_LABEL, .line = 1, .word = (char *) QUADLET_LABEL};
+        const QuadletParser *q = &p->quadlet;
         UnitFile *f = p->file;
-        int r = quadlet_finish(&p->quadlet, p->path, f, &p->failing, p->ret_why);
+        int r = quadlet_finish(q, p->path, f, &p->failing, p->ret_why);
 
+        for (size_t i = 0; i < q->n_claims && r == 0; i++)
+                r = append_raw(&f->raw, &f->n_raw,
+                               &(RawOption){.kind = RAW_CLAIM,
+                                            .line = q->claims[i].line,
+                                            .word = q->claims[i].what});
         return r == 0 && f->container ? append_raw(&f->raw, &f->n_raw, &label) : r;
 }
 
@@ -650,9 +656,13 @@ static int check_bytes(const char *path, const char *content, size_t len, char *
         return 0;
 }
 
+static void parser_done(Parser *p) {
+        quadlet_parser_done(&p->quadlet);
+}
+
 static int parse(const char *path, const void *content, size_t len, UnitFile **ret, char **ret_why) {
         _cleanup_(unit_file_freep) UnitFile *f = NULL;
-        Parser p;
+        _cleanup_(parser_done) Parser p = {};
         int r = check_bytes(path, content, len, ret_why);
 
         if (r < 0)

@@ -260,7 +260,15 @@ static bool is_pattern(const char *word) {
                 } else if (*c == ']')
                         bracket = false;
         }
-        return *word && strlen(word) <= UNIT_NAME_MAX && !bracket;
+        return *word && *word != UNIT_CLAIM && strlen(word) <= UNIT_NAME_MAX && !bracket;
+}
+
+// Another unit with the same claim conflicts with it. It is no pattern that a name could match.
+static int add_claim(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                     char **ret_why) {
+        _cleanup_free_ char *claim = str_printf("%c%s", UNIT_CLAIM, word);
+
+        return claim ? list_add_with_line(&o->conflicts, &o->conflict_lines, claim, raw->line) : -ENOMEM;
 }
 
 static int add_conflict(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
@@ -462,6 +470,7 @@ int demands_add(UnitOptions *o, const RawOption *raw, const char *path, const ch
         static int (*const add[])(UnitOptions *, const RawOption *, const char *, const char *, char **) = {
                 [RAW_SAME_NODE] = add_same_node,
                 [RAW_CONFLICTS] = add_conflict,
+                [RAW_CLAIM] = add_claim,
                 [RAW_REPLACES] = add_replaced,
                 [RAW_HOST] = add_host,
                 [RAW_REQUIRE_LABEL] = add_required,

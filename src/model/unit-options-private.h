@@ -34,6 +34,7 @@ typedef enum RawKind {
         RAW_BINDS_TO,
         RAW_WANTS,
         RAW_PART_OF,
+        RAW_CLAIM,  // what a container has on its node alone (quadlet-parser.h)
         RAW_SECRET, // NAME[:ID]: see unit-options-secrets.c
 
         // In UnitFile.install, one name each:

@@ -63,6 +63,7 @@ const OptionKind *option_kind(RawKind kind) {
                 [RAW_BINDS_TO] = {"BindsTo", .dependency = UNIT_REQUIRES | UNIT_BINDS_TO},
                 [RAW_WANTS] = {"Wants", .dependency = UNIT_WANTS},
                 [RAW_PART_OF] = {"PartOf", .dependency = UNIT_PART_OF},
+                [RAW_CLAIM] = {"PublishPort"},
                 [RAW_SECRET] = {"Secret"},
                 [RAW_WANTED_BY] = {"WantedBy"},
                 [RAW_REQUIRED_BY] = {"RequiredBy"},

@@ -169,11 +169,16 @@ static bool glob_matches(const Glob *g, const char *name) {
         return strncmp(g->text, name, g->plain) == 0 && fnmatch(g->text, name, 0) == 0;
 }
 
+// Whoever claims something has what the others are not to have beside them.
+static bool is_claimed(const Placement *p, uint32_t class, uint32_t glob) {
+        return *p->globs[glob].text == PLACEMENT_CLAIM && has(&p->classes[class].globs, glob);
+}
+
 void shape_get(Placement *p, uint32_t class, const char *name, uint32_t *ret) {
         Numbers matches = {0};
 
         for (uint32_t g = 0; g < p->glob_slots.n; g++)
-                if (p->glob_slots.used[g] && glob_matches(&p->globs[g], name))
+                if (p->glob_slots.used[g] && (glob_matches(&p->globs[g], name) || is_claimed(p, class, g)))
                         numbers_add(&matches, g);
         shape_of(p, class, &matches, ret);
         numbers_done(&matches);

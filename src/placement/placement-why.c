@@ -117,6 +117,8 @@ static char *conflict_text(const Placement *p, uint32_t unit, uint32_t node, boo
         *ret_is = other != PLACEMENT_NONE;
         if (!*ret_is)
                 return NULL;
+        if (*p->globs[glob].text == PLACEMENT_CLAIM)
+                return str_printf("%s there has %s", p->units[other].name, p->globs[glob].text + 1);
         if (its)
                 return str_printf("conflicts with %s there (Conflicts=%s)", p->units[other].name,
                                   p->globs[glob].text);

@@ -114,6 +114,13 @@ def test_data_stays_where_it_is(c: Cluster):
     node.run("systemd-run --wait --quiet sh -c 'systemctl stop db; podman volume rm db'")
 
 
+def test_a_name_is_taken_once_on_a_node(c: Cluster):
+    write(c, "one@.container", BOX + "ContainerName=the-one\n")
+    c.ctl("start ./boxes/one@{1..3}.container", "n1")
+    assert all(running(node) == ["the-one"] for node in c.nodes)
+    c.ctl_fails("start ./boxes/one@4.container", "n1", saying=" there has container the-one")
+
+
 def test_a_host_without_podman_runs_none(c: Cluster):
     n3 = c.node("n3")
     write(c, "web.container", BOX + "[X-Argosy]\nHost=n3\n")

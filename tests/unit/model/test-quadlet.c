@@ -184,6 +184,35 @@ static void data_keeps_a_container_on_its_node(void **state) {
         assert_refused(IMAGE "Volume=data:/data\n[X-Argosy]\nRestartElsewhere=2\n", "would start empty");
 }
 
+static void assert_claims(const char *lines, const char *name, const char *key) {
+        _cleanup_free_ char *text = str_printf(IMAGE "%s\n", lines);
+        _cleanup_(unit_file_freep) UnitFile *f = parse(text);
+        _cleanup_(unit_options_unrefp) UnitOptions *o = NULL;
+
+        assert_int_equal(unit_file_expand(f, "x", name, &o, NULL), 0);
+        assert_string_equal(o->key, key);
+}
+
+static void what_a_host_has_once_is_claimed(void **state) {
+        assert_claims("PublishPort=8080:80", "web.service", "podman\n-@port 8080/tcp\n");
+        assert_claims("PublishPort=8080:80/udp\nPublishPort=127.0.0.1:53:53", "web.service",
+                      "podman\n-@port 127.0.0.1:53/tcp\n-@port 8080/udp\n");
+        assert_claims("PublishPort=0.0.0.0:80:80\nPublishPort=[::]:81:81", "web.service",
+                      "podman\n-@port 80/tcp\n-@port 81/tcp\n");
+        assert_claims("PublishPort=[::1]:82:82", "web.service", "podman\n-@port [::1]:82/tcp\n");
+        assert_claims("PublishPort=80", "web.service", "podman\n");
+        assert_refused(IMAGE "[X-Argosy]\nConflicts=@port*\n", "is no pattern of unit names"); // claims are no names
+        assert_claims("PublishPort=127.0.0.1::80", "web.service", "podman\n");
+        assert_claims("PublishPort=8080:80\nPublishPort=", "web.service", "podman\n");
+        assert_claims("PublishPort=8000-8001:80-81", "web.service",
+                      "podman\n-@port 8000/tcp\n-@port 8001/tcp\n");
+        assert_claims("PublishPort=1-65535:1-65535", "web.service", "podman\n");
+        assert_claims("PublishPort=%i:80", "web@8081.service", "podman\n-@port 8081/tcp\n");
+        assert_claims("ContainerName=db-%i", "web@1.service", "podman\n-@container db-1\n");
+        assert_claims("ContainerName=db\nContainerName=%H", "web.service",
+                      "podman\n"); // which only a node fills in
+}
+
 static void a_generator_reads_units_where_the_file_names_containers(void **state) {
         static const char content[] = "# a [Unit] of mine\n[Unit]\nAfter = db.container  x.service\n; "
                                       "After=y.container\nWants=a.container \\\n"
@@ -261,6 +290,7 @@ int main(void) {
                 cmocka_unit_test(what_another_node_would_not_have_is_refused),
                 cmocka_unit_test(everything_else_is_the_generators),
                 cmocka_unit_test(data_keeps_a_container_on_its_node),
+                cmocka_unit_test(what_a_host_has_once_is_claimed),
                 cmocka_unit_test(a_generator_reads_units_where_the_file_names_containers),
                 cmocka_unit_test(what_a_user_may_not_expect_is_said),
                 cmocka_unit_test(versions_before_5_are_too_old),

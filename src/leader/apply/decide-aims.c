@@ -72,6 +72,7 @@ void decide_aims_forget_refusals(Leader *l, const char *name, const ChangeAim *a
 static int plan(Decision *d, const AimList *list, char **names, size_t n, Argosy__Response **ret) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         ChangeOps ops = *decide_change_ops();
+        BatchBuilderMark mark = batch_builder_mark(&d->batch);
         int r;
 
         change.verb = ARGOSY__VERB__VERB_SUBMIT;
@@ -85,6 +86,7 @@ static int plan(Decision *d, const AimList *list, char **names, size_t n, Argosy
         d->aims = NULL;
         if (r < 0)
                 return r;
+        change_note_kept(d->leader->state, &d->batch, mark, *ret);
         for (size_t i = 0; i < (*ret)->change->n_units; i++) {
                 Argosy__Response__UnitResult *result = (*ret)->change->units[i];
                 const AimItem *item = map_find_str(&list->by_name, result->name);

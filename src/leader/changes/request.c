@@ -501,17 +501,6 @@ static int plan_all(Planner *p, Argosy__Response__Change *change) {
         return r < 0 ? r : request_judge_order(p);
 }
 
-// Whatever else comes into the entry may change what this request leaves as it is: its answer is about the record of before.
-static void note_untouched(const Planner *p, Argosy__Response__Change *planned) {
-        for (size_t i = 0; i < planned->n_units; i++) {
-                Argosy__Response__UnitResult *result = planned->units[i];
-                const UnitEntry *u = cluster_state_find_unit(p->state, result->name);
-
-                if (u && result->status == 0 && !batch_builder_has_unit_since(p->batch, result->name, p->start))
-                        result->revision = u->record->revision;
-        }
-}
-
 int change_plan(ClusterState *state, const Argosy__Request__Change *change, BatchBuilder *b,
                 const ChangeOps *ops, void *userdata, Argosy__Response **ret) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
@@ -551,9 +540,18 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batc
                 batch_builder_rollback(b, mark);
                 return r;
         }
-        note_untouched(&p, response->change);
         *ret = TAKE_PTR(response);
         return 0;
+}
+
+void change_note_kept(const ClusterState *state, const BatchBuilder *b, BatchBuilderMark start, Argosy__Response *planned) {
+        for (size_t i = 0; i < planned->change->n_units; i++) {
+                Argosy__Response__UnitResult *result = planned->change->units[i];
+                const UnitEntry *u = cluster_state_find_unit(state, result->name);
+
+                if (u && result->status == 0 && !batch_builder_has_unit_since(b, result->name, start))
+                        result->revision = u->record->revision;
+        }
 }
 
 void change_complete(const ClusterState *state, Argosy__Response *response,

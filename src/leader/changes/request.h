@@ -110,10 +110,13 @@ typedef struct ChangeOps {
 } ChangeOps;
 
 // Plans into `b`. 0 and *ret; -EBUSY: a unit is touched by somebody else in this batch already, try in the
-// next (b is as before); -ENOMEM (b is as before). Units that stay as they are have their revisions in the results, the
-// others get theirs with the entry: see change_complete().
+// next (b is as before); -ENOMEM (b is as before). Revisions are missing from the results: see change_note_kept() and
+// change_complete().
 int change_plan(ClusterState *state, const Argosy__Request__Change *change, BatchBuilder *b,
                 const ChangeOps *ops, void *userdata, Argosy__Response **ret);
+// Behind change_plan(), `start` being the batch before it, by who is going to complete the answer: fills in the revisions of units that stay
+// as they are. Whatever else comes into the entry may change these, and the answer is about the records of before.
+void change_note_kept(const ClusterState *state, const BatchBuilder *b, BatchBuilderMark start, Argosy__Response *planned);
 // After the batch was applied: fills in revisions and nodes. `node_name` may return NULL.
 void change_complete(const ClusterState *state, Argosy__Response *response,
                      const char *(*node_name)(uint32_t node, void *userdata), void *userdata);

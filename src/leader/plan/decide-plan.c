@@ -640,8 +640,6 @@ int dry_run_plan_units(DryRunPlan *p, const Argosy__Request__Change *change) {
         p->alone.leader->n_planned += change->n_names;
         if (r >= 0)
                 r = decision_plan_change(&p->alone, change, &response);
-        for (size_t i = 0; r >= 0 && i < response->change->n_units; i++)
-                response->change->units[i]->revision = 0; // there is nothing to wait for
         if (r >= 0)
                 r = unit_results_move(response->change, p->response->change);
         if (r >= 0)

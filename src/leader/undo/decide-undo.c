@@ -310,6 +310,7 @@ static const ChangeAim *on_aim(const char *name, void *userdata) {
 static int plan(Decision *d, UndoList *list, char **names, size_t n, Argosy__Response **ret) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         ChangeOps ops = *decide_change_ops();
+        BatchBuilderMark mark = batch_builder_mark(&d->batch);
         int r;
 
         change.verb = ARGOSY__VERB__VERB_SUBMIT;
@@ -321,6 +322,7 @@ static int plan(Decision *d, UndoList *list, char **names, size_t n, Argosy__Res
         d->undo = NULL;
         if (r < 0)
                 return r;
+        change_note_kept(d->leader->state, &d->batch, mark, *ret);
         for (size_t i = 0; i < (*ret)->change->n_units; i++) {
                 Argosy__Response__UnitResult *result = (*ret)->change->units[i];
 

@@ -307,6 +307,7 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
         r = decision_plan_change(d, change, &response);
         if (r < 0)
                 return r;
+        change_note_kept(l->state, &d->batch, mark, response);
         if (repeated) {
                 batch_builder_rollback(&d->batch, mark);
                 change_repeat(change, response);

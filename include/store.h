@@ -187,7 +187,7 @@ StoreFigures store_figures(const StoreStats *stats);
 // is none, and nothing was changed.
 int store_recover(const char *dir, uint32_t raft_id, char **ret_why);
 // Offline, also by a worker of the pool: makes the log of a server that has none yet, so that opening it writes next to
-// nothing. `dir` is missing or empty, and its parent is synced by the caller. Errors as store_open().
+// nothing. `dir` is missing or empty. When it returns 0 the log is on the disk, with its name. Errors as store_open().
 int store_make(const char *dir, uint32_t raft_id, char **ret_why);
 // Offline: whether `dir` holds a log, as it does from store_make() or the first time on that it was opened.
 bool store_exists(const char *dir);

@@ -452,9 +452,8 @@ static void on_full_disk(RaftStore *s) {
         uint32_t other;
 
         if (!s->full_disk_logged)
-                log_error("no space left for the log in %s: this server does not take part until there is "
-                          "some",
-                          s->dir);
+                log_error("%s for the log in %s: this server does not take part until there is some",
+                          raft_disk_is_full(s->dir) ? "no space left" : "the quota leaves no space", s->dir);
         s->full_disk_logged = true;
         raft_store_stats(&s->store, &stats);
         other = plan_handover(&stats, s->raft_id, s->raft.last_stored);

@@ -174,13 +174,6 @@ static int make(struct raft *raft, const struct raft_configuration *c) {
         return r == 0 ? raft->io->set_term(raft->io, 0) : r;
 }
 
-int store_make(const char *dir, uint32_t raft_id, char **ret_why) {
-        int r = mkdir(dir, 0700) < 0 && errno != EEXIST ? -errno : 0;
-
-        *ret_why = r < 0 ? str_printf("cannot make %s: %s", dir, strerror(-r)) : NULL;
-        return r < 0 ? r : offline_run(dir, raft_id, make, ret_why);
-}
-
 static int sync_parent(const char *path) {
         _cleanup_free_ char *parent = strdup(path);
         char *slash = parent ? strrchr(parent, '/') : NULL;
@@ -190,6 +183,21 @@ static int sync_parent(const char *path) {
         if (slash)
                 *slash = 0;
         return dir_sync(AT_FDCWD, !slash ? "." : *parent ? parent : "/");
+}
+
+int store_make(const char *dir, uint32_t raft_id, char **ret_why) {
+        int r = mkdir(dir, 0700) < 0 && errno != EEXIST ? -errno : 0;
+
+        *ret_why = NULL;
+        if (r >= 0)
+                r = offline_run(dir, raft_id, make, ret_why);
+        if (r >= 0)
+                r = dir_sync(AT_FDCWD, dir);
+        if (r >= 0) // before anything names the log
+                r = sync_parent(dir);
+        if (r < 0 && !*ret_why)
+                *ret_why = str_printf("cannot make %s: %s", dir, strerror(-r));
+        return r;
 }
 
 int raft_offline_bootstrap(const char *dir, uint32_t raft_id, char **ret_why) {

@@ -430,7 +430,7 @@ static int explain(RaftStore *s, int raft_error, const char *message, char **ret
         if (s->open_why)
                 message = s->open_why;
         else if (error == -ENOSPC)
-                message = "no space left on the disk";
+                message = reserve_full_words(s->dir);
         else if (!*message)
                 message = raft_strerror(raft_error);
         if (error == -EBADMSG)

@@ -627,8 +627,11 @@ int store_recover(const char *dir, uint32_t raft_id, char **ret_why) {
 }
 
 int store_make(const char *dir, uint32_t raft_id, char **ret_why) {
+        int r;
+
         (void) disk_new(raft_id, sim_host_number(sim_current()));
-        return put_name(dir);
+        r = put_name(dir);
+        return r < 0 ? r : parent_sync(dir);
 }
 
 bool store_exists(const char *dir) {

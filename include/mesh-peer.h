@@ -29,6 +29,7 @@ typedef struct MeshAddress {
 typedef enum MeshRefusal { // what a voter, which showed its key, said last of ours
         MESH_NOT_REFUSED,
         MESH_REFUSED_UNKNOWN, // it does not know it: perhaps not yet
+        MESH_REFUSED_GUIDED,  // it votes no more, and has named the voters that it knows
         MESH_REFUSED_REMOVED, // it was a member's that was removed, which is final
 } MeshRefusal;
 

@@ -69,8 +69,9 @@ typedef struct MeshOps {
         // A link to or from a host failed or was refused. Told once until the link was up again or the
         // reason changes. `why` is for people.
         void (*link_failed)(uint32_t host, const char *why, void *userdata);
-        // More than half of the voters of mesh_set_voters(), ourselves not counted, refuse this host, one at least since it was
-        // removed from the cluster (who votes no more cannot know), and none takes it. Told once until a link came up. May be NULL.
+        // More than half of the voters of mesh_set_voters(), ourselves not counted, refuse this host (who votes no more cannot know why),
+        // one of them, or of the voters that they name, since it was removed from the cluster, and none takes it. Told once until a
+        // link came up. May be NULL.
         void (*removed)(void *userdata);
         // At a voter: a host whose certificate is of no CA that we trust, but whose key is a member's, asks for another one. Appends it
         // and that of its CA; negative errno: it gets none now. NULL: nobody does.
@@ -116,6 +117,9 @@ void mesh_set_generation(Mesh *m, uint64_t generation);
 // An accepted stream with ALPN_MESH from the host whose pin it has. Owned by the mesh from here. A session
 // of the same host that is there already ends when this one has said Hello: the newest wins.
 void mesh_accept(Mesh *m, Stream *stream, uint32_t host);
+// An accepted stream with ALPN_MESH of a host that may be a member, while this host keeps no log. It is told the voters of
+// mesh_set_voters(), and its session ends: it may have known us as a voter, and have been away since.
+void mesh_guide(Mesh *m, Stream *stream);
 // Ends the session of a host, after what was sent to it (e.g. Removed) has been written; it may dial again.
 // For our own host: what is queued is dropped, and the link goes down and comes up as if it had dialled
 // again.

@@ -25,6 +25,7 @@ typedef struct TlsContext TlsContext;
 
 typedef enum TlsVerdict {
         TLS_STRANGER, // not known
+        TLS_GUEST,    // not known, and let in if the CA of our own certificate signed the peer's, whose time may be over
         TLS_MEMBER,   // go on
         TLS_REMOVED,  // was a member's, and will never be one's again: the peer is told so
 } TlsVerdict;

@@ -51,15 +51,22 @@ static uint32_t host_of_pin(Daemon *d, const Hash *pin, uint32_t *ret_raft_id) {
         return v ? v->host : h ? h->host : 0;
 }
 
+static bool keeps_log(const Daemon *d) {
+        return d->store && !d->store_closing;
+}
+
 // A removal stands in the log, so it is final, however old the state is. A key that is not known proves nothing: this host
-// may not have heard of its owner yet.
+// may not have heard of its owner yet. A host without a log knows the voters' keys alone: who has a certificate of its CA, and may have known
+// it as a voter, is told who votes now.
 TlsVerdict daemon_listen_judge(const Hash *pin, const char *alpn, void *userdata) {
         Daemon *d = userdata;
         uint32_t raft_id, host = host_of_pin(d, pin, &raft_id);
 
         if (host > 0)
                 return streq(alpn, ALPN_RAFT) && raft_id == 0 ? TLS_STRANGER : TLS_MEMBER;
-        return d->state && cluster_state_find_former_by_pin(d->state, pin) ? TLS_REMOVED : TLS_STRANGER;
+        if (d->state && cluster_state_find_former_by_pin(d->state, pin))
+                return TLS_REMOVED;
+        return !keeps_log(d) && streq(alpn, ALPN_MESH) ? TLS_GUEST : TLS_STRANGER;
 }
 
 static void on_accepted(Listener *l, Stream *s, void *userdata) {
@@ -73,9 +80,10 @@ static void on_accepted(Listener *l, Stream *s, void *userdata) {
                 return;
         }
         host = host_of_pin(d, &peer->pin, &raft_id);
-        if (host == 0 || !d->store || d->store_closing)
-                stream_close(s, -EACCES,
-                             false); // revoked since the handshake, or we are no voter: it finds the others
+        if (!keeps_log(d) && streq(peer->alpn, ALPN_MESH))
+                mesh_guide(d->mesh, s);
+        else if (host == 0 || !keeps_log(d))
+                stream_close(s, -EACCES, false); // revoked since the handshake, or we keep no log: it finds the others
         else if (streq(peer->alpn, ALPN_RAFT))
                 store_accept(d->store, s, raft_id);
         else

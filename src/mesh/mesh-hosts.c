@@ -161,12 +161,32 @@ static void end_older(Mesh *m, Session *s) {
         announce_down(m, older);
 }
 
+// Whose key it has we do not know, so it hears nothing that the voters' addresses are not.
+static int guide(Mesh *m, Session *s) {
+        Announcement a;
+        int r = make_announcement(m, &a);
+
+        if (r == 0) {
+                a.leader.leading = false;
+                a.leader.guide = true;
+                a.leader.refusal = (char *) "it is no voter any more";
+                r = session_send(s, &a.message.base);
+        }
+        announcement_done(&a);
+        if (r < 0)
+                return r;
+        session_drop(s, 0, true);
+        return 0;
+}
+
 static int on_hello(Session *s, const Argosy__ToVoter__Hello *hello, void *userdata) {
         Mesh *m = userdata;
         Announcement a;
-        const char *why = decide_hello(hello, s->host, m->self.cluster_id, m->self.generation);
+        const char *why = decide_hello(hello, s->is_guided ? hello->host : s->host, m->self.cluster_id, m->self.generation);
         int r;
 
+        if (s->is_guided && !why)
+                return guide(m, s);
         if (why) {
                 refuse(m, s, why);
                 return 0;
@@ -219,17 +239,29 @@ static const SessionOps session_ops = {
 
 // ---- sessions
 
-void mesh_accept(Mesh *m, Stream *stream, uint32_t host) {
+static Session *accept_session(Mesh *m, Stream *stream, uint32_t host) {
         Session *s;
 
         if (m->closing) {
                 stream_close(stream, 0, false);
-                return;
+                return NULL;
         }
         if (session_new(stream, host, &session_ops, m, &s) < 0)
-                return;
+                return NULL;
         list_append(&m->sessions, &s->node);
         m->n_open++;
+        return s;
+}
+
+void mesh_accept(Mesh *m, Stream *stream, uint32_t host) {
+        (void) accept_session(m, stream, host);
+}
+
+void mesh_guide(Mesh *m, Stream *stream) {
+        Session *s = accept_session(m, stream, 0);
+
+        if (s)
+                s->is_guided = true;
 }
 
 void mesh_drop_host(Mesh *m, uint32_t host) {

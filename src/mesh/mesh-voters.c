@@ -29,8 +29,8 @@ static void let_go(Mesh *m, Link *l, bool flush) {
 
 static int add_link(Mesh *m, const MeshPeer *peer, bool hint, Link **ret);
 
-// Somebody who is no leader names voters that we do not know. While nobody leads they are worth a try: the
-// voters may have been replaced while this host was away.
+// Somebody who is no leader, or no voter any more, names voters that we do not know. While nobody leads they are worth a
+// try: the voters may have been replaced while this host was away. That they lead they say themselves, with their own keys.
 static void take_hints(Mesh *m, Argosy__Voter *const *voters, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 size_t n_links = 0;
@@ -79,6 +79,13 @@ static void on_announced(Link *l, const Argosy__ToHost__Leader *f, void *userdat
                 take_hints(m, f->voters, f->n_voters);
 }
 
+static void on_guided(Link *l, const Argosy__ToHost__Leader *f, void *userdata) {
+        Mesh *m = userdata;
+
+        if (m->leader == 0)
+                take_hints(m, f->voters, f->n_voters);
+}
+
 static void on_message(Link *l, const Argosy__ToHost *message, void *userdata) {
         Mesh *m = userdata;
 
@@ -109,7 +116,7 @@ static void on_down(Link *l, void *userdata) {
         Mesh *m = userdata;
 
         mesh_reconsider(m);
-        if (!l->abandoned && l->refusal == MESH_REFUSED_REMOVED)
+        if (!l->abandoned && l->refusal >= MESH_REFUSED_GUIDED)
                 drain_mark(&m->drain); // it may be the one that was missing
 }
 
@@ -131,6 +138,7 @@ static void on_closed(Link *l, void *userdata) {
 
 static const LinkOps link_ops = {.up = on_up,
                                  .announced = on_announced,
+                                 .guided = on_guided,
                                  .message = on_message,
                                  .drained = on_drained,
                                  .renew_request = on_renew_request,
@@ -180,10 +188,14 @@ bool mesh_is_removed(const Mesh *m) {
                 if (m->voters[i].host == m->self.host)
                         continue;
                 n++;
-                if (l && l->up)
-                        return false;
                 n_refuse += l && l->refusal != MESH_NOT_REFUSED;
-                is_removed |= l && l->refusal == MESH_REFUSED_REMOVED;
+        }
+        list_foreach (node, &m->links) { // also of voters that those which vote no more have named
+                const Link *l = CONTAINER_OF(node, Link, node);
+
+                if (l->up)
+                        return false;
+                is_removed |= l->refusal == MESH_REFUSED_REMOVED;
         }
         return is_removed && 2 * n_refuse > n;
 }

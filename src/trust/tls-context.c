@@ -32,6 +32,7 @@ struct TlsContext {
         void *userdata;
         bool joiner;
         Hash ca_hash; // joiner
+        gnutls_x509_crt_t own_ca; // of our certificate; NULL: it came without
         gnutls_x509_crt_t cas[TLS_CAS_MAX];
         size_t n_cas;
 };
@@ -71,7 +72,7 @@ static int credentials_new(TlsCredentials **ret) {
         return 0;
 }
 
-static int credentials_load(TlsCredentials *c, const Identity *identity) {
+static int credentials_load(TlsCredentials *c, const Identity *identity, gnutls_x509_crt_t *ret_ca) {
         _cleanup_(gnutls_x509_privkey_deinitp) gnutls_x509_privkey_t key = NULL;
         _cleanup_(gnutls_x509_crt_deinitp) gnutls_x509_crt_t cert = NULL, ca = NULL;
         int r;
@@ -88,19 +89,26 @@ static int credentials_load(TlsCredentials *c, const Identity *identity) {
                         return r;
         }
         r = gnutls_certificate_set_x509_key(c->gnutls, (gnutls_x509_crt_t[]){cert, ca}, ca ? 2 : 1, key);
-        return x509_errno(r, -EBADMSG);
+        if (r < 0)
+                return x509_errno(r, -EBADMSG);
+        *ret_ca = TAKE_PTR(ca);
+        return 0;
 }
 
 int tls_context_set_identity(TlsContext *c, const Identity *identity) {
         _cleanup_(credentials_unrefp) TlsCredentials *credentials = NULL;
+        gnutls_x509_crt_t ca = NULL;
         int r;
 
         r = credentials_new(&credentials);
         if (r < 0)
                 return r;
-        r = credentials_load(credentials, identity);
+        r = credentials_load(credentials, identity, &ca);
         if (r < 0)
                 return r;
+        if (c->own_ca)
+                gnutls_x509_crt_deinit(c->own_ca);
+        c->own_ca = ca;
         credentials_unref(c->credentials);
         c->credentials = TAKE_PTR(credentials);
         return 0;
@@ -178,6 +186,8 @@ TlsContext *tls_context_unref(TlsContext *c) {
                 return NULL;
         credentials_unref(c->credentials);
         drop_cas(c->cas, c->n_cas);
+        if (c->own_ca)
+                gnutls_x509_crt_deinit(c->own_ca);
         if (c->priorities)
                 gnutls_priority_deinit(c->priorities);
         free(c);
@@ -280,7 +290,7 @@ static int judge_chain(const gnutls_datum_t *chain, unsigned n, gnutls_x509_crt_
         return -EACCES;
 }
 
-static int judge_pin(const TlsContext *c, const Hash *expect_pin, const TlsPeer *peer,
+static int judge_pin(const TlsContext *c, const Hash *expect_pin, const TlsPeer *peer, gnutls_x509_crt_t cert,
                      const char **ret_why) {
         if (expect_pin) {
                 if (hash_equal(expect_pin, &peer->pin))
@@ -294,6 +304,10 @@ static int judge_pin(const TlsContext *c, const Hash *expect_pin, const TlsPeer 
         case TLS_REMOVED:
                 *ret_why = "was removed from the cluster";
                 return -EKEYREVOKED;
+        case TLS_GUEST:
+                if (c->own_ca && x509_is_signed_by(cert, c->own_ca))
+                        return 0;
+                break;
         case TLS_STRANGER:
                 break;
         }
@@ -347,7 +361,7 @@ int tls_session_judge(TlsSession *s, const Hash *expect_pin, TlsPeer *ret, const
         }
         peer.expired = out_of_date(cert);
         r = s->context->joiner ? judge_chain(chain, n, cert, &s->context->ca_hash, ret_why)
-                               : judge_pin(s->context, expect_pin, &peer, ret_why);
+                               : judge_pin(s->context, expect_pin, &peer, cert, ret_why);
         if (r < 0)
                 return r;
         peer.outdated = !s->context->joiner && is_outdated(s->context, cert);

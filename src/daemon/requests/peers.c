@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "buf.h"
+#include "cluster-state.h"
 #include "daemon.h"
 #include "host-address.h"
 #include "mesh.h"
@@ -105,6 +106,10 @@ char *peers_notice(const Daemon *d) {
         if (buf_printf(&text, "; if %s under another address now: argosyctl cluster peers ADDRESS...",
                        n_down == 1 ? "it is" : "they are") < 0)
                 return NULL;
+        if (n_down == n && !(d->state && cluster_state_cluster(d->state)) &&
+            buf_printf(&text, ". If the cluster has other voters by now, and none of these hosts is a member of it any more, this host cannot "
+                              "find it: " WAYS_OUT) < 0)
+                return NULL;
         return str_printf("%.*s", (int) text.len, (const char *) text.data);
 }
 
@@ -121,7 +126,9 @@ static void fill_member(const Daemon *d, const Argosy__Voter *v, Argosy__Respons
         ret->state = "not found";
         for (size_t i = 0; i < n; i++)
                 if (links[i].host == v->host && (links[i].up || links[i].refusal != MESH_NOT_REFUSED))
-                        ret->state = links[i].up ? "found" : "refuses";
+                        ret->state = links[i].up                                ? "found"
+                                     : links[i].refusal == MESH_REFUSED_GUIDED ? "no voter"
+                                                                               : "refuses";
 }
 
 void peers_answer_status(const Daemon *d, void (*respond)(const Argosy__Response *response, void *userdata),

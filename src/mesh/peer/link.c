@@ -95,7 +95,22 @@ static int ask_for_certificate(Link *l) {
         return stream_send(l->stream, &message.base);
 }
 
+// Whoever does not serve us leads nobody to us: only what it names is of use.
+static void on_guide(Link *l, const Argosy__ToHost__Leader *f) {
+        l->refusal = MESH_REFUSED_GUIDED;
+        report(l, f->refusal);
+        if (l->abandoned)
+                return;
+        l->config.ops->guided(l, f, l->config.userdata);
+        if (!l->abandoned)
+                stream_close(l->stream, 0, false);
+}
+
 static void on_leader_frame(Link *l, const Argosy__ToHost__Leader *f) {
+        if (f->guide && *f->refusal && f->host == l->peer.host && !l->up) {
+                on_guide(l, f);
+                return;
+        }
         if (*f->refusal || f->host != l->peer.host) {
                 report(l, *f->refusal ? f->refusal : "another host answers there");
                 if (!f->renew || f->host != l->peer.host || l->up || l->renewing || ask_for_certificate(l) < 0)

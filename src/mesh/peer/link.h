@@ -18,6 +18,8 @@ typedef struct Link Link;
 typedef struct LinkOps { // none but `closed` when the link was abandoned, and none from inside a call
         void (*up)(Link *l, void *userdata); // its first Leader frame is here, and told next
         void (*announced)(Link *l, const Argosy__ToHost__Leader *leader, void *userdata);
+        // It is no voter any more: it names those that it knows, and the stream ends.
+        void (*guided)(Link *l, const Argosy__ToHost__Leader *guide, void *userdata);
         void (*message)(Link *l, const Argosy__ToHost *message, void *userdata); // any other frame
         void (*drained)(Link *l, void *userdata); // the voter has taken all that was queued for it
         int (*renew_request)(Link *l, Buf *ret_csr, void *userdata); // negative errno: nothing is asked

@@ -217,7 +217,7 @@ static int judge_for_joiner(const TlsContext *tls, const Hash *ca, const char **
 }
 
 // Whether the other end's key is welcome, as tls_session_judge() says it.
-static int judge(TlsContext *tls, const Hash *expect_pin, const Hash *pin, const char *alpn, bool server, const char **ret_why) {
+static int judge(TlsContext *tls, const Hash *expect_pin, const Hash *pin, const Hash *ca, const char *alpn, bool server, const char **ret_why) {
         TlsVerdict verdict;
 
         *ret_why = "its key is not known here";
@@ -230,6 +230,8 @@ static int judge(TlsContext *tls, const Hash *expect_pin, const Hash *pin, const
         verdict = tls->judge(pin, alpn, tls->userdata);
         if (verdict == TLS_REMOVED)
                 *ret_why = "its host was removed from the cluster";
+        if (verdict == TLS_GUEST && hash_equal(&tls->ca, ca) && !hash_equal(ca, &(Hash){}))
+                return 0;
         return verdict == TLS_MEMBER ? 0 : verdict == TLS_REMOVED ? -EKEYREVOKED : -EACCES;
 }
 
@@ -238,7 +240,7 @@ static int judge_listener(const Stream *s, const char **ret_why) {
                 return 0;
         if (s->tls->joins)
                 return judge_for_joiner(s->tls, &s->conn->ends[1].ca, ret_why);
-        return judge(s->tls, s->has_expect_pin ? &s->expect_pin : NULL, &s->peer.pin, s->peer.alpn, false, ret_why);
+        return judge(s->tls, s->has_expect_pin ? &s->expect_pin : NULL, &s->peer.pin, &s->conn->ends[1].ca, s->peer.alpn, false, ret_why);
 }
 
 static void open_dialled(Stream *s) {
@@ -337,8 +339,10 @@ int stream_dial(uv_loop_t *loop, const char *address, uint16_t port, TlsContext 
                 return -EINVAL;
         s = dial(loop, address, port, "", tls ? alpn : "", ops, userdata);
         s->tls = tls;
-        if (tls)
+        if (tls) {
                 s->conn->ends[0].pin = tls->pin;
+                s->conn->ends[0].ca = tls->ca;
+        }
         s->has_expect_pin = expect_pin != NULL;
         if (expect_pin)
                 s->expect_pin = *expect_pin;
@@ -506,7 +510,7 @@ static void accept_one(Listener *l, Conn *c) {
         int r;
 
         fill_peer(c, &peer);
-        r = l->tls ? judge(l->tls, NULL, &peer.pin, peer.alpn, true, &why) : 0;
+        r = l->tls ? judge(l->tls, NULL, &peer.pin, &c->ends[0].ca, peer.alpn, true, &why) : 0;
         if (r < 0) {
                 conn_send(c, 1, PIECE_REFUSED, &r, 0);
                 c->ends[1].gone = true;

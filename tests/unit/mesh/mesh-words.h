@@ -32,6 +32,7 @@ typedef struct Host {
         bool follow_announced;              // takes over the voters that it is told
         bool does_not_renew;                // it asks nobody for a certificate
         bool give_up;                       // leaves all voters when a link fails
+        bool guides;                        // keeps no log
         uint32_t raft_ids[MEMBERS_MAX + 1]; // by host, as its last Hello said
         uint32_t levels[MEMBERS_MAX + 1];   // likewise
         uint32_t feature_level;             // 0: of this build
@@ -181,6 +182,10 @@ static const MeshOps ops = {.leader_changed = on_leader_changed,
 static inline void on_accepted(Listener *l, Stream *s, void *userdata) {
         Host *h = userdata;
 
+        if (h->guides) {
+                mesh_guide(h->mesh, s);
+                return;
+        }
         for (size_t i = 0; i < MEMBERS_MAX; i++)
                 if (hash_equal(&stream_peer(s)->pin, &member[i].pin) && h->mesh)
                         mesh_accept(h->mesh, s, (uint32_t) i + 1);

@@ -79,6 +79,88 @@ static void a_host_that_was_away_finds_the_new_voters(void **state) {
         assert_int_equal(host[2].n_voters_announced, 2);
 }
 
+static void nothing(uv_timer_t *timer) {
+}
+
+// So long, whatever happens meanwhile.
+static void loop_for(unsigned ms) {
+        uv_timer_t timer;
+
+        assert_int_equal(uv_timer_init(&test_loop, &timer), 0);
+        assert_int_equal(uv_timer_start(&timer, nothing, ms, 0), 0);
+        while (uv_is_active((uv_handle_t *) &timer))
+                uv_run(&test_loop, UV_RUN_ONCE);
+        uv_close((uv_handle_t *) &timer, NULL);
+        uv_run(&test_loop, UV_RUN_NOWAIT);
+}
+
+// Which keeps no log, knows nobody's key but those of voters, and lets in who has a certificate of its CA.
+static TlsVerdict judge_as_guide(const Hash *pin, const char *alpn, void *userdata) {
+        return TLS_GUEST;
+}
+
+static TlsContext *tls_of_1;
+
+static void start_guide(void) {
+        tls_of_1 = member_tls[0];
+        assert_int_equal(tls_context_new(&member[0], judge_as_guide, NULL, &member_tls[0]), 0);
+        host[0].guides = true;
+        start(1);
+}
+
+static void stop_guide(void) {
+        stop(1);
+        tls_context_unref(member_tls[0]);
+        member_tls[0] = tls_of_1;
+}
+
+// Every voter that it knew was replaced; one of them is a member still.
+static void who_votes_no_more_names_those_that_do(void **state) {
+        start_guide();
+        start(2);
+        start(3);
+        host[2].follow_announced = true;
+        VOTERS(2, 2);
+        VOTERS(1, 2);
+        lead(2, 4);
+        VOTERS(3, 1);
+        loop_until(story_is(3, "leader=2@4 "));
+        assert_string_equal(host[2].failed, "1: it is no voter any more");
+        assert_false(story_has(1, "3:up"));
+        loop_until(host[2].n_told == 1); // by the leader only
+        assert_int_equal(host[2].announced[0], 2);
+        stop_guide();
+}
+
+// Of what it said of a leader nothing is believed: neither that it leads, nor who does.
+static void who_votes_no_more_leads_nobody(void **state) {
+        start_guide();
+        start(3);
+        VOTERS(1, 2); // which is not there
+        lead(1, 9);
+        VOTERS(3, 1);
+        loop_until(host[2].n_failed >= 2);
+        loop_for(50);
+        assert_string_equal(host[2].story, "");
+        stop_guide();
+}
+
+// It is no evidence of a removal, but the word of a voter that it names is, if most of those that were known name one.
+static void who_was_removed_hears_it_from_voters_that_are_named(void **state) {
+        start_guide();
+        start(2);
+        start(4);
+        VOTERS(1, 2);
+        member_removed[3] = true;
+        VOTERS(4, 1, 3); // the second one is not there
+        loop_until(host[3].n_failed >= 3);
+        loop_for(50);
+        assert_string_equal(host[3].story, "");
+        VOTERS(4, 1);
+        loop_until(story_is(4, "removed "));
+        stop_guide();
+}
+
 static void an_address_that_is_none_is_told(void **state) {
         MeshPeer peer = {.host = 2, .address = "", .port = 1};
 
@@ -209,21 +291,6 @@ static void a_voter_that_was_found_is_not_left_when_the_log_learns_its_address(v
 }
 
 // ---- refused
-
-static void nothing(uv_timer_t *timer) {
-}
-
-// So long, whatever happens meanwhile.
-static void loop_for(unsigned ms) {
-        uv_timer_t timer;
-
-        assert_int_equal(uv_timer_init(&test_loop, &timer), 0);
-        assert_int_equal(uv_timer_start(&timer, nothing, ms, 0), 0);
-        while (uv_is_active((uv_handle_t *) &timer))
-                uv_run(&test_loop, UV_RUN_ONCE);
-        uv_close((uv_handle_t *) &timer, NULL);
-        uv_run(&test_loop, UV_RUN_NOWAIT);
-}
 
 // In TLS 1.3 whoever dials is done before it is refused. The voter is there, so nobody looks for it.
 static void who_is_refused_dials_at_the_pace_of_who_finds_nobody(void **state) {
@@ -360,6 +427,9 @@ int main(void) {
                 LOOP_TEST(a_voter_that_moved_is_dialled_at_its_new_address),
                 LOOP_TEST(the_leader_tells_the_voters_and_tells_them_again),
                 LOOP_TEST(a_host_that_was_away_finds_the_new_voters),
+                LOOP_TEST(who_votes_no_more_names_those_that_do),
+                LOOP_TEST(who_votes_no_more_leads_nobody),
+                LOOP_TEST(who_was_removed_hears_it_from_voters_that_are_named),
                 LOOP_TEST(an_address_that_is_none_is_told),
                 LOOP_TEST(a_voter_may_be_left_when_its_link_fails),
                 LOOP_TEST(a_voter_is_found_by_its_name),

@@ -239,6 +239,42 @@ static void a_certificate_of_a_ca_that_is_not_ours_is_seen(void **state) {
         assert_int_equal(tls_context_set_cas(member_tls[0], NULL, 0), 0);
 }
 
+static TlsVerdict judge_as_guest(const Hash *pin, const char *alpn, void *userdata) {
+        return TLS_GUEST;
+}
+
+static int let_in_by(TlsContext *context, TlsContext *guest) {
+        int r;
+
+        begin(guest, context, ALPN_MESH);
+        assert_int_equal(shake(), 0);
+        r = judge(&server, NULL);
+        client.session = tls_session_free(client.session);
+        server.session = tls_session_free(server.session);
+        buf_done(&client.in);
+        buf_done(&server.in);
+        client = server = (Side){};
+        return r;
+}
+
+static void a_guest_has_a_certificate_of_our_own_ca(void **state) {
+        _cleanup_(tls_context_unrefp) TlsContext *context = NULL, *foreign = NULL, *bare = NULL;
+        Identity of_another = {}, without = member[0];
+        Ca other = {};
+
+        assert_int_equal(ca_create(&other), 0);
+        assert_int_equal(identity_create("stranger", &other, &of_another), 0);
+        assert_int_equal(tls_context_new(&of_another, members_judge, NULL, &foreign), 0);
+        assert_int_equal(tls_context_new(&member[0], judge_as_guest, NULL, &context), 0);
+        without.ca_cert = (Buf){};
+        assert_int_equal(tls_context_new(&without, judge_as_guest, NULL, &bare), 0);
+        assert_int_equal(let_in_by(context, member_tls[1]), 0);
+        assert_int_equal(let_in_by(context, foreign), -EACCES);
+        assert_int_equal(let_in_by(bare, member_tls[1]), -EACCES);
+        identity_done(&of_another);
+        ca_done(&other);
+}
+
 static void a_session_outlives_its_context(void **state) {
         _cleanup_(tls_context_unrefp) TlsContext *context = NULL;
 
@@ -358,6 +394,7 @@ int main(void) {
                 SIDES_TEST(a_certificate_of_our_ca_alone_opens_nothing),
                 SIDES_TEST(a_renewed_certificate_counts_for_new_sessions),
                 SIDES_TEST(a_certificate_of_a_ca_that_is_not_ours_is_seen),
+                SIDES_TEST(a_guest_has_a_certificate_of_our_own_ca),
                 SIDES_TEST(a_session_outlives_its_context),
                 SIDES_TEST(a_joiner_knows_the_cluster_by_its_ca),
                 SIDES_TEST(nobody_without_certificate_gets_in_otherwise),

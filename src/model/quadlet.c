@@ -141,7 +141,7 @@ static bool is_comment(const char *line, const char *end) {
 }
 
 static const char *end_of_line(const char *at, const char *end) {
-        const char *lf = memchr(at, '\n', (size_t) (end - at));
+        const char *lf = at < end ? memchr(at, '\n', (size_t) (end - at)) : NULL;
 
         return lf ? lf + 1 : end;
 }

@@ -106,6 +106,18 @@ static bool is_alone(uint64_t job) {
         return true;
 }
 
+// Another unit of the job's requires it: who brought that one's file has said so (argosyd judges the units that are named).
+static bool is_required(uint64_t job, unsigned unit) {
+        for (size_t i = 0; i < log_truth.n_touched; i++) {
+                const struct LogTouched *t = &log_truth.touched[i];
+                const WorldContent *c = t->job == job && t->after.exists ? world_content_find(t->after.spec.bytes) : NULL;
+
+                if (t->unit != unit && c && (c->requires | c->binds_to | c->wants) & 1u << unit)
+                        return true;
+        }
+        return false;
+}
+
 // A job of several entries, or one that was held, was allowed before.
 static void one_unit(const struct LogTouched *t) {
         const LogJob *j = t->job > 0 && t->job <= log_truth.n_jobs ? log_truth.jobs[t->job] : NULL;
@@ -117,7 +129,7 @@ static void one_unit(const struct LogTouched *t) {
         if (who == 0 || had(who, ARGOSY__RIGHT__RIGHT_DEPLOY, ALL, before))
                 return;
         check_says("units-are-ones-own");
-        if (!t->before.exists)
+        if (!t->before.exists && !is_required(t->job, t->unit))
                 check_fail("units-are-ones-own", "job %" PRIu64 " of %s brings %s, and to bring it is not his right", t->job, world_authors[who], name);
         if (is_new(&t->after.spec) && is_alone(t->job))
                 check_fail("units-are-ones-own", "job %" PRIu64 " of %s gives %s a new content, and to bring one is not his right", t->job, world_authors[who], name);

@@ -27,7 +27,7 @@ typedef struct Asked {
         int status;
         Argosy__Event *events[ASKED_EVENTS_MAX];
         size_t n;
-        size_t bytes;
+        size_t bytes, packed; // of the events alone, and of all that came
         uint64_t cancel;
 } Asked;
 
@@ -50,6 +50,7 @@ static inline void asked_on_response(const Argosy__Response *r, void *userdata) 
         snprintf(a->cursor, sizeof(a->cursor), "%s", r->events->cursor);
         assert_true(r->events->n_events <= ASKED_EVENTS_MAX);
         a->bytes = 0;
+        a->packed = argosy__response__get_packed_size(r);
         a->all = r->events->all;
         for (size_t i = 0; i < r->events->n_events; i++) {
                 a->bytes += r->events->events[i].len;

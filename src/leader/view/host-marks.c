@@ -14,6 +14,7 @@
 #include "event-marks.h"
 #include "lease.h"
 #include "message.h"
+#include "nodes.h"
 #include "tables.h"
 #include "tallies.h"
 #include "turn.h"
@@ -127,13 +128,20 @@ void host_marks_init(Leader *l) {
                 list_init(&l->host_marks[mark]);
 }
 
+// Units that wait since it was lost are looked at again.
+static void come_back(Leader *l, Host *h) {
+        leader_set_due(l, DUE_ENQUEUED);
+        list_foreach (i, &h->nodes)
+                node_empty_anew(l, CONTAINER_OF(i, Node, of_host));
+}
+
 void host_touch(Leader *l, Host *h) {
         recount(l, h);
         list_foreach (i, &h->nodes)
                 tally_node(l, CONTAINER_OF(i, Node, of_host));
         if (!h->recorded || !host_is_lost(h)) {
                 if (list_is_linked(&h->lost))
-                        leader_set_due(l, DUE_ENQUEUED);
+                        come_back(l, h);
                 list_unlink(&h->lost);
         } else if (!list_is_linked(&h->lost))
                 list_append(&l->lost_hosts, &h->lost);

@@ -84,6 +84,11 @@ static void empty(Leader *l, Node *n) {
         leader_mark(l);
 }
 
+void node_empty_anew(Leader *l, Node *n) {
+        if (node_is_emptying(n))
+                empty(l, n);
+}
+
 static bool is_walked(const Node *n) {
         return !node_is_emptying(n) || n->empty_placed == &n->placed;
 }

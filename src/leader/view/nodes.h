@@ -23,6 +23,8 @@ int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record);
 void node_set_reason(Leader *l, Node *n, const char *reason);
 uint64_t nodes_next_deadline(const Leader *l);
 void nodes_on_time(Leader *l);
+// Its host is not lost any more: units that were to leave the node, and waited since their host was lost, are looked at again.
+void node_empty_anew(Leader *l, Node *n);
 // Goes on with telling units that their nodes are being emptied. Whether all were told: nobody decides before.
 bool nodes_empty_step(Leader *l);
 bool record_has_to_leave(const Argosy__UnitRecord *r); // if its node is emptied

@@ -150,7 +150,7 @@ static void all_nodes_are_told_of_when_the_unit_goes_from_all(void **state) {
         from_now(&a);
         a.max_bytes = 4096;
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "all.service", NULL);
-        while (asked_pull(&g, &a))
+        for (; asked_pull(&g, &a); assert_true(a.packed <= a.max_bytes)) // many small ones
                 for (size_t i = 0; i < a.n; i++)
                         n += a.events[i]->kind == ARGOSY__EVENT_KIND__EVENT_STATE && a.events[i]->gone;
         assert_int_equal(n, MANY);

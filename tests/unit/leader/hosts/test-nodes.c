@@ -531,6 +531,25 @@ static void a_host_can_have_so_many_labels_at_run_time(void **state) {
 
 #define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+// It waited for its guard when its node was lost, and that is back.
+static void a_drain_goes_on_when_a_lost_node_is_back(void **state) {
+        uint32_t host;
+
+        assert_int_equal(rig_change(&g, START, "first.service", SERVICE)->status, 0);
+        assert_int_equal(rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nCutOff=stop\nCutOffSec=10min\n")->status, 0);
+        host = rig_host_of(&g, "a.service");
+        assert_int_not_equal(host, 1);
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        (void) rig_set_host_mode(&g, host, DRAINING, 0);
+        rig_settle(&g);
+        assert_int_equal(rig_host_of(&g, "a.service"), host);
+        rig_host_on(&g, host, false);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_int_not_equal(rig_host_of(&g, "a.service"), host);
+        assert_int_equal(rig_count_running(&g, "a.service"), 1);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(more_kinds_of_resources_than_can_be_counted_are_refused_until_one_is_free),
@@ -553,6 +572,7 @@ int main(void) {
                 RIG_TEST(two_nodes_of_one_host_are_changed_wherever_they_are_named),
                 RIG_TEST(a_new_leader_goes_on_with_a_drain),
                 RIG_TEST(an_uncordon_ends_the_wait_for_a_drain),
+                RIG_TEST(a_drain_goes_on_when_a_lost_node_is_back),
                 RIG_TEST(maintenance_stops_global_units_too),
                 RIG_TEST(what_has_finished_for_good_holds_up_no_drain),
                 RIG_TEST(nonsense_is_refused_and_changes_nothing),

@@ -486,7 +486,6 @@ void followers_clear(Leader *l) {
         waiters_clear(l);
         decide_pending_clear(l);
         sessions_clear(l);
-        file_pieces_clear(l);
         orders_clear(l);
         recovering_clear(l);
         ordering_clear(l);

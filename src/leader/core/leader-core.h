@@ -106,7 +106,11 @@ typedef struct HostCounts {
 typedef enum HostMark {
         HOST_ORDERS,          // there may be something to send
         HOST_GLOBALS,         // which global units its nodes run is to be judged
+        HOST_NODES,           // it is to be told the numbers of its nodes
+        HOST_FILE_QUESTION,   // it waits for a piece of a file
         HOST_PLACE,           // the Placement is to hear of it
+        HOST_LABELS,          // likewise, by its record or the pools
+        HOST_OFFERS,          // likewise, what it offers
         HOST_VOTERS,          // whether it could vote may have changed
         HOST_TOMBSTONES,      // some of its tombstones may be cleared
         HOST_LIVED,           // it has said that processes have lived longer, which somebody waits for
@@ -316,7 +320,6 @@ struct Leader {
         SecretUsers secret_users;  // which recorded units have which secrets, and in which versions
         uint64_t secrets_followed; // revision of the secrets as of which the rows of their units were marked
         ListNode ordering;         // Unit.order_due: those who depend on it are to be looked at
-        ListNode file_questions;   // FileQuestion.due: hosts that wait for a piece of a file
         uint64_t n_globals_judged; // units on nodes, one by one
         ListNode awaiting;         // UnitOnNode.awaiting
 

@@ -179,20 +179,6 @@ static void drain_state(Leader *l, UnitOnNode *on_node) {
         end_draft(r, &d);
 }
 
-// Of a node that is heard, only what it says counts, and whoever takes that marks it. Of others it may have to be taken
-// back, or be said that it is unknown.
-static void mark_unheard(Leader *l, Unit *u) {
-        if (!u->rows_due)
-                return;
-        u->rows_due = false;
-        list_foreach (i, &u->on_nodes) {
-                UnitOnNode *on_node = CONTAINER_OF(i, UnitOnNode, by_unit);
-
-                if (!unit_on_node_is_heard(on_node))
-                        event_mark_unit_on_node(l, on_node);
-        }
-}
-
 static void drain_content(Leader *l, Unit *u, unsigned role_before) {
         EventDraft d;
         int r = event_draft_content(l, u, &d);
@@ -215,7 +201,7 @@ static void drain_unit(Leader *l, Unit *u) {
         EventDraft d;
         int r;
 
-        mark_unheard(l, u);
+        event_mark_unheard(l, u);
         if (!is_told_of(u))
                 return;
         if (!l->event_news.kept) {
@@ -364,8 +350,7 @@ void event_stream_on_node_renamed(Leader *l, Node *n) {
 static void end_former_name(Leader *l, Node *n) {
         if (!streq(n->former_name, n->name))
                 event_stream_on_node_gone(l, n);
-        free(n->former_name);
-        n->former_name = NULL;
+        node_forget_former_name(n);
         event_mark(l, &n->event);
 }
 

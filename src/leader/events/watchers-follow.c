@@ -124,7 +124,7 @@ static uint64_t resume_seq(const Watcher *w, const EventObject *o, bool last) {
         return last && w->cursor.mode != EVENT_CURSOR_RING ? o->seq : w->cursor.seq;
 }
 
-static UnitOnNode *next_listed(Leader *l, const Unit *u, ListNode *at) {
+static UnitOnNode *next_listed(Leader *l, const Unit *u, const ListNode *at) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
         for (at = at->next; at != &u->on_nodes; at = at->next)

@@ -76,8 +76,7 @@ static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, Uni
 }
 
 static void end_session(Leader *l, Host *h) {
-        list_unlink(&h->file_question.due);
-        h->attached = h->attaching = h->welcoming = h->welcomed = false;
+        h->attached = h->attaching = false;
         host_unmark(h, HOST_BARRIER);
         host_unmark(h, HOST_BARRIER_FLYING);
         h->opened_id = 0;
@@ -85,17 +84,7 @@ static void end_session(Leader *l, Host *h) {
         h->reported_ms = h->lived_ms = 0;
         host_unmark(h, HOST_BEAT);
         h->beat_held = false;
-        list_foreach_safe (i, &h->orders)
-                unit_on_node_work_unlink(CONTAINER_OF(i, UnitOnNodeWork, order), i);
-        h->nodes_due = false;
-        h->welcome_node = NULL;
-        list_foreach (i, &h->nodes) {
-                Node *n = CONTAINER_OF(i, Node, of_host);
-
-                n->welcome_placed = n->welcome_held = NULL;
-        }
-        host_unmark(h, HOST_ORDERS);
-        host_unmark(h, HOST_SESSION_BEGUN);
+        orders_on_session_ended(h);
         host_mark(l, h, HOST_SESSION_ENDED);
         host_touch(l, h);
 }
@@ -534,7 +523,7 @@ static void begin_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->cpu_milli = a->cpu_milli;
         h->memory_mib = a->memory_mib;
         h->voters_configured = a->voters_configured;
-        h->offers_changed = true;
+        host_mark(l, h, HOST_OFFERS);
         renew_lease(l, h);
         forget_complaint(h, a);
         note_pending_record(l, h, a);
@@ -714,6 +703,12 @@ void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *repo
 }
 
 void sessions_clear(Leader *l) {
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                h->attached = h->ever_attached = h->half_told = h->leaving = h->down = false;
+                h->opened_id = 0;
+        }
         list_init(&l->outcomes);
         list_init(&l->outcomes_flying);
 }

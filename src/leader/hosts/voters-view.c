@@ -20,6 +20,15 @@ const char *voters_name_of(const Leader *l, uint32_t host) {
         return r ? r->name : "a removed host";
 }
 
+void voters_view_note_opened(Host *h, uint32_t raft_id) {
+        h->opened_id = raft_id;
+        h->opened_after = h->n_raft_ids;
+}
+
+uint32_t host_opened_id(const Host *h) {
+        return h->opened_after == h->n_raft_ids ? h->opened_id : 0;
+}
+
 static MembershipHost view_of_host(const Leader *l, const Argosy__HostRecord *r) {
         const Host *h = host_find(l, r->host);
         bool here = h && h->attached && h->lease.state == LEASE_ONLINE && !h->leaving;
@@ -28,7 +37,7 @@ static MembershipHost view_of_host(const Leader *l, const Argosy__HostRecord *r)
                 .host = r->host,
                 .raft_id = r->raft_id,
                 .running_id = h ? h->running_id : 0,
-                .opened_id = h ? h->opened_id : 0,
+                .opened_id = h ? host_opened_id(h) : 0,
                 .voter = r->role == ARGOSY__HOST_ROLE__ROLE_VOTER,
                 .no_promote = r->no_promote,
                 .too_old = feature_controller_host_is_too_old(l, h),

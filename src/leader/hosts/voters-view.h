@@ -16,6 +16,10 @@ typedef struct VotersView {
 VotersView voters_view_of_log(const Leader *l);            // all but the hosts
 int voters_view_add_hosts(const Leader *l, VotersView *v); // 0 or -ENOMEM; it stays where it is from now on
 void voters_view_done(VotersView *v);
+// It runs a raft server on our order that its record does not name yet; what is found counts until that
+// names another. 0: it does not.
+void voters_view_note_opened(Host *h, uint32_t raft_id);
+uint32_t host_opened_id(const Host *h);
 // Only what was heard since then counts: a host that lost its power a moment ago has answered the last
 // heartbeat, too. `hopeful`: whoever may still say so before long counts as well.
 void voters_view_set_live(const Leader *l, VotersView *v, uint64_t since_us, bool hopeful);

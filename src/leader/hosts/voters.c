@@ -540,7 +540,7 @@ static void on_opened_late(Leader *l, Host *h, const Argosy__HostRecord *record,
                 leader_set_due(l, DUE_VOTERS);
         h->opened_in_vain = in_vain;
         if (!in_vain && l->voters->opening != h->number && opened->raft_id != record->raft_id &&
-            opened->raft_id != h->opened_id)
+            opened->raft_id != host_opened_id(h))
                 send_close(l, h->number, opened->raft_id);
         leader_mark(l);
 }
@@ -566,7 +566,7 @@ void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *op
         l->voters->pause_us = 0;
         h->running_id = opened->raft_id;
         if (record->raft_id != opened->raft_id)
-                h->opened_id = opened->raft_id;
+                voters_view_note_opened(h, opened->raft_id);
         leader_mark(l);
 }
 

@@ -273,13 +273,13 @@ int batch_builder_remove_unit(BatchBuilder *b, const char *name) {
         return r < 0 ? r : append_op(b, &op);
 }
 
-int batch_builder_put_tombstone(BatchBuilder *b, const char *name, uint32_t *nodes, size_t n,
+int batch_builder_put_tombstone(BatchBuilder *b, const char *name, const uint32_t *nodes, size_t n,
                                 uint64_t fence_us) {
         Argosy__LogOp__TombstonePut put = ARGOSY__LOG_OP__TOMBSTONE_PUT__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
         put.name = (char *) name;
-        put.nodes = nodes;
+        put.nodes = (uint32_t *) nodes; // only read
         put.n_nodes = n;
         put.fence_us = fence_us;
         op.op_case = ARGOSY__LOG_OP__OP_TOMBSTONE;

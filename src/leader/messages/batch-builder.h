@@ -88,7 +88,7 @@ enum {
 int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned bump, uint64_t if_revision);
 int batch_builder_remove_unit(BatchBuilder *b, const char *name);
 // -EDQUOT: b is as before.
-int batch_builder_put_tombstone(BatchBuilder *b, const char *name, uint32_t *nodes, size_t n,
+int batch_builder_put_tombstone(BatchBuilder *b, const char *name, const uint32_t *nodes, size_t n,
                                 uint64_t fence_us);
 int batch_builder_clear_tombstones(BatchBuilder *b, uint32_t host, uint64_t revision, uint64_t fence_us);
 int batch_builder_put_spec(BatchBuilder *b, const Hash *hash, const void *content,

@@ -15,6 +15,7 @@
 
 #include "cluster-state.h"
 #include "host-link.h"
+#include "host-marks.h"
 #include "registry.h"
 #include "rollout-content.h"
 #include "str.h"
@@ -73,22 +74,14 @@ void file_pieces_on_ask(Leader *l, Host *h, const Argosy__ToVoter__FileAsk *ask)
 
         str_fit(q->unit, sizeof(q->unit), "%s", is_hash && strlen(ask->unit) <= UNIT_NAME_MAX ? ask->unit : "");
         q->from = ask->from;
-        if (!list_is_linked(&q->due))
-                list_append(&l->file_questions, &q->due);
-        leader_mark(l);
+        host_mark_now(l, h, HOST_FILE_QUESTION);
 }
 
 void file_pieces_turn(Leader *l) {
-        for (unsigned n = 0; n < l->limits.file_pieces && !list_is_empty(&l->file_questions); n++) {
-                Host *h = CONTAINER_OF(l->file_questions.next, Host, file_question.due);
+        Host *h;
 
-                list_unlink(&h->file_question.due);
+        for (unsigned n = 0; n < l->limits.file_pieces && (h = host_take_marked(l, HOST_FILE_QUESTION)); n++)
                 send_piece(l, h);
-        }
-        if (!list_is_empty(&l->file_questions))
+        if (hosts_have_mark(l, HOST_FILE_QUESTION))
                 leader_mark(l);
-}
-
-void file_pieces_clear(Leader *l) {
-        list_init(&l->file_questions);
 }

@@ -7,4 +7,3 @@
 
 void file_pieces_on_ask(Leader *l, Host *h, const Argosy__ToVoter__FileAsk *ask);
 void file_pieces_turn(Leader *l); // once in each turn
-void file_pieces_clear(Leader *l); // a term is over: nobody is answered any more

@@ -358,11 +358,11 @@ static void send_orders(Leader *l, Host *h, Bundle *b) {
         orders.n_orders = b->n_orders;
         orders.secrets = b->secrets.value_pointers;
         orders.n_secrets = b->secrets.n_values;
-        if (h->nodes_due) {
+        if (host_has_mark(h, HOST_NODES)) {
                 orders.nodes = record->nodes;
                 orders.n_nodes = record->n_nodes;
         }
-        h->nodes_due = false;
+        host_unmark(h, HOST_NODES);
         orders.companions = take_companions(l, h);
         m.msg_case = ARGOSY__TO_HOST__MSG_ORDERS;
         m.orders = &orders;
@@ -418,7 +418,8 @@ static void send_welcome(Leader *l, Host *h, Bundle *b) {
         w.parts = h->welcome_parts;
         m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
         m.welcome = &w;
-        h->welcoming = h->nodes_due = false;
+        h->welcoming = false;
+        host_unmark(h, HOST_NODES);
         h->welcomed = true;
         w.companions = take_companions(l, h);
         leader_to_host(l, h, &m);
@@ -469,23 +470,23 @@ static int welcome_globals(Leader *l, Node *n) {
 static int welcome_node(Leader *l, Node *n, size_t *left) {
         int r = 0;
 
-        if (!n->welcome_placed && !n->welcome_held)
-                n->welcome_placed = n->placed.next;
-        for (; r >= 0 && n->welcome_placed && n->welcome_placed != &n->placed && *left > 0; (*left)--) {
-                Unit *u = CONTAINER_OF(n->welcome_placed, Unit, placed);
+        if (!n->welcome.placed && !n->welcome.held)
+                n->welcome.placed = n->placed.next;
+        for (; r >= 0 && n->welcome.placed && n->welcome.placed != &n->placed && *left > 0; (*left)--) {
+                Unit *u = CONTAINER_OF(n->welcome.placed, Unit, placed);
 
-                n->welcome_placed = n->welcome_placed->next;
+                n->welcome.placed = n->welcome.placed->next;
                 r = welcome_unit(l, u, n);
         }
-        if (r >= 0 && n->welcome_placed == &n->placed) {
-                n->welcome_placed = NULL;
-                n->welcome_held = n->units_on_node.next;
+        if (r >= 0 && n->welcome.placed == &n->placed) {
+                n->welcome.placed = NULL;
+                n->welcome.held = n->units_on_node.next;
                 r = welcome_globals(l, n);
         }
-        for (; r >= 0 && n->welcome_held && n->welcome_held != &n->units_on_node && *left > 0; (*left)--) {
-                UnitOnNode *s = CONTAINER_OF(n->welcome_held, UnitOnNode, by_node);
+        for (; r >= 0 && n->welcome.held && n->welcome.held != &n->units_on_node && *left > 0; (*left)--) {
+                UnitOnNode *s = CONTAINER_OF(n->welcome.held, UnitOnNode, by_node);
 
-                n->welcome_held = n->welcome_held->next;
+                n->welcome.held = n->welcome.held->next;
                 if (!list_is_linked(&unit_on_node_work_seen(s)->order))
                         welcome_unwanted(l, s);
         }
@@ -493,7 +494,7 @@ static int welcome_node(Leader *l, Node *n, size_t *left) {
 }
 
 static bool is_walked(const Node *n) {
-        return n->welcome_held == &n->units_on_node;
+        return n->welcome.held == &n->units_on_node;
 }
 
 // Goes on with the walk. Host.welcome_node is NULL when it is over.
@@ -504,7 +505,7 @@ static int welcome_some(Leader *l, Host *h, size_t *left) {
 
                 if (r < 0 || !is_walked(n))
                         return r;
-                n->welcome_held = NULL;
+                n->welcome.held = NULL;
                 h->welcome_node = h->welcome_node->next;
         }
         h->welcome_node = NULL;
@@ -560,14 +561,15 @@ static int flush_some(Leader *l, Host *h, size_t *left) {
                 send_welcome(l, h, &b);
         else if (h->welcoming && b.n_orders)
                 send_part(l, h, &b);
-        else if (!h->welcoming && (b.n_orders || h->nodes_due || h->companions_due))
+        else if (!h->welcoming && (b.n_orders || host_has_mark(h, HOST_NODES) || h->companions_due))
                 send_orders(l, h, &b);
         return 0;
 }
 
 static bool has_orders(const Host *h) {
         return h->recorded &&
-               (h->welcoming || (h->welcomed && (h->nodes_due || h->companions_due || !list_is_empty(&h->orders))));
+               (h->welcoming || (h->welcomed && (host_has_mark(h, HOST_NODES) || h->companions_due ||
+                                           !list_is_empty(&h->orders))));
 }
 
 static void flush_host(Leader *l, Host *h, size_t *left) {
@@ -599,6 +601,29 @@ void orders_flush(Leader *l) {
                 leader_mark(l);
 }
 
+void orders_on_session_ended(Host *h) {
+        list_foreach_safe (i, &h->orders)
+                unit_on_node_work_unlink(CONTAINER_OF(i, UnitOnNodeWork, order), i);
+        h->welcoming = h->welcomed = false;
+        h->welcome_node = NULL;
+        list_foreach (k, &h->nodes) {
+                Node *n = CONTAINER_OF(k, Node, of_host);
+
+                n->welcome.placed = n->welcome.held = NULL;
+        }
+        host_unmark(h, HOST_NODES);
+        host_unmark(h, HOST_FILE_QUESTION);
+        host_unmark(h, HOST_ORDERS);
+        host_unmark(h, HOST_SESSION_BEGUN);
+}
+
 void orders_clear(Leader *l) {
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                list_init(&h->orders);
+                h->welcoming = h->welcomed = false;
+                h->welcome_node = NULL;
+        }
         list_init(&l->awaiting);
 }

@@ -18,4 +18,5 @@ bool orders_rows_step(Leader *l);
 // lost or removed.
 void orders_release(Leader *l, Unit *u);
 void orders_mark_awaiting(Leader *l);
+void orders_on_session_ended(Host *h); // nothing is sent there any more, before it was welcomed again
 void orders_clear(Leader *l); // a term is over: nothing is due any more

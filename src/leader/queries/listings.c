@@ -53,6 +53,7 @@
 #include "tables.h"
 #include "tickets.h"
 #include "turn.h"
+#include "unit-marks.h"
 #include "unit-name.h"
 
 enum {
@@ -222,9 +223,8 @@ void listings_on_unit(Leader *l, const char *name) {
 
 void listings_on_touched(Leader *l, Unit *u) {
         const TouchedHosts *t = &l->touched_hosts;
-        bool whole = u->touched_itself || t->all;
+        bool whole = unit_take_touched_itself(u) || t->all;
 
-        u->touched_itself = false;
         l->n_list_touches++;
         if (l->listing_made && whole)
                 mark_name(l->listing_made, u->name);

@@ -66,7 +66,7 @@ static void add_node(Leader *l, Node *n) {
         placement_node_add(t->placement, h->place - 1, NULL, 0, &number);
         n->place = number + 1;
         n->place_labels = 0;
-        h->labels_due = true; // also if others of its nodes have theirs
+        host_mark(l, h, HOST_LABELS); // also if others of its nodes have theirs
         t->n_renumbered++;
         if (number >= t->n_nodes) {
                 size_t before = t->n_nodes;
@@ -103,7 +103,7 @@ static void mark_placed(Leader *l, const Node *n) {
 static void label_host(Leader *l, Host *h) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
 
-        h->labels_due = false;
+        host_unmark(h, HOST_LABELS);
         if (!host)
                 return;
         list_foreach (i, &h->nodes) {
@@ -116,7 +116,7 @@ static void label_host(Leader *l, Host *h) {
                 if (n->place_labels != before)
                         mark_placed(l, n);
         }
-        h->offers_changed = true; // some labels say what it offers
+        host_mark(l, h, HOST_OFFERS); // some labels say what it offers
         host_mark_place(l, h);
 }
 
@@ -152,7 +152,7 @@ void scheduler_add_new_nodes(Leader *l) {
                 fleet_units_mark(l, new[i].node->host);
         }
         for (size_t i = 0; i < n; i++)
-                if (new[i].node->host->labels_due)
+                if (host_has_mark(new[i].node->host, HOST_LABELS))
                         label_host(l, new[i].node->host);
 }
 
@@ -186,9 +186,9 @@ static void sync_host(Leader *l, Host *h) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
         Placement *p = l->places->placement;
 
-        if (host && h->place && h->offers_changed)
+        if (host && h->place && host_has_mark(h, HOST_OFFERS))
                 sync_offers(l, h, host);
-        h->offers_changed = false;
+        host_unmark(h, HOST_OFFERS);
         list_foreach (i, &h->nodes) {
                 const Node *n = CONTAINER_OF(i, Node, of_host);
 
@@ -217,7 +217,7 @@ static size_t count_units_on(const Host *h) {
 }
 
 static void sync_due(Leader *l, Host *h) {
-        if (h->labels_due)
+        if (host_has_mark(h, HOST_LABELS))
                 label_host(l, h);
         host_unmark(h, HOST_PLACE);
         sync_host(l, h);

@@ -6,6 +6,7 @@
 #include "due.h"
 #include "fleet-units.h"
 #include "event-marks.h"
+#include "host-marks.h"
 #include "oom.h"
 #include "registry.h"
 #include "schedule-queue.h"
@@ -345,7 +346,7 @@ bool scheduler_must_go(const Leader *l, const Unit *u) {
 }
 
 void scheduler_follow_labels(Leader *l, const Host *h) {
-        if (l->places && (h->labels_due || l->places->labels_due))
+        if (l->places && (host_has_mark(h, HOST_LABELS) || l->places->labels_due))
                 scheduler_sync_nodes(l, 0);
 }
 

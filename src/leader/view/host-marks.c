@@ -174,7 +174,6 @@ void host_forget_marks(Host *h) {
         h->pending_record = NULL;
         h->counted = (HostCounts){};
         list_unlink(&h->pending_record_queue);
-        list_unlink(&h->file_question.due);
         list_unlink(&h->lost);
         memset(&h->news, 0, sizeof(h->news));
         for (unsigned mark = 0; mark < HOST_MARKS; mark++)

@@ -50,6 +50,11 @@ Node *node_take_marked(Leader *l, NodeMark mark) {
         return CONTAINER_OF(first - mark, Node, marks);
 }
 
+void node_forget_former_name(Node *n) {
+        free(n->former_name);
+        n->former_name = NULL;
+}
+
 // ------------------------------------------------------------------------------------------------ modes
 
 bool node_is_unreachable(const Node *n) {

@@ -108,7 +108,6 @@ void node_free(Leader *l, Node *n) {
                 unit_touch(l, u);
         }
         list_unlink(&n->event.due);
-        list_unlink(&n->draining);
         for (unsigned mark = 0; mark < NODE_MARKS; mark++)
                 list_unlink(&n->marks[mark]);
         list_unlink(&n->units_due);
@@ -149,8 +148,9 @@ static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) 
         n->event.kind = ARGOSY__EVENT_KIND__EVENT_NODE;
         n->drain.kind = ARGOSY__EVENT_KIND__EVENT_DRAIN;
         node_mark(l, n, NODE_NEW);
-        h->nodes_due |= h->welcomed;
-        if (h->nodes_due)
+        if (h->welcomed)
+                host_mark(l, h, HOST_NODES);
+        if (host_has_mark(h, HOST_NODES))
                 host_mark_now(l, h, HOST_ORDERS);
         return n;
 }
@@ -195,8 +195,7 @@ static void note_vote(Leader *l, Host *h, const Argosy__HostRecord *record) {
         if (!h->recorded || h->raft_id_known != record->raft_id || h->voter_known != voter ||
             h->no_promote_known != record->no_promote)
                 leader_set_due(l, DUE_VOTERS | DUE_VOTER_SECRETS);
-        if (h->raft_id_known != record->raft_id)
-                h->opened_id = 0;
+        h->n_raft_ids += h->raft_id_known != record->raft_id;
         h->raft_id_known = record->raft_id;
         h->voter_known = voter;
         h->no_promote_known = record->no_promote;
@@ -212,7 +211,7 @@ static void sync_record(Leader *l, Host *h, const Argosy__HostRecord *record) {
                 (void) oom_check(node_sync(l, h, record, record->nodes[k]));
         if (!h->ever_attached) // it has said nothing to this leader
                 fleet_units_set(l, h, record->fleet);
-        h->labels_due = true;
+        host_mark(l, h, HOST_LABELS);
         host_mark_now(l, h, HOST_GLOBALS);
         host_touch(l, h);
 }
@@ -372,7 +371,7 @@ void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
 static void unit_unplace(Unit *u) {
         if (!u->node)
                 return;
-        list_cursor_pass(&u->node->welcome_placed, &u->placed);
+        list_cursor_pass(&u->node->welcome.placed, &u->placed);
         list_cursor_pass(&u->node->empty_placed, &u->placed);
         list_cursor_pass(&u->node->mark_placed, &u->placed);
         list_unlink(&u->placed);
@@ -453,12 +452,8 @@ void registry_clear(Leader *l) {
                 lease_forget(&h->lease);
                 h->lease = (Lease){};
                 host_forget_marks(h);
-                h->recorded = h->attached = h->welcoming = h->welcomed = h->ever_attached =
-                        h->half_told = h->leaving = h->down = h->nodes_due = false;
-                h->opened_id = 0;
+                h->recorded = false;
                 memset(&h->clock, 0, sizeof(h->clock));
-                h->welcome_node = NULL;
-                list_init(&h->orders);
                 list_init(&h->nodes);
                 list_init(&h->probations); // those who waited are gone, or freed as plain memory
                 host_drop_if_unused(l, h);

@@ -46,7 +46,6 @@ typedef struct HostSpec {
 } HostSpec;
 
 typedef struct FileQuestion { // which piece of a file a host waits for: file-pieces.c alone
-        ListNode due; // in Leader.file_questions
         Hash hash;
         char unit[UNIT_NAME_MAX + 1]; // that it is for; "": none can have what was asked for
         uint64_t from;
@@ -86,7 +85,9 @@ struct Host {
         uint32_t running_id;    // raft server that it runs, as it said
         uint32_t raft_id_known; // by its record when last looked at
         bool voter_known, no_promote_known; // likewise
-        uint32_t opened_id;     // raft server that it opened on our order, not in its record yet
+        uint32_t n_raft_ids;    // how often its record has got another one
+        uint32_t opened_id;     // raft server that it opened on our order, not in its record yet,
+        uint32_t opened_after;  // as n_raft_ids was then: it counts as long as that is so
         Argosy__ToVoter__VoterSecretsKept *secrets_kept; // as it said last; NULL: it has not
         uint32_t secrets_told;    // a hash of those that it was handed last in this session; 0: none
         uint64_t secrets_told_us; // when
@@ -117,7 +118,6 @@ struct Host {
         ListNode nodes;   // Node.of_host
         bool companions_cut; // not all of them fitted, and its complaint says so
         bool companions_due; // to be told which templates stand beside its units
-        bool nodes_due;   // to be told the numbers of its nodes
         uint32_t cpu_milli, memory_mib; // what it offers, as it said last
         uint32_t voters_configured;     // Voters= there, as it said last; 0: not set
         struct {                        // what it runs of fleet's: fleet-units.c alone
@@ -126,7 +126,6 @@ struct Host {
                 bool taken_over, runs;  // TakeOver= says so; fleetd does
                 bool unknown;           // it does not know yet, and says so
         } fleet;
-        bool offers_changed, labels_due; // since the Placement was told; by its record or the pools
         uint32_t place;                 // its number in the Placement + 1; 0: not there yet
         ListNode lost;      // in Leader.lost_hosts, while it is recorded and lost
         ListNode marks[HOST_MARKS]; // in Leader.host_marks: host-marks.c alone
@@ -157,8 +156,9 @@ struct Node {
         size_t n_unfinished; // of these: they have not ended there for good
         ListNode units_on_node; // UnitOnNode.by_node
         size_t n_units_on_node;
-        // Where the walk for its host's Welcome is: Unit.placed, later UnitOnNode.by_node. NULL: not here.
-        ListNode *welcome_placed, *welcome_held;
+        struct { // where the walk for its host's Welcome is; NULL: not here
+                ListNode *placed, *held; // Unit.placed, later UnitOnNode.by_node
+        } welcome;
         ListNode emptying;      // in Leader.nodes_emptying
         ListNode *empty_placed; // Unit.placed that hears next of its being emptied; NULL: that is over
         size_t n_globals; // global units that run here

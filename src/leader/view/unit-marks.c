@@ -60,6 +60,13 @@ void unit_touch_itself(Leader *l, Unit *u) {
         touch(l, u);
 }
 
+bool unit_take_touched_itself(Unit *u) {
+        bool was = u->touched_itself;
+
+        u->touched_itself = false;
+        return was;
+}
+
 void unit_touch(Leader *l, Unit *u) {
         u->rows_due = true;
         unit_touch_itself(l, u);

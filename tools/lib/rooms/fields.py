@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Which folders write which fields of the objects that a room shares, read from the source by libclang.
 
-A field is written by an assignment to it or into it, by ++ and --, and by whoever is given its address to change what is there: a list, a
-map, a handle. A function that takes a pointer to const does not change it. The room's top folder, which puts the parts together, does
-not count.
+A field is written by an assignment to it or into it, by ++ and --, and by whoever is given its address to change
+what is there: a list, a map, a handle. A function that takes a pointer to const does not change it. An empty list
+that an object gets from the function that allocates it is its zero, as those of calloc() are. The room's top folder,
+which puts the parts together, does not count.
 """
 
 import json
@@ -40,6 +41,7 @@ class _Reader:
 
     def __init__(self, kinds, types):
         self.kinds, self.types, self.found = kinds, types, set()
+        self.allocates = False  # the function that is read does
 
     def _owner(self, member):
         base = next(iter(member.get_children()), None)
@@ -73,6 +75,8 @@ class _Reader:
         return _unwrapped(expression, self.kinds).kind in (self.kinds.MEMBER_REF_EXPR, self.kinds.ARRAY_SUBSCRIPT_EXPR)
 
     def _call(self, cursor):
+        if self.allocates and cursor.spelling == "list_init":
+            return
         function = cursor.referenced
         typed = function and function.type.kind in (self.types.FUNCTIONPROTO, self.types.UNEXPOSED)
         kinds = list(function.type.get_canonical().argument_types()) if typed else []
@@ -101,8 +105,13 @@ class _Reader:
                 if word not in (")",):
                     return
 
+    def _is_call_of(self, cursor, name):
+        return cursor.kind == self.kinds.CALL_EXPR and cursor.spelling == name
+
     def walk(self, cursor):
         kinds = self.kinds
+        if cursor.kind == kinds.FUNCTION_DECL:
+            self.allocates = any(self._is_call_of(inner, "calloc") for inner in cursor.walk_preorder())
         if cursor.kind in (kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR):
             self._assignment(cursor)
         elif cursor.kind == kinds.UNARY_OPERATOR:

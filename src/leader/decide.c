@@ -264,7 +264,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
                         continue;
                 }
                 tally_job_of(l, t);
-                t->job = t->job_flying ?: t->job;
+                ticket_set_job(t, t->job_flying ?: t->job);
                 if (t->again && has_failed_in_the_log(l, t)) {
                         ticket_settle(t, response_error(EIO,
                                                         "the log did not take all of it: job %" PRIu64
@@ -273,16 +273,12 @@ void decide_done(Leader *l, StoreOutcome outcome) {
                         continue;
                 }
                 if (t->again) {
-                        t->again = false;
-                        if (t->committed)
-                                t->committed(l, t);
+                        ticket_on_committed(t);
                         list_append(&again, &t->queue);
                         continue;
                 }
-                t->made = true;
-                if (t->committed)
-                        t->committed(l, t);
-                ticket_settle(t, TAKE_PTR(t->response));
+                ticket_on_committed(t);
+                ticket_settle(t, ticket_take_prepared(t));
         }
         decide_requests_wait(&again); // behind those who came meanwhile: each has its turn between two parts
         rebalance_job_landed(l, outcome == STORE_COMMITTED);
@@ -341,9 +337,8 @@ static void on_too_long(Leader *l, size_t bytes) {
         list_foreach (i, &l->flying) {
                 Ticket *t = CONTAINER_OF(i, Ticket, queue);
 
-                message_free(t->response);
-                t->response = NULL;
-                t->committed = NULL;
+                (void) ticket_prepare(t, NULL);
+                ticket_when_committed(t, NULL, t->again);
         }
         decide_requests_take_back(&l->flying);
         l->one_by_one = true;

@@ -382,7 +382,8 @@ static void on_ticket_over(Ticket *t) {
         plan_turns_free(t);
         undo_work_free(t);
         cancel_work_free(t);
-        t->look = queue_look_free(t->look);
+        queue_look_end(t);
+        members_forget_join(t);
         node_calls_end(t->leader, t);
         rebalance_forget(t->leader, t);
 }

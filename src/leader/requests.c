@@ -206,7 +206,7 @@ void leader_cancel(Leader *l, uint64_t cancel) {
         if (!t)
                 return;
         if (goes_on_alone(t))
-                t->respond = NULL;
+                ticket_stop_answering(t);
         else
                 ticket_free(t);
 }

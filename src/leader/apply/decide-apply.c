@@ -479,8 +479,7 @@ static int begin(Decision *d, Ticket *t) {
 
 // To say what is made here takes as long as to make it: the next turn does that, and nothing else is decided in this one.
 static int make_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
-        t->response = tell_plan(list, state);
-        if (!t->response)
+        if (ticket_prepare(t, tell_plan(list, state)) < 0)
                 return -ENOMEM;
         leader_mark(list->leader);
         return -EBUSY;

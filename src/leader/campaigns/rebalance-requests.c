@@ -78,7 +78,7 @@ static int ask(Leader *l, Ticket *t) {
                 return r;
         l->rebalance_asked->asker = t;
         l->rebalance_asked->if_revision = bound_to(t);
-        list_unlink(&t->queue); // it is found by that alone
+        ticket_leave_queue(t); // it is found by that alone
         leader_mark(l);
         return 0;
 }
@@ -105,10 +105,10 @@ void rebalance_forget(Leader *l, const Ticket *t) {
 }
 
 static int join(Leader *l, Ticket *t) {
-        list_unlink(&t->queue);
-        list_append(&l->rebalance_waiters, &t->rebalance);
-        t->drain_left = UINT32_MAX; // nothing was said yet
-        t->job = l->rebalance->job.number;
+        ticket_leave_queue(t);
+        ticket_join(t, TICKET_REBALANCE, &l->rebalance_waiters);
+        t->rollout_left = UINT32_MAX; // nothing was said yet
+        ticket_set_job(t, l->rebalance->job.number);
         leader_mark(l);
         return 0;
 }
@@ -158,8 +158,7 @@ static bool is_to_be_resumed(const Leader *l) {
 }
 
 static void on_abort_committed(Leader *l, Ticket *t) {
-        t->committed = NULL;
-        t->n_cancels = 0;
+        ticket_calls_off(t, NULL, 0);
         if (l->rebalance)
                 rebalance_abort(l);
 }
@@ -173,18 +172,15 @@ static int plan_abort(Leader *l, Ticket *t) {
                 return 0; // it stays in the queue
         if (!o || o->over)
                 return refuse(t, ENOENT, "no rebalance is under way");
-        message_free(t->response);
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        if (!t->response)
+        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0)
                 return -ENOMEM;
         if (o->aborted) {
                 rebalance_abort(l);
-                ticket_settle(t, TAKE_PTR(t->response));
+                ticket_settle(t, ticket_take_prepared(t));
                 return 0;
         }
-        t->cancels = o->job.number > 0 ? &o->job.number : &o->job.flying;
-        t->n_cancels = 1;
-        t->committed = on_abort_committed;
+        ticket_calls_off(t, o->job.number > 0 ? &o->job.number : &o->job.flying, 1);
+        ticket_when_committed(t, on_abort_committed, false);
         return PLAN_IN_BATCH;
 }
 
@@ -274,9 +270,9 @@ static void notify(Leader *l, Ticket *t) {
                         ticket_settle(t, response_about(l, o, 0, 0));
                 return;
         }
-        if (n_reported == o->n_ended && (!t->drain_left || !o->planned))
+        if (n_reported == o->n_ended && (!t->rollout_left || !o->planned))
                 return;
-        t->drain_left = 0;
+        t->rollout_left = 0;
         t->n_reported = o->n_ended;
         ticket_send(t, response_about(l, o, n_reported, o->n_ended));
 }
@@ -285,7 +281,7 @@ void rebalance_notify(Leader *l) {
         if (!l->rebalance)
                 return;
         list_foreach_safe (i, &l->rebalance_waiters)
-                notify(l, CONTAINER_OF(i, Ticket, rebalance));
+                notify(l, ticket_in(i, TICKET_REBALANCE));
         if (!is_gone(l))
                 return;
         l->rebalance = rebalance_free(l->rebalance);

@@ -114,7 +114,7 @@ void rebalance_job_landed(Leader *l, bool committed) {
                 return;
         job->number = flying;
         list_foreach (i, &l->rebalance_waiters)
-                CONTAINER_OF(i, Ticket, rebalance)->job = job->number;
+                ticket_set_job(ticket_in(i, TICKET_REBALANCE), job->number);
         held_jobs_on_rebalance(l);
         if (job->is_last)
                 l->rebalance_job = NULL;

@@ -30,9 +30,7 @@ static int refuse(Ticket *t, int status, const char *format, const char *word) {
 }
 
 static int into_batch(Ticket *t) {
-        message_free(t->response);
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        return t->response ? PLAN_IN_BATCH : -ENOMEM;
+        return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
 
 // ------------------------------------------------------------------------------------------------ roles

@@ -69,19 +69,16 @@ static void on_committed(Leader *l, Ticket *t) {
         else {
                 Argosy__Response *failed = response_error(EIO, "%s: the log did not take it", result->name);
 
-                message_free(t->response);
-                t->response = failed;
+                (void) ticket_prepare(t, failed);
         }
 }
 
 static int into_batch(Ticket *t, const Argosy__Request__Rollout *m) {
-        message_free(t->response);
         // See on_committed(): who gives it up leaves it its revision.
-        t->response = response_about(m->name, m->abort ? 0 : cluster_state_revision(t->leader->state), NULL);
-        if (!t->response)
-                return -ENOMEM;
-        t->committed = on_committed;
-        return PLAN_IN_BATCH;
+        uint64_t revision = m->abort ? 0 : cluster_state_revision(t->leader->state);
+
+        ticket_when_committed(t, on_committed, false);
+        return ticket_prepare(t, response_about(m->name, revision, NULL));
 }
 
 static int plan_abort(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Request__Rollout *m,
@@ -469,8 +466,8 @@ bool rollout_phrase(const Leader *l, const char *name, char *ret, size_t size) {
 }
 
 int rollout_waiter_start(Leader *l, Ticket *t) {
-        list_append(&l->rollout_waiters, &t->rollout);
-        t->drain_left = UINT32_MAX;
+        ticket_join(t, TICKET_ROLLOUT, &l->rollout_waiters);
+        t->rollout_left = UINT32_MAX;
         leader_mark(l);
         return 0;
 }
@@ -505,12 +502,12 @@ static void notify(Leader *l, Ticket *t) {
                 ticket_settle(t, ended_response(r, m->name, m->revision));
                 return;
         }
-        if (!o || o->due || o->left == t->drain_left)
+        if (!o || o->due || o->left == t->rollout_left)
                 return;
-        t->drain_left = (uint32_t) o->left;
+        t->rollout_left = (uint32_t) o->left;
         response = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
         if (response) {
-                response->progress->remaining = t->drain_left;
+                response->progress->remaining = t->rollout_left;
                 if (rollout_is_returning(r))
                         (void) field_set(&response->message, r->reason);
         }
@@ -519,5 +516,5 @@ static void notify(Leader *l, Ticket *t) {
 
 void rollout_controller_notify(Leader *l) {
         list_foreach_safe (i, &l->rollout_waiters)
-                notify(l, CONTAINER_OF(i, Ticket, rollout));
+                notify(l, ticket_in(i, TICKET_ROLLOUT));
 }

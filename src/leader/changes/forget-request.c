@@ -55,8 +55,6 @@ static void tell(Ticket *t) {
 
 // The log has this piece.
 static void on_committed(Leader *l, Ticket *t) {
-        t->committed = NULL;
-        t->made = true;
         count_used(l, t);
         t->forget.at = t->forget.end;
         if (t->forget.at == t->request->forget->n_revs)
@@ -114,9 +112,6 @@ int forget_plan(Leader *l, Ticket *t, BatchBuilder *b) {
         last = t->forget.end == t->request->forget->n_revs;
         if (n == 0 && !(last && ticket_has_open_job(t)))
                 return pass(l, t);
-        message_free(t->response);
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        t->committed = on_committed;
-        t->again = !last;
-        return t->response ? PLAN_IN_BATCH : -ENOMEM;
+        ticket_when_committed(t, on_committed, !last);
+        return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }

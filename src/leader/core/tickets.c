@@ -96,11 +96,8 @@ static void let_go(Ticket *t) {
         leave_turn(t);
         if (t->leader->dry_run == t)
                 t->leader->dry_run = NULL;
-        list_unlink(&t->turn_due);
-        list_unlink(&t->why.due);
-        list_unlink(&t->drain);
-        list_unlink(&t->rollout);
-        list_unlink(&t->rebalance);
+        for (unsigned i = 0; i < TICKET_LISTS; i++)
+                list_unlink(&t->in[i]);
         author_questions_drop(t->leader, TAKE_PTR(t->questions));
         t->leader->on_ticket_over(t);
 }
@@ -120,7 +117,6 @@ void ticket_free(Ticket *t) {
         free(t->rolls);
         message_free(t->response);
         message_free(t->readable);
-        buf_done(&t->cert);
         free(t);
 }
 
@@ -154,6 +150,79 @@ int ticket_wait(Ticket *t, AuthorTurns *turns) {
         author_turn_wait(t->turn, &t->queue);
         leader_mark(t->leader);
         return 0;
+}
+
+void ticket_leave_queue(Ticket *t) {
+        list_unlink(&t->queue);
+}
+
+void ticket_wait_again(Ticket *t, bool first) {
+        list_unlink(&t->queue);
+        if (first)
+                author_turn_wait_first(t->turn, &t->queue);
+        else
+                author_turn_wait(t->turn, &t->queue);
+}
+
+void ticket_wait_in(Ticket *t, ListNode *list) {
+        list_unlink(&t->queue);
+        list_append(list, &t->queue);
+}
+
+void ticket_join(Ticket *t, TicketList which, ListNode *list) {
+        list_append(list, &t->in[which]);
+}
+
+void ticket_leave(Ticket *t, TicketList which) {
+        list_unlink(&t->in[which]);
+}
+
+Ticket *ticket_in(const ListNode *member, TicketList which) {
+        return CONTAINER_OF(member - which, Ticket, in);
+}
+
+// ------------------------------------------------------------------------------------------------ the log
+
+void ticket_set_job(Ticket *t, uint64_t job) {
+        t->job = job;
+}
+
+void ticket_calls_off(Ticket *t, const uint64_t *jobs, size_t n) {
+        t->cancels = jobs;
+        t->n_cancels = n;
+}
+
+int ticket_prepare(Ticket *t, Argosy__Response *response) {
+        message_free(t->response);
+        t->response = response;
+        return response ? PLAN_IN_BATCH : -ENOMEM;
+}
+
+Argosy__Response *ticket_take_prepared(Ticket *t) {
+        return TAKE_PTR(t->response);
+}
+
+void ticket_when_committed(Ticket *t, TicketCommitted committed, bool again) {
+        t->committed = committed;
+        t->again = again;
+}
+
+// A step on the way to what was asked for, of which nothing is to be said, leaves it as it is.
+void ticket_on_committed(Ticket *t) {
+        TicketCommitted committed = t->committed;
+
+        t->made |= !t->again || committed;
+        ticket_when_committed(t, NULL, false);
+        if (committed)
+                committed(t->leader, t);
+}
+
+void ticket_is_repeated(Ticket *t) {
+        t->made = true;
+}
+
+void ticket_stop_answering(Ticket *t) {
+        t->respond = NULL;
 }
 
 // ------------------------------------------------------------------------------------------------ the outbox

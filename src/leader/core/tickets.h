@@ -32,6 +32,18 @@ typedef struct WhyPlace {
         uint32_t host; // the last that was looked at; 0: none yet
 } WhyPlace;
 
+// Lists in which a pending request waits, for whoever works on it.
+typedef enum TicketList {
+        TICKET_WAIT,      // Leader.drains or .manager_waiters, OpenJob.tickets, HeldJob.tickets
+        TICKET_ROLLOUT,   // Leader.rollout_waiters
+        TICKET_REBALANCE, // Leader.rebalance_waiters, once it is under way
+        TICKET_TURN,      // Leader.asking, .node_lists or .job_shows
+        TICKET_WHY,       // Leader.whys_due
+        TICKET_LISTS
+} TicketList;
+
+typedef void (*TicketCommitted)(Leader *l, Ticket *t);
+
 struct Ticket {
         uint64_t id;
         Leader *leader;
@@ -52,7 +64,7 @@ struct Ticket {
         ListNode responses; // that, in its order (tickets.c)
         bool ended;      // nothing comes after that
         Argosy__Response *response;              // what will be said when the batch is committed
-        void (*committed)(Leader *l, Ticket *t); // finishes `response`; NULL: nothing to add
+        TicketCommitted committed;               // finishes `response`; NULL: nothing to add
         Waiter *waiter;
         Listing *listing; // of a list that is made in turns; NULL: none
         JobShow *show;    // of a question about one job that takes long; NULL: it does not
@@ -94,13 +106,12 @@ struct Ticket {
         size_t n_calls;
         uint32_t n_could_be_asked; // of a Verify: nodes
         uint32_t n_readings; // parts of those of a Top, or of a Verify, that were passed on
-        ListNode turn_due; // in Leader.asking, .node_lists or .job_shows
+        ListNode in[TICKET_LISTS];
         size_t n_asked;      // units of a Status about which nodes were asked, or that were answered; of a Why that were told
         bool asks_hosts;     // one after the other
         uint32_t asked_host; // the last of these, or that was listed; 0: none yet
         size_t n_said;       // of a Status: nodes of which something is said of the unit that is at hand
         struct {
-                ListNode due;    // in Leader.whys_due
                 uint32_t n_told; // reasons
                 size_t bytes;    // of these
                 WhyPlace at;     // in the unit that is at hand
@@ -109,10 +120,8 @@ struct Ticket {
         uint32_t removing;   // host number, for ClusterRemove
         bool removal_begun;  // its record says that it is to be no voter
         Argosy__Response__Removal *readable; // the secrets that it could read; NULL: not looked at yet
-        ListNode drain;      // in Leader.drains, for DrainWait, or in .manager_waiters, or in OpenJob.tickets
-        uint32_t drain_left; // as it was told last
-        ListNode rollout;    // in Leader.rollout_waiters, for RolloutWait
-        ListNode rebalance;  // in Leader.rebalance_waiters, once it is under way
+        uint32_t drain_left; // of a drain or a job, as it was told last
+        uint32_t rollout_left; // likewise, of a rollout or a rebalance
         size_t n_reported;   // of its moves
         Hash pin;            // of a joining host
         Hash secret_hash;    // of its token
@@ -137,6 +146,29 @@ int ticket_wait(Ticket *t, AuthorTurns *turns) _warn_unused_;
 // It has its first turn of several, and keeps what it knows or is going to say until the last (author_turn_begins()). Once is enough.
 void ticket_begins(Ticket *t);
 bool ticket_may_begin(const Ticket *t);
+// Nothing of its author is planned for it any more.
+void ticket_leave_queue(Ticket *t);
+// It waits for another turn of the same author: behind his others, or before them.
+void ticket_wait_again(Ticket *t, bool first);
+// It waits in that list, which is no queue of authors, until it leaves the queue or waits again.
+void ticket_wait_in(Ticket *t, ListNode *list);
+// It waits at the end of that list until it leaves it, or nobody works on it any more.
+void ticket_join(Ticket *t, TicketList which, ListNode *list);
+void ticket_leave(Ticket *t, TicketList which);
+Ticket *ticket_in(const ListNode *member, TicketList which); // whose Ticket.in that is
+// The job that answers for it, once the log has a part of that.
+void ticket_set_job(Ticket *t, uint64_t job);
+// Its next entry calls off what has not begun of these jobs, which stay the caller's.
+void ticket_calls_off(Ticket *t, const uint64_t *jobs, size_t n);
+// The entry at hand has it, or a part of it: this is said when the log has that, in place of what was to be
+// said before; it is taken. PLAN_IN_BATCH; or -ENOMEM, for NULL.
+int ticket_prepare(Ticket *t, Argosy__Response *response);
+Argosy__Response *ticket_take_prepared(Ticket *t);
+// What is done then, before that is said; NULL: nothing. `again`: afterwards it waits for its next entry.
+void ticket_when_committed(Ticket *t, TicketCommitted committed, bool again);
+void ticket_on_committed(Ticket *t); // the log has it
+void ticket_is_repeated(Ticket *t);  // the log has it from before
+void ticket_stop_answering(Ticket *t); // nobody listens any more
 // One more response, which is taken; NULL stands for out of memory, and ends the ticket. It goes out in
 // tickets_flush(): who is told may cancel any ticket, and nobody who walks over tickets has to mind that.
 void ticket_send(Ticket *t, Argosy__Response *response);

@@ -96,13 +96,15 @@ static void part_done(Leader *l, Ticket *t) {
                 ticket_send(t, TAKE_PTR(p->part));
 }
 
+void log_parts_count_kept(Ticket *t, size_t n_units) {
+        t->n_kept += n_units;
+}
+
 static void on_part_committed(Leader *l, Ticket *t) {
-        t->committed = NULL;
-        t->made = true;
-        t->n_kept += t->log_parts->n_stored;
+        log_parts_count_kept(t, t->log_parts->n_stored);
         part_done(l, t);
         if (t->log_parts->last)
-                t->response = TAKE_PTR(t->log_parts->part);
+                (void) ticket_prepare(t, TAKE_PTR(t->log_parts->part));
 }
 
 int log_parts_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
@@ -111,8 +113,7 @@ int log_parts_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
         walk_sliced(d->leader, &p->walk, p->last ? 1 : 0);
         if (d->batch.n_ops != mark.n_ops || ((p->last || leaves_units(p)) && ticket_has_open_job(t))) {
                 p->n_stored = batch_builder_units_since(&d->batch, mark);
-                t->again = !p->last;
-                t->committed = on_part_committed;
+                ticket_when_committed(t, on_part_committed, !p->last);
                 return PLAN_IN_BATCH;
         }
         part_done(d->leader, t);

@@ -29,6 +29,7 @@ const Argosy__Response__Change *log_parts_results(const Ticket *t);
 // A unit of it that somebody has changed since the request was asked for (ESTALE), or whose file is not kept any more (ENODATA):
 // it is left as it is, which fails the job.
 bool log_parts_is_left(const Argosy__Response__UnitResult *result);
+void log_parts_count_kept(Ticket *t, size_t n_units); // that the log has of it
 // The part is planned behind `mark`, and its `part` is there. PLAN_IN_BATCH; PLAN_SETTLED: there is nothing of it to store, so
 // the ticket was answered if it was the last, and else waits for a later turn; -ENOMEM.
 int log_parts_put(Decision *d, Ticket *t, BatchBuilderMark mark);

@@ -179,6 +179,19 @@ static void drain_state(Leader *l, UnitOnNode *on_node) {
         end_draft(r, &d);
 }
 
+// Of a node that is heard, only what it says counts, and whoever takes that marks it. Of others it may have to be
+// taken back, or be said that it is unknown.
+static void mark_unheard(Leader *l, Unit *u) {
+        if (!event_take_rows_due(u))
+                return;
+        list_foreach (i, &u->on_nodes) {
+                UnitOnNode *on_node = CONTAINER_OF(i, UnitOnNode, by_unit);
+
+                if (!unit_on_node_is_heard(on_node))
+                        event_mark_unit_on_node(l, on_node);
+        }
+}
+
 static void drain_content(Leader *l, Unit *u, unsigned role_before) {
         EventDraft d;
         int r = event_draft_content(l, u, &d);
@@ -201,7 +214,7 @@ static void drain_unit(Leader *l, Unit *u) {
         EventDraft d;
         int r;
 
-        event_mark_unheard(l, u);
+        mark_unheard(l, u);
         if (!is_told_of(u))
                 return;
         if (!l->event_news.kept) {

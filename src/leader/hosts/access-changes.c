@@ -64,9 +64,7 @@ static int put(Leader *l, Ticket *t, BatchBuilder *b, Argosy__GrantRecord *grant
         r = batch_builder_change_access(b, grant, revoke);
         if (r < 0)
                 return r;
-        message_free(t->response);
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        return t->response ? PLAN_IN_BATCH : -ENOMEM;
+        return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
 
 int access_plan_change(Leader *l, Ticket *t, BatchBuilder *b) {

@@ -129,9 +129,7 @@ static int put(Leader *l, Ticket *t, BatchBuilder *b, Argosy__AccessTokenRecord 
 
         if (r < 0)
                 return r;
-        message_free(t->response);
-        t->response = answer_one(l, record, now);
-        return t->response ? PLAN_IN_BATCH : -ENOMEM;
+        return ticket_prepare(t, answer_one(l, record, now));
 }
 
 int access_tokens_plan_create(Leader *l, Ticket *t, BatchBuilder *b) {
@@ -213,9 +211,7 @@ int access_tokens_plan_revoke(Leader *l, Ticket *t, BatchBuilder *b) {
                 if (r < 0)
                         return r;
         }
-        message_free(t->response);
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        return t->response ? PLAN_IN_BATCH : -ENOMEM;
+        return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
 
 // ------------------------------------------------------------------------------------------------ uses

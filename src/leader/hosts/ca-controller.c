@@ -413,8 +413,8 @@ static int answer(Ticket *t, const char *format, ...) {
         va_start(ap, format);
         str_vfit(text, sizeof(text), format, ap);
         va_end(ap);
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        if (!t->response || field_set(&t->response->message, text) < 0)
+        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0 ||
+            field_set(&t->response->message, text) < 0)
                 return -ENOMEM;
         return PLAN_IN_BATCH;
 }
@@ -453,7 +453,7 @@ static int plan_finish(Leader *l, Ticket *t, BatchBuilder *b) {
         r = settle(l, b);
         if (r < 0)
                 return r;
-        t->committed = on_finished;
+        ticket_when_committed(t, on_finished, false);
         return *names ? answer(t, "the former CA is trusted no more; %s had no new certificate yet, and can do nothing but ask for one", names)
                       : answer(t, "the former CA is trusted no more");
 }

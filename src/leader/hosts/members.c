@@ -97,8 +97,7 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
         k = batch_builder_put_token(b, &record);
         if (k < 0)
                 return k;
-        t->response = TAKE_PTR(r);
-        return PLAN_IN_BATCH;
+        return ticket_prepare(t, TAKE_PTR(r));
 }
 
 // ------------------------------------------------------------------------------------------------ join
@@ -361,6 +360,10 @@ static int answer_joiner(Leader *l, Ticket *t, Argosy__JoinReply *reply) {
         return r < 0 ? r : bytes_set(&reply->proof, proof.bytes, HASH_SIZE);
 }
 
+void members_forget_join(Ticket *t) {
+        buf_done(&t->cert);
+}
+
 static void on_joined(Leader *l, Ticket *t) {
         int r = answer_joiner(l, t, t->response->join);
 
@@ -441,11 +444,9 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
         other = find_double(l, j, same, &machine);
         if (other)
                 return refuse_double(l, t, other, machine);
-        message_free(t->response);
-        t->response = response_new(ARGOSY__RESPONSE__WHAT_JOIN);
-        if (!t->response)
+        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT_JOIN)) < 0)
                 return -ENOMEM;
-        t->committed = on_joined;
+        ticket_when_committed(t, on_joined, false);
         if (same) { // its answer got lost
                 on_joined(l, t);
                 ticket_settle(t, t->response);
@@ -629,9 +630,7 @@ static void on_removed(Leader *l, Ticket *t) {
 static int end_removal(Ticket *t) {
         if (!ticket_has_open_job(t))
                 return refuse(t, 0, "");
-        message_free(t->response);
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        return t->response ? PLAN_IN_BATCH : -ENOMEM;
+        return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
 
 // They go with the host, whose people may have seen them.
@@ -648,8 +647,8 @@ static int tell_dropped_tokens(Leader *l, char **ret) {
 static int fill_removal(Leader *l, Ticket *t, const Argosy__HostRecord *record) {
         _cleanup_free_ char *tokens = NULL, *secrets = secret_readers_words(t->readable, record->name);
 
-        t->response = response_new(ARGOSY__RESPONSE__WHAT_REMOVAL);
-        if (!t->response || !secrets || tell_dropped_tokens(l, &tokens) < 0)
+        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT_REMOVAL)) < 0 || !secrets ||
+            tell_dropped_tokens(l, &tokens) < 0)
                 return -ENOMEM;
         message_free(t->response->removal);
         t->response->removal = message_copy(t->readable); // the entry may be taken back, and this said again
@@ -697,7 +696,8 @@ int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
                 r = mark_leaving(record, b);
                 if (r < 0)
                         return r;
-                t->again = t->removal_begun = true;
+                t->removal_begun = true;
+                ticket_when_committed(t, NULL, true);
                 return PLAN_IN_BATCH;
         }
         if (batch_builder_gives_host(b, l->state, record->host)) // that would be on a node that nobody has
@@ -706,13 +706,13 @@ int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
         if (r < 0)
                 return r;
         if (r == MOVES_MORE) {
-                t->again = true;
+                ticket_when_committed(t, NULL, true);
                 return PLAN_IN_BATCH;
         }
         r = batch_builder_remove_host(b, record->host);
         if (r < 0)
                 return r;
-        t->committed = on_removed;
+        ticket_when_committed(t, on_removed, false);
         if (secret_readers_add(l, record, t->readable) < 0) // until a moment ago it may have been sent the log
                 return -ENOMEM;
         return fill_removal(l, t, record) >= 0 ? PLAN_IN_BATCH : -ENOMEM;
@@ -752,8 +752,7 @@ int members_plan_role(Leader *l, Ticket *t, BatchBuilder *b) {
         r = batch_builder_put_host(b, &next);
         if (r < 0)
                 return r;
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        if (!t->response)
+        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0)
                 return -ENOMEM;
         if (m->promote == is_voter(l, record))
                 (void) field_printf(&t->response->message, "%s is %s already", record->name,
@@ -789,8 +788,7 @@ int members_plan_voters(Leader *l, Ticket *t, BatchBuilder *b) {
         r = batch_builder_put_cluster(b, &cluster);
         if (r < 0)
                 return r;
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        if (!t->response)
+        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0)
                 return -ENOMEM;
         if (wanted > n_hosts)
                 (void) field_printf(&t->response->message,

@@ -15,3 +15,4 @@ int members_plan_voters(Leader *l, Ticket *t, BatchBuilder *b);
 void members_on_renew(Leader *l, Host *h, const Argosy__ToVoter__Renew *renew);
 // A removal waits until its host is no voter; false: not yet.
 bool members_removal_ready(Leader *l, Ticket *t);
+void members_forget_join(Ticket *t); // nobody works on it any more: what was made for whoever joins goes

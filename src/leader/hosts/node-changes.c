@@ -67,9 +67,7 @@ static int put_done(Ticket *t, bool changed) {
                 ticket_settle(t, response);
                 return PLAN_SETTLED;
         }
-        message_free(t->response);
-        t->response = response;
-        return t->response ? PLAN_IN_BATCH : -ENOMEM;
+        return ticket_prepare(t, response);
 }
 
 static bool mode_is_known(Argosy__NodeMode mode) {

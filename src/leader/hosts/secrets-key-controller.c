@@ -473,8 +473,8 @@ static int refuse(Ticket *t, int status, const char *format, ...) {
 }
 
 static int answer(Ticket *t, const char *text) {
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        if (!t->response || field_set(&t->response->message, text) < 0)
+        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0 ||
+            field_set(&t->response->message, text) < 0)
                 return -ENOMEM;
         return PLAN_IN_BATCH;
 }

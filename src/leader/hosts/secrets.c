@@ -233,9 +233,7 @@ static int put(Leader *l, Ticket *t, BatchBuilder *b, const char *name, Argosy__
                 return r;
         if (!answer || add_row(l, answer, name, version, USES_MAX, false) < 0)
                 return -ENOMEM;
-        message_free(t->response);
-        t->response = TAKE_PTR(answer);
-        return PLAN_IN_BATCH;
+        return ticket_prepare(t, TAKE_PTR(answer));
 }
 
 bool secrets_may_set(Leader *l, const Ticket *t) {
@@ -319,9 +317,7 @@ int secrets_plan_delete(Leader *l, Ticket *t, BatchBuilder *b) {
                 if (r < 0)
                         return r;
         }
-        message_free(t->response);
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        return t->response ? PLAN_IN_BATCH : -ENOMEM;
+        return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
 
 // ------------------------------------------------------------------------------------------------ older versions

@@ -54,8 +54,7 @@ int time_set_plan(Leader *l, Ticket *t, BatchBuilder *b) {
                 r = batch_builder_put_time_set(b, to_us);
         if (r < 0)
                 return r;
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        if (!t->response)
+        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0)
                 return -ENOMEM;
         (void) field_printf(&t->response->message, "the log's time is %s; dates of jobs and tokens that were later are that now",
                             text);

@@ -111,7 +111,7 @@ static int count_kept(const Leader *l, Ticket *t) {
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
         for (size_t g = 0; g < job->n_units; g++)
-                t->n_kept += job->units[g]->n_names;
+                log_parts_count_kept(t, job->units[g]->n_names);
         message_free(job);
         return 0;
 }
@@ -125,7 +125,7 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key, const Handle
                                                 "the same key was given to another request before (job %" PRIu64
                                                 "): nothing was changed",
                                                 key->job));
-        t->job = key->job;
+        ticket_set_job(t, key->job);
         if (key->given_up)
                 return settle(t, refuse_given_up(key->job));
         if (cluster_state_job_state(l->state, key->job) == ARGOSY__JOB_STATE__JOB_HELD)

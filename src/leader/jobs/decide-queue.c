@@ -182,10 +182,8 @@ static int put(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRule
                 n_after = 1;
         }
         held_verdict_phrase(d->leader, v, rule, &after, n_after, why);
-        message_free(t->response);
-        t->response = tell(t->job_flying, why);
-        t->committed = NULL;
-        return t->response ? QUEUE_HOLDS : -ENOMEM;
+        ticket_when_committed(t, NULL, t->again);
+        return ticket_prepare(t, tell(t->job_flying, why)) < 0 ? -ENOMEM : QUEUE_HOLDS;
 }
 
 static bool is_node(const Leader *l, const char *word, bool *ret_ambiguous) {
@@ -282,7 +280,7 @@ int decide_queue_admit(Decision *d, Ticket *t) {
         int r;
 
         if (t->job > 0 || queue_policy_only_asks(t->request)) { // it has begun, or never will
-                t->look = queue_look_free(t->look);
+                queue_look_end(t);
                 return STEP_PASSED;
         }
         r = t->held ? STEP_PASSED : check_after(l, t);

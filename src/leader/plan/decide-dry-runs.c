@@ -115,8 +115,8 @@ void plan_turns_free(Ticket *t) {
 
 static void on_settled(Ticket *t) {
         stop_asking(t->leader, t->plan, t->author->owner);
-        list_unlink(&t->queue);
-        author_turn_wait_first(t->turn, &t->queue); // in Leader.dry_runs again: what nodes have said takes room until it is over
+        // In Leader.dry_runs again: what nodes have said takes room until it is over.
+        ticket_wait_again(t, true);
         leader_mark(t->leader);
 }
 
@@ -142,8 +142,7 @@ static void wait_for_nodes(PlanTurns *p, Ticket *t) {
         p->waits = true;
         p->due_us = leader_now(t->leader) + DRY_RUN_NODES_US;
         start_asking(t->leader, p, t);
-        list_unlink(&t->queue);
-        list_append(&t->leader->dry_runs_asking, &t->queue);
+        ticket_wait_in(t, &t->leader->dry_runs_asking);
 }
 
 // What follows from it, also from what nodes have refused so far.

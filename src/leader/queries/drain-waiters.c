@@ -23,7 +23,7 @@
 enum { STUCK_SHOWN_MAX = 100 }; // units named at the end of a drain that cannot go on
 
 int drain_waiter_start(Leader *l, Ticket *t) {
-        list_append(&l->drains, &t->drain);
+        ticket_join(t, TICKET_WAIT, &l->drains);
         t->drain_left = UINT32_MAX;
         leader_mark(l);
         return 0;
@@ -146,7 +146,7 @@ static void notify(Leader *l, Ticket *t) {
         host = node_request_resolve(l, t, word, &node);
         h = host ? host_find(l, host->host) : NULL;
         if (!h) {
-                list_unlink(&t->drain); // refused
+                ticket_leave(t, TICKET_WAIT); // refused
                 return;
         }
         v = view_drain(h, node);
@@ -173,5 +173,5 @@ static void notify(Leader *l, Ticket *t) {
 
 void drains_notify(Leader *l) {
         list_foreach_safe (i, &l->drains)
-                notify(l, CONTAINER_OF(i, Ticket, drain));
+                notify(l, ticket_in(i, TICKET_WAIT));
 }

@@ -36,7 +36,7 @@ bool job_show_is_long(const Leader *l, const Argosy__Request *request) {
 }
 
 static void queue(Leader *l, Ticket *t) {
-        list_append(&l->job_shows, &t->turn_due);
+        ticket_join(t, TICKET_TURN, &l->job_shows);
         leader_mark(l);
 }
 
@@ -44,8 +44,7 @@ int job_show_start(Leader *l, Ticket *t) {
         t->show = calloc(1, sizeof(*t->show));
         if (!t->show)
                 return -ENOMEM;
-        t->response = answer_jobs_with(l, t->author, t->request, &t->show->looks);
-        if (!t->response)
+        if (ticket_prepare(t, answer_jobs_with(l, t->author, t->request, &t->show->looks)) < 0)
                 return -ENOMEM;
         queue(l, t);
         return 0;
@@ -72,7 +71,7 @@ static int look(Leader *l, JobShow *s, size_t *left) {
 
 // As who is told at once hears it.
 static void end(const Leader *l, Ticket *t) {
-        Argosy__Response *r = TAKE_PTR(t->response);
+        Argosy__Response *r = ticket_take_prepared(t);
 
         authorization_filter(l, t->author, r);
         r->no_leader = !l->leading;
@@ -97,9 +96,9 @@ void job_shows_turn(Leader *l) {
         size_t left = l->limits.job_show_looks;
 
         while (left > 0 && !list_is_empty(&l->job_shows)) {
-                Ticket *t = CONTAINER_OF(l->job_shows.next, Ticket, turn_due);
+                Ticket *t = ticket_in(l->job_shows.next, TICKET_TURN);
 
-                list_unlink(&t->turn_due);
+                ticket_leave(t, TICKET_TURN);
                 go_on(l, t, &left);
                 left--;
         }
@@ -107,7 +106,7 @@ void job_shows_turn(Leader *l) {
 
 void job_shows_on_unit_gone(Leader *l, const Unit *u) {
         list_foreach (i, &l->job_shows) {
-                JobShow *s = CONTAINER_OF(i, Ticket, turn_due)->show;
+                JobShow *s = ticket_in(i, TICKET_TURN)->show;
 
                 if (s->walk && wait_walk_is_of(s->walk, u))
                         s->walk = wait_walk_free(s->walk);

@@ -22,7 +22,7 @@
 #include "turn.h"
 
 int manager_waiter_start(Leader *l, Ticket *t) {
-        list_append(&l->manager_waiters, &t->drain);
+        ticket_join(t, TICKET_WAIT, &l->manager_waiters);
         leader_mark(l);
         return 0;
 }
@@ -64,5 +64,5 @@ static void notify(Leader *l, Ticket *t) {
 
 void manager_waiters_notify(Leader *l) {
         list_foreach_safe (i, &l->manager_waiters)
-                notify(l, CONTAINER_OF(i, Ticket, drain));
+                notify(l, ticket_in(i, TICKET_WAIT));
 }

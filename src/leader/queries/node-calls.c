@@ -207,7 +207,7 @@ int node_calls_ask_some(Leader *l, Ticket *t) {
 
         if (r != NODE_CALLS_MORE)
                 return r;
-        list_append(&l->asking, &t->turn_due);
+        ticket_join(t, TICKET_TURN, &l->asking);
         leader_mark(l);
         return 0;
 }

@@ -66,13 +66,12 @@ bool node_list_is_long(const Leader *l, const Argosy__Request *request) {
 }
 
 static void queue(Leader *l, Ticket *t) {
-        list_append(&l->node_lists, &t->turn_due);
+        ticket_join(t, TICKET_TURN, &l->node_lists);
         leader_mark(l);
 }
 
 int node_list_start(Leader *l, Ticket *t) {
-        t->response = answer_new(t->request);
-        if (!t->response)
+        if (ticket_prepare(t, answer_new(t->request)) < 0)
                 return -ENOMEM;
         queue(l, t);
         return 0;
@@ -80,7 +79,7 @@ int node_list_start(Leader *l, Ticket *t) {
 
 // As who is told at once hears it.
 static void end(const Leader *l, Ticket *t) {
-        Argosy__Response *r = TAKE_PTR(t->response);
+        Argosy__Response *r = ticket_take_prepared(t);
 
         authorization_filter(l, t->author, r);
         r->no_leader = !l->leading;
@@ -90,7 +89,7 @@ static void end(const Leader *l, Ticket *t) {
 // One that is left out goes on when its host takes more again, or is lost.
 static Ticket *next_due(const Leader *l) {
         list_foreach (i, &l->node_lists) {
-                Ticket *t = CONTAINER_OF(i, Ticket, turn_due);
+                Ticket *t = ticket_in(i, TICKET_TURN);
 
                 if (!ticket_taker_is_full(t))
                         return t;
@@ -104,7 +103,7 @@ void node_lists_turn(Leader *l) {
 
         if (!t)
                 return;
-        list_unlink(&t->turn_due);
+        ticket_leave(t, TICKET_TURN);
         done = list_some(l, t->request, l->limits.nodes_listed, &t->asked_host, t->response);
         if (done < 0)
                 ticket_settle(t, NULL);

@@ -175,9 +175,9 @@ void node_questions_turn(Leader *l) {
         verify_calls_turn(l);
         for (size_t n = 0; n < l->limits.status_looks && !list_is_empty(&l->asking);
              n += l->limits.status_share) {
-                Ticket *t = CONTAINER_OF(l->asking.next, Ticket, turn_due);
+                Ticket *t = ticket_in(l->asking.next, TICKET_TURN);
 
-                list_unlink(&t->turn_due);
+                ticket_leave(t, TICKET_TURN);
                 if (node_calls_ask_some(l, t) < 0)
                         ticket_settle(t, NULL);
                 else

@@ -295,7 +295,7 @@ static void answer(Leader *l, OpenJob *job) {
 
         end.verb = job->verb;
         list_foreach_safe (i, &job->tickets) {
-                Ticket *t = CONTAINER_OF(i, Ticket, drain);
+                Ticket *t = ticket_in(i, TICKET_WAIT);
 
                 ticket_settle(t, is_kept ? answer_job(l, t->author, job->number) : answer_job_end(l, t->author, &end));
         }
@@ -335,7 +335,7 @@ static Argosy__Response *progress(const OpenJob *job) {
 
 static void tell(OpenJob *job) {
         list_foreach (i, &job->tickets) {
-                Ticket *t = CONTAINER_OF(i, Ticket, drain);
+                Ticket *t = ticket_in(i, TICKET_WAIT);
 
                 if (t->drain_left != job->n_open)
                         ticket_send(t, progress(job));
@@ -384,7 +384,7 @@ uint64_t open_jobs_next_deadline(const Leader *l) {
 // ------------------------------------------------------------------------------------------------ who waits
 
 void open_job_add_waiter(Leader *l, OpenJob *job, Ticket *t) {
-        list_append(&job->tickets, &t->drain);
+        ticket_join(t, TICKET_WAIT, &job->tickets);
         t->drain_left = UINT32_MAX;
         open_job_notify(l, job);
         if (job->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN)

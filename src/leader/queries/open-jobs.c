@@ -538,9 +538,9 @@ static void follow_held(Leader *l, uint64_t number) {
         held_jobs_on_news(l, number, &tickets);
         job = open_job_find(l, number);
         while (!list_is_empty(&tickets)) {
-                Ticket *t = CONTAINER_OF(tickets.next, Ticket, drain);
+                Ticket *t = ticket_in(tickets.next, TICKET_WAIT);
 
-                list_unlink(&t->drain);
+                ticket_leave(t, TICKET_WAIT);
                 if (job)
                         open_job_add_waiter(l, job, t);
                 else

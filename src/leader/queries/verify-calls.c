@@ -125,12 +125,12 @@ static bool send_next(Leader *l, Ticket *t) {
         NodeCall *c = next_of(l, t, &more);
 
         if (c || !more)
-                list_unlink(&t->queue);
+                ticket_leave_queue(t);
         if (!c)
                 return false;
         node_call_send(l, c);
         if (more)
-                author_turn_wait(t->turn, &t->queue);
+                ticket_wait_again(t, false);
         return true;
 }
 

@@ -545,7 +545,7 @@ bool why_is_long(const Leader *l, const Argosy__Request *request) {
 }
 
 static void queue(Leader *l, Ticket *t) {
-        list_append(&l->whys_due, &t->why.due);
+        ticket_join(t, TICKET_WHY, &l->whys_due);
         leader_mark(l);
 }
 
@@ -613,7 +613,7 @@ static size_t explain_some(Leader *l, Ticket *t, size_t most) {
 // One that is left out goes on when its host takes more again, or is lost.
 static Ticket *next_due(const Leader *l) {
         list_foreach (i, &l->whys_due) {
-                Ticket *t = CONTAINER_OF(i, Ticket, why.due);
+                Ticket *t = ticket_in(i, TICKET_WHY);
 
                 if (!ticket_taker_is_full(t))
                         return t;
@@ -625,7 +625,7 @@ void why_turn(Leader *l) {
         Ticket *t;
 
         for (size_t looks = 0; looks < l->limits.why_looks && (t = next_due(l));) {
-                list_unlink(&t->why.due);
+                ticket_leave(t, TICKET_WHY);
                 looks += explain_some(l, t, MIN_OF((size_t) l->limits.why_share, l->limits.why_looks - looks));
         }
 }

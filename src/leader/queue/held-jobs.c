@@ -340,7 +340,7 @@ static void end_done(HeldJob *h) {
 // What it asked for is in the log, and nobody listens; or it has ended before it could be decided.
 static void drop_ticket(Leader *l, Ticket *t) {
         l->n_held_going--;
-        t->respond = NULL;
+        ticket_stop_answering(t);
         t->held = NULL;
         if (t->job == 0 && t->job_flying == 0)
                 ticket_free(t);
@@ -563,7 +563,7 @@ static void go(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, const Argo
         t->author = oom_checked(message_copy(m->author));
         authorization_drop_files(l, t);
         t->held = h;
-        t->job = has_begun(l, h) ? h->number : 0; // of which another leader has written a part
+        ticket_set_job(t, has_begun(l, h) ? h->number : 0); // of which another leader has written a part
         h->ticket = t;
         l->n_held_going++;
         if (rule && rule->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT) {
@@ -580,7 +580,7 @@ void held_job_put_back(Leader *l, Ticket *t) {
         leave(h);
         h->ticket = NULL;
         l->n_held_going--;
-        t->respond = NULL;
+        ticket_stop_answering(t);
         ticket_free(t);
         make_due(l, h);
 }
@@ -718,7 +718,7 @@ bool held_job_wait(Leader *l, uint64_t number, Ticket *t) {
 
         if (!h || h->begun)
                 return false;
-        list_append(&h->tickets, &t->drain);
+        ticket_join(t, TICKET_WAIT, &h->tickets);
         return true;
 }
 

@@ -204,9 +204,7 @@ static int plan(Leader *l, Ticket *t, BatchBuilder *b, Argosy__QueueRecord *queu
         r = batch_builder_put_queue(b, queue);
         if (r < 0)
                 return r;
-        message_free(t->response);
-        t->response = tell_change(l, m, queue);
-        return t->response ? PLAN_IN_BATCH : -ENOMEM;
+        return ticket_prepare(t, tell_change(l, m, queue));
 }
 
 int queue_plan_change(Leader *l, Ticket *t, BatchBuilder *b) {
@@ -306,7 +304,5 @@ int queue_plan_release(Leader *l, Ticket *t, BatchBuilder *b) {
                 r = batch_builder_release_request(b, m->numbers[i], past_rules);
         if (r < 0)
                 return r;
-        message_free(t->response);
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        return t->response ? PLAN_IN_BATCH : -ENOMEM;
+        return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }

@@ -29,6 +29,7 @@
 #include "queue-policy.h"
 #include "scheduler-roles.h"
 #include "str.h"
+#include "tickets.h"
 #include "tables.h"
 #include "unit-file.h"
 #include "unit-name.h"
@@ -438,6 +439,10 @@ QueueLook *queue_look_free(QueueLook *look) {
         queue_walk_done(&look->walk);
         free(look);
         return NULL;
+}
+
+void queue_look_end(Ticket *t) {
+        t->look = queue_look_free(t->look);
 }
 
 static size_t count_sent(const Argosy__Request *request) {

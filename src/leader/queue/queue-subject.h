@@ -36,5 +36,6 @@ typedef struct QueueLook QueueLook;
 bool queue_rule_find(Leader *l, const Argosy__Author *author, const Argosy__Request *request, size_t *left,
                      QueueLook **look, const Argosy__QueueRule **ret);
 QueueLook *queue_look_free(QueueLook *look); // NULL
+void queue_look_end(Ticket *t);              // that of a pending request, if there is one
 // An entry of the log has changed this unit, or removed it.
 void queue_looks_on_unit(Leader *l, const UnitEntry *e);

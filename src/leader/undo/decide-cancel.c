@@ -100,8 +100,7 @@ void cancel_work_free(Ticket *t) {
 
         if (!w)
                 return;
-        t->cancels = NULL;
-        t->n_cancels = 0;
+        ticket_calls_off(t, NULL, 0);
         for (size_t i = 0; i < w->n_jobs; i++)
                 undo_list_done(&w->jobs[i].list);
         map_done(&w->aims.by_name);
@@ -668,16 +667,16 @@ static bool is_outdated(const CancelWork *w, const Ticket *t) {
 // The jobs of one of these kinds, that the log does not know yet to be called off.
 static void name_jobs(Ticket *t, bool of_units) {
         CancelWork *w = t->cancel;
+        size_t n = 0;
 
-        t->n_cancels = 0;
         for (size_t i = 0; i < w->n_jobs; i++) {
                 const CancelJob *job = &w->jobs[i];
 
                 if (job->kind != KIND_HELD && (job->kind == KIND_UNITS) == of_units &&
                     !(t->job > 0 && open_job_is_cancelled_by(w->leader, job->number, t->job)))
-                        w->cancels[t->n_cancels++] = job->number;
+                        w->cancels[n++] = job->number;
         }
-        t->cancels = w->cancels;
+        ticket_calls_off(t, w->cancels, n);
 }
 
 static bool has_more_than_units(const CancelWork *w) {
@@ -705,13 +704,11 @@ static int finish(CancelWork *w, Argosy__Response *to) {
 static void on_begun(Leader *l, Ticket *t) {
         CancelWork *w = t->cancel;
 
-        t->committed = NULL;
-        t->made = true;
         for (size_t i = 0; i < w->n_jobs; i++)
                 if (is_rebalance(l, &w->jobs[i]))
                         rebalance_abort(l);
-        if (!t->again && !has_units(w))
-                t->response = TAKE_PTR(w->said);
+        if (!has_units(w))
+                (void) ticket_prepare(t, TAKE_PTR(w->said));
 }
 
 static void on_part(Leader *l, Ticket *t) {
@@ -734,8 +731,7 @@ static int begin(Decision *d, Ticket *t) {
         if (r < 0)
                 return r;
         name_jobs(t, false);
-        t->again = has_units(w);
-        t->committed = on_begun;
+        ticket_when_committed(t, on_begun, has_units(w));
         return PLAN_IN_BATCH;
 }
 
@@ -748,7 +744,7 @@ static int go_on(Decision *d, Ticket *t) {
         r = decide_aims(d, t, &w->aims);
         if (r == PLAN_IN_BATCH) {
                 w->part_committed = t->committed;
-                t->committed = on_part;
+                ticket_when_committed(t, on_part, t->again);
         }
         return r;
 }

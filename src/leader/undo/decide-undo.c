@@ -566,13 +566,11 @@ static int check(Leader *l, Ticket *t) {
 // A part of it is in the log, and what it would go on by is gone from there: that ends it.
 static int end_half_done(Ticket *t) {
         undo_work_free(t);
-        message_free(t->response);
-        t->response = response_error(ENODATA,
+        t->job_failed = "the job that it undoes was not kept until all of it was put back";
+        return ticket_prepare(t, response_error(ENODATA,
                                      "job %" PRIu64 " is not kept any more, and was not put back whole: what job %" PRIu64
                                      " has put back stays so, and the rest stays as it is",
-                                     t->request->undo->job, t->job);
-        t->job_failed = "the job that it undoes was not kept until all of it was put back";
-        return t->response ? PLAN_IN_BATCH : -ENOMEM;
+                                     t->request->undo->job, t->job));
 }
 
 int decide_undo(Decision *d, Ticket *t) {

@@ -295,7 +295,8 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
         t->told = false;
         repeated = was_applied(l, t);
         if (repeated && t->job > 0) {
-                t->made = t->told = true;
+                ticket_is_repeated(t);
+                t->told = true;
                 return decide_repeat(d, t, change, ret);
         }
         if (!repeated && t->parts && t->job == 0 && decide_bound_check_units(l, t, change) == PLAN_SETTLED)
@@ -311,7 +312,7 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
         if (repeated) {
                 batch_builder_rollback(&d->batch, mark);
                 change_repeat(change, response);
-                t->made = true;
+                ticket_is_repeated(t);
         }
         if (d->batch.packed.len > STORE_BATCH_MAX - ENTRY_SPARE_BYTES) {
                 size_t bytes = d->batch.packed.len - mark.len;
@@ -345,7 +346,6 @@ int decide_change(Decision *d, Ticket *t) {
                 ticket_settle(t, TAKE_PTR(response));
                 return PLAN_SETTLED;
         }
-        t->response = TAKE_PTR(response);
-        t->committed = on_change_committed;
-        return PLAN_IN_BATCH;
+        ticket_when_committed(t, on_change_committed, false);
+        return ticket_prepare(t, TAKE_PTR(response));
 }

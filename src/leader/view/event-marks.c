@@ -12,7 +12,6 @@
 #include "oom.h"
 #include "tables.h"
 #include "turn.h"
-#include "unit-on-node.h"
 
 void event_mark(Leader *l, EventObject *o) {
         if (!list_is_linked(&o->due))
@@ -174,16 +173,11 @@ GoneObject *event_mark_gone(Leader *l, EventObject *o, const char *name) {
         return g;
 }
 
-void event_mark_unheard(Leader *l, Unit *u) {
-        if (!u->rows_due)
-                return;
-        u->rows_due = false;
-        list_foreach (i, &u->on_nodes) {
-                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
+bool event_take_rows_due(Unit *u) {
+        bool were = u->rows_due;
 
-                if (!unit_on_node_is_heard(s))
-                        event_mark_unit_on_node(l, s);
-        }
+        u->rows_due = false;
+        return were;
 }
 
 void event_mark_job(Leader *l, uint64_t number) {

@@ -14,9 +14,7 @@ void event_mark(Leader *l, EventObject *o);
 void event_mark_unit_on_node(Leader *l, UnitOnNode *s);
 // What was marked so is dropped.
 void event_unmark_row(Leader *l, UnitOnNode *s);
-// The unit was touched: of a node that is heard only what it says counts, and whoever takes that marks it.
-// What others have said may have to be taken back, or is unknown now.
-void event_mark_unheard(Leader *l, Unit *u);
+bool event_take_rows_due(Unit *u); // it was touched since that was asked last, so all that nodes say of it is to be looked at
 // And of each unit that is seen on that node, or placed there: the node is noted, and its units are marked some in each turn, before
 // anything is told. False: *left, which is 0 then, was too little for them.
 void event_mark_units_of(Leader *l, Node *n);

@@ -36,7 +36,6 @@ static const Kept lists[] = {
         KEPT("who waits for whom it replaces", replacing_due),
         KEPT("groups to look at", recovering_walks),
         KEPT("units to order", ordering),
-        KEPT("pieces of files", file_questions),
         KEPT("outcomes for the log", outcomes),
         KEPT("outcomes on their way", outcomes_flying),
         KEPT("requests that are compared with rules", queue_looks),
@@ -77,7 +76,8 @@ static const void *field(const Kept *k) {
 // entry.
 static void no_mark_is_kept(void) {
         static const HostMark marks[] = {HOST_GLOBALS,       HOST_PLACE,         HOST_VOTERS,         HOST_TOMBSTONES,
-                                         HOST_SESSION_BEGUN, HOST_SESSION_ENDED, HOST_BARRIER_FLYING, HOST_NEWS_FLYING};
+                                         HOST_SESSION_BEGUN, HOST_SESSION_ENDED, HOST_BARRIER_FLYING, HOST_NEWS_FLYING,
+                                         HOST_FILE_QUESTION};
         const Leader *l = world.rig.leader;
 
         for (size_t i = 0; i < ELEMENTSOF(marks); i++)

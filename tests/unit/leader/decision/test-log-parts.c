@@ -77,11 +77,10 @@ static void commit(void) {
 
         batch_builder_done(&d.batch);
         d.batch = (BatchBuilder){};
-        ticket->again = false;
         assert_non_null(ticket->committed);
-        ticket->committed(t.leader, ticket);
+        ticket_on_committed(ticket);
         if (!again)
-                ticket_settle(ticket, TAKE_PTR(ticket->response));
+                ticket_settle(ticket, ticket_take_prepared(ticket));
         tickets_flush(t.leader);
 }
 
@@ -133,7 +132,7 @@ static void what_was_not_taken_is_planned_anew(void **state) {
         assert_int_equal(plan(4, true, 2), PLAN_IN_BATCH);
         batch_builder_done(&d.batch);
         d.batch = (BatchBuilder){};
-        ticket->committed = NULL; // as decide.c does it
+        ticket_when_committed(ticket, NULL, ticket->again); // as decide.c does it
         assert_int_equal(plan(3, false, 1), PLAN_IN_BATCH); // there are more by now
         assert_true(ticket->again);
         commit();

@@ -141,6 +141,7 @@ void ctl_job_attach(Ctl *ctl, CtlJob *job, Argosy__Request *request) {
                 ctl_request_id(ctl, job->id);
                 job->message.id = (ProtobufCBinaryData){.data = job->id, .len = sizeof(job->id)};
         }
+        job->message.keyed = ctl->opt.key != NULL;
         job->message.reason = (char *) (ctl->opt.reason ?: "");
         job->message.if_revision = ctl->opt.if_revision;
         job->message.hold = ctl->opt.given[OPT_HOLD];

@@ -428,10 +428,22 @@ static void answer_stale(Route *route) {
                    (unsigned) ((clock_boot_us() - d->leader_seen_us) / USEC_PER_SEC));
 }
 
-// By a leader that had it from here, or by one that had it from another host: a client that asks again says so by its age. Of somebody else who
-// asks another host for the same, under its key, this host does not know.
+// By a leader that had it from here, or by one that had it from another host: a client that asks again says so by its age.
 static bool may_be_done(const Route *route) {
         return route->asked || route->age_ms > 0;
+}
+
+// Of a key this host does not know who else asks another host under it. An id without one nobody has but this client.
+static const char *what_became_of_it(const Route *route) {
+        const Argosy__Request__Job *job = route->request->job;
+
+        if (route->asked)
+                return "a leader had the request before, so look later whether it was carried out";
+        if (may_be_done(route))
+                return "it was asked for before, so look later whether it was carried out";
+        if (job && job->keyed)
+                return "nothing was changed by this request, unless another host had it under the same key, too";
+        return "nothing was changed";
 }
 
 static void on_deadline(Route *route) {
@@ -454,10 +466,7 @@ static void on_deadline(Route *route) {
         }
         route_fail(route, may_be_done(route) ? EINPROGRESS : ETIMEDOUT, // nobody knows what became of it, or it has not begun
                    "no leader can be reached for %.1f s; %s",
-                   (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC,
-                   route->asked        ? "a leader had the request before, so look later whether it was carried out"
-                   : may_be_done(route) ? "it was asked for before, so look later whether it was carried out"
-                                        : "nothing was changed by this request, unless another host had it, too");
+                   (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC, what_became_of_it(route));
 }
 
 static bool somebody_leads(const Daemon *d) {

@@ -130,6 +130,8 @@ static int join(Joiner *j, Argosy__Request *q) {
 static void set_id(const HttpWriteHeaders *headers, size_t nth, Argosy__Request *q) {
         if (headers->key)
                 request_key_id(headers->key, nth, http_write_id(q)->data);
+        if (q->job)
+                q->job->keyed = headers->key != NULL;
 }
 
 static int add_step(Joiner *j, Argosy__Request *q) {

@@ -312,6 +312,7 @@ static int read_headers(Write *w, const HttpWriteHeaders *h) {
                 return str_refuse(w->ret_why, "If-None-Match means nothing here; If-Match does");
         if (h->key && !request_key_is_valid(h->key))
                 return str_refuse(w->ret_why, "Idempotency-Key is a text of 1 to %i characters", (int) REQUEST_KEY_MAX);
+        w->job.keyed = h->key != NULL;
         if (h->key)
                 request_key_id(h->key, 0, w->id);
         else

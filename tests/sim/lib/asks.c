@@ -338,6 +338,7 @@ static bool is_drawn(Draw *d, SwarmLoad load) {
 static Argosy__Request__Job *make_job(Draw *d) {
         Argosy__Request__Job *job = ASKS_NEW(Argosy__Request__Job, argosy__request__job__init);
 
+        job->keyed = true; // ask_again() sends it to any host, while the first one may still wait
         job->id = asks_id();
         if (is_drawn(d, LOAD_bound) && draw_one_in(d, 2))
                 job->if_revision = cluster_state_revision(asks.port->state()) - draw_below(d, 3);

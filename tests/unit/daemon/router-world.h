@@ -41,6 +41,7 @@ static struct World {
         unsigned forwarded, forward_cancelled, asked_here, here_cancelled, local, local_cancelled, resets, others;
         uint64_t forward_id;
         Argosy__Request__WhatCase forwarded_what;
+        bool keyed;                        // that job's id is of a key
         uint64_t age_ms, forwarded_age_ms; // of the job that a change is: as the client says, and as a leader hears
         char removed_host[64], removed_reason[64], waiting_host[64];
         Argosy__Right checked_right;
@@ -58,6 +59,7 @@ static struct World {
         // What came back.
         unsigned answers;
         int status;
+        char message[256];
         bool no_leader;
         uint64_t stale_ms;
         // Of one that follows events.
@@ -310,6 +312,7 @@ static inline void on_answer(const Argosy__Response *response, void *userdata) {
                 note_here(response->events);
         w.answers++;
         w.status = response->status;
+        snprintf(w.message, sizeof(w.message), "%s", response->message);
         w.no_leader = response->no_leader;
         w.stale_ms = response->stale_ms;
 }
@@ -345,6 +348,7 @@ static inline Route *submit(Argosy__Request__WhatCase what) {
                 q.change = &change;
                 q.job = &job;
                 job.age_ms = w.age_ms;
+                job.keyed = w.keyed;
         } else if (what == ARGOSY__REQUEST__WHAT_JOURNAL)
                 q.journal = &journal;
         else if (what == ARGOSY__REQUEST__WHAT_LOCAL_STOP)

@@ -118,6 +118,22 @@ static void of_what_a_leader_had_nobody_says_that_it_did_not_begin(void **state)
         assert_int_equal(w.forwarded, 1);
 }
 
+// Who has no key is the only one that could have asked another host.
+static void of_other_hosts_is_told_who_has_a_key(void **state) {
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        until_late();
+        assert_int_equal(w.status, ETIMEDOUT);
+        assert_non_null(strstr(w.message, "; nothing was changed"));
+        assert_null(strstr(w.message, "another host"));
+        w.keyed = true;
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        until_late();
+        assert_int_equal(w.status, ETIMEDOUT);
+        assert_non_null(strstr(w.message, "nothing was changed by this request, unless another host had it under the same key"));
+}
+
 // ---- who follows events
 
 static void follow(Argosy__Request__Events__Lead lead) {
@@ -783,6 +799,7 @@ int main(void) {
                 ROUTER_TEST(what_was_not_answered_is_sent_again_to_the_next_leader),
                 ROUTER_TEST(the_next_leader_hears_how_old_it_is),
                 ROUTER_TEST(of_what_a_leader_had_nobody_says_that_it_did_not_begin),
+                ROUTER_TEST(of_other_hosts_is_told_who_has_a_key),
                 ROUTER_TEST(who_follows_events_is_told_that_nobody_leads),
                 ROUTER_TEST(a_leader_that_hangs_is_none),
                 ROUTER_TEST(the_leader_is_watched_for_who_follows_and_for_who_has_asked),

@@ -2,6 +2,7 @@
 //
 // Check of jobs that are open at the end, when everything works and is at rest: one that is running has a unit that is not yet as it is to be,
 // and one that is held waits for somebody, for another job, or for a rule.
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -98,11 +99,35 @@ static bool is_waited_for(uint64_t number) {
         return !j || j->state != ARGOSY__JOB_STATE__JOB_DONE;
 }
 
+static bool any_runs(void) {
+        for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++)
+                if (log_truth.jobs[i] && cluster_state_job_state(world.rig.state, i) == ARGOSY__JOB_STATE__JOB_RUNNING)
+                        return true;
+        return false;
+}
+
+// A limit holds nothing when no job runs. Of whom and of what a rule asks besides is not looked at.
+static bool may_be_held_by(const Argosy__QueueRule *rule, const LogJob *j) {
+        if (*rule->verb && fnmatch(rule->verb, j->verb, 0) != 0)
+                return false;
+        return rule->action != ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT &&
+               (rule->action != ARGOSY__QUEUE_ACTION__QUEUE_LIMIT || rule->limit == 0 || any_runs());
+}
+
+static bool is_held_by_rules(const LogJob *j) {
+        const Argosy__QueueRecord *queue = cluster_state_queue(world.rig.state);
+
+        for (size_t i = 0; i < queue->n_rules; i++)
+                if (may_be_held_by(queue->rules[i], j))
+                        return true;
+        return false;
+}
+
 // What is asked of members waits for other voters when it has been released, too.
 static bool is_held_by_something(const LogJob *j) {
         if (strncmp(j->verb, "cluster ", strlen("cluster ")) == 0)
                 return true;
-        if (j->by_hand || log_truth.queue_is_closed || log_truth.queue_has_rules)
+        if (j->by_hand || log_truth.queue_is_closed || is_held_by_rules(j))
                 return true;
         for (size_t i = 0; i < j->n_waits_for; i++)
                 if (is_waited_for(j->waits_for[i]))

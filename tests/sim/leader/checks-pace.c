@@ -42,6 +42,7 @@ static struct {
         size_t n_orders, n_pieces; // that hosts were sent in this turn
         size_t n_ops;              // of entries that were applied in it
         size_t n_records;          // of the tables of a leader that begins, before it; SIZE_MAX: it does not
+        bool builds;               // it was so
 } pace;
 
 static uint64_t figure(const Paced *p) {
@@ -63,7 +64,16 @@ static size_t n_records(const Leader *l) {
         return n;
 }
 
+// What it does as soon as it is elected is as much as a turn does, and the first turn may be over.
+static void begins_with_few(const Leader *l) {
+        if (l->building && !pace.builds && n_records(l) > 2 * l->limits.build_records + pace.n_ops)
+                check_fail("turns-are-bounded", "who begins to lead has followed %zu records at once, of %u",
+                           n_records(l), l->limits.build_records);
+        pace.builds = l->building;
+}
+
 void pace_on_turn_begin(void) {
+        begins_with_few(world.rig.leader);
         for (size_t i = 0; i < ELEMENTSOF(paced); i++)
                 pace.before[i] = figure(&paced[i]);
         pace.n_orders = pace.n_pieces = pace.n_ops = 0;

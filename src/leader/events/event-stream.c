@@ -390,6 +390,19 @@ static size_t marks_worth(const EventObject *o) {
         return 1 + (rows ? rows->count / EVENT_NODES_OF_A_MARK : 0);
 }
 
+// What was told of a row that went, and that may be there again, stands in front of all else that is due.
+static bool are_rows_gone(const Leader *l) {
+        const EventObject *o = CONTAINER_OF(l->event_news.due.next, const EventObject, due);
+
+        return !list_is_empty(&l->event_news.due) && o->gone && CONTAINER_OF(o, const GoneObject, event)->node_name;
+}
+
+static size_t drain_gone_rows(Leader *l, size_t left) {
+        for (; left > 0 && are_rows_gone(l); left--)
+                drain_object(l, CONTAINER_OF(l->event_news.due.next, EventObject, due));
+        return left;
+}
+
 static size_t drain_due(Leader *l, size_t left, size_t rows) {
         while (left > rows && !list_is_empty(&l->event_news.due)) {
                 EventObject *o = CONTAINER_OF(l->event_news.due.next, EventObject, due);
@@ -416,6 +429,7 @@ StreamState event_stream_drain(Leader *l) {
         left -= MIN_OF(left, event_tables_drain(l));
         mark_drains(l);
         left = event_jobs_drain(l, left);
+        left = drain_gone_rows(l, left);
         rows = MIN_OF(left / 2, l->event_news.n_rows - l->event_news.n_rows_followed);
         // Rows have their share, however many units are marked.
         event_marks_take_rows(l, drain_due(l, left, rows), drain_state);

@@ -159,6 +159,9 @@ void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s) {
         g->node_name = oom_checked(strdup(s->node->former_name ?: s->node->name));
         g->event.told = TAKE_PTR(s->told);
         g->event.role = s->unit->event.role;
+        // In front of all others, and before any row is looked at: the row may come again, as it was.
+        list_unlink(&g->event.due);
+        list_insert_before(l->event_news.due.next, &g->event.due);
 }
 
 GoneObject *event_mark_gone(Leader *l, EventObject *o, const char *name) {

@@ -3,6 +3,7 @@
 // What nodes say of units, as the stream tells it: one row for what one node says, however many nodes the unit is on;
 // unknown as soon as its host is not heard; and nothing again that is as it was.
 #include <errno.h>
+#include <stdio.h>
 
 #include "event-asks.h"
 #include "leader-asks.h"
@@ -356,6 +357,25 @@ static void who_attaches_anew_and_says_the_same_tells_nothing_new(void **state) 
         asked_forget(&a);
 }
 
+// Turns make a few rows each, and the host has more.
+static void of_many_units_that_are_as_they_were_nothing_new_is_told(void **state) {
+        enum { UNITS = 24, ROWS = 4 };
+        char name[32];
+        Asked a = {};
+
+        for (unsigned i = 0; i < UNITS; i++) {
+                snprintf(name, sizeof(name), "all-%u.service", i);
+                rig_change(&g, START, name, EVERYWHERE);
+        }
+        rig_pass_ms(&g, 3000); // the jobs have ended
+        tell_all(&a);
+        g.leader->limits.event_rows = ROWS;
+        rig_host(&g, 2)->attached = false;
+        rig_settle(&g);
+        assert_false(asked_pull(&g, &a));
+        asked_forget(&a);
+}
+
 static void hosts_that_a_new_leader_has_not_heard_are_unknown_and_so_is_what_they_said(void **state) {
         const Argosy__Event *e;
         Asked a = {};
@@ -563,6 +583,7 @@ int main(void) {
                 TEST(of_a_host_that_is_lost_nothing_is_left_when_the_unit_is_elsewhere),
                 TEST(since_when_a_node_is_lost_and_a_unit_waits_is_told),
                 TEST(who_attaches_anew_and_says_the_same_tells_nothing_new),
+                TEST(of_many_units_that_are_as_they_were_nothing_new_is_told),
                 TEST(what_the_log_does_not_know_was_not_destroyed),
                 TEST(hosts_that_a_new_leader_has_not_heard_are_unknown_and_so_is_what_they_said),
         };

@@ -80,9 +80,43 @@ void pace_on_turn_begin(void) {
         pace.n_records = world.rig.leader->building ? n_records(world.rig.leader) : SIZE_MAX;
 }
 
+// Of a request, which may be one about many units that are not to be told apart.
+static bool is_asked_for(const Argosy__LogBatch *batch) {
+        for (size_t i = 0; i < batch->n_ops; i++)
+                if (batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_JOB &&
+                    batch->ops[i]->job->job->own == ARGOSY__OWN_CAUSE__OWN_NONE)
+                        return true;
+        return false;
+}
+
+static bool any_rollout(void) {
+        for (size_t i = 0; i < log_truth.n_rollouts; i++)
+                if (*log_truth.rollouts[i].name || *log_truth.rollouts_before[i].name)
+                        return true;
+        return false;
+}
+
+// What the leader does by itself is some units in each entry, and those that go along with the last one:
+// these are bound by their contents.
+static void entry_is_bounded(const Argosy__LogBatch *batch) {
+        enum { ALONG_MAX = 2 };
+        size_t along = asks.swarm.loads[LOAD_options] ? WORLD_UNITS_MAX : ALONG_MAX, n = 0;
+        unsigned max = world.rig.leader->limits.entry_units;
+
+        if (is_asked_for(batch) || any_rollout())
+                return;
+        for (size_t i = 0; i < batch->n_ops; i++)
+                n += batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_UNIT;
+        if (n > max + along)
+                check_fail("turns-are-bounded", "an entry of the leader's own changes %zu units, of %u", n, max);
+        if (n >= max)
+                check_says("turns-are-bounded");
+}
+
 // What an entry changes is followed with it, at once.
 void pace_on_entry(const Argosy__LogBatch *batch) {
         pace.n_ops += batch->n_ops;
+        entry_is_bounded(batch);
 }
 
 void pace_on_turn(void) {

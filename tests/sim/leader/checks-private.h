@@ -135,3 +135,6 @@ void asked_for_on_answer(const WorldAsked *a, const Argosy__Response *r);
 
 // checks-left.c
 void left_on_calm(void);
+
+// checks-order.c
+void order_on_entry(const Argosy__LogBatch *batch);

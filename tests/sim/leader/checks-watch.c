@@ -18,6 +18,7 @@ typedef struct CopyRow {
         char unit[64], node[64], text[COPY_TEXT];
         bool stale;  // from before the state that is being told
         bool listed; // by the list that it is compared with
+        uint64_t news; // what the last piece of news about it said; 0: it was told of otherwise
 } CopyRow;
 
 static struct {
@@ -39,6 +40,45 @@ void watch_end(void) {
 }
 
 // ------------------------------------------------------------------------------------------------ what he is told
+
+// All that an event says. Never 0.
+static uint64_t words_of(const Argosy__Event *e) {
+        uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+        for (size_t i = 0; i < e->n_values; i++)
+                for (const char *p = e->values[i];; p++) {
+                        h = (h ^ (uint8_t) *p) * UINT64_C(0x100000001b3);
+                        if (!*p)
+                                break;
+                }
+        return h | 1;
+}
+
+static CopyRow *find(const char *unit, const char *node) {
+        for (size_t i = 0; i < copy.n; i++)
+                if (strcmp(copy.rows[i].unit, unit) == 0 && strcmp(copy.rows[i].node, node) == 0)
+                        return &copy.rows[i];
+        return NULL;
+}
+
+// Whoever has been told of everything is told of what has changed, and not of the same again. Returns what
+// it says.
+static uint64_t take_news(const Argosy__Event *e, const char *unit, const char *node) {
+        const CopyRow *row = find(unit, node);
+        uint64_t words = words_of(e);
+
+        if (e->gone || e->mark != ARGOSY__EVENT_MARK__EVENT_NEW)
+                return 0;
+        if (row && row->news == words)
+                check_fail("news-are-new", "who watches is told of %s %s, of which nothing has changed", unit, node);
+        check_says("news-are-new");
+        return words;
+}
+
+static void forget_news(void) {
+        for (size_t i = 0; i < copy.n; i++)
+                copy.rows[i].news = 0;
+}
 
 // node NULL: the unit, and all that nodes say of it.
 static void drop(const char *unit, const char *node) {
@@ -73,6 +113,7 @@ static bool is_about_units(const Argosy__Event *e) {
 }
 
 static void take_stream(const Argosy__Event *e) {
+        forget_news();
         if (event_is_word(e, EVENT_STREAM_BEGINS) && !is_about_units(e))
                 return;
         copy.complete = event_is_word(e, EVENT_STREAM_COMPLETE);
@@ -85,18 +126,25 @@ static void take_stream(const Argosy__Event *e) {
 
 static void take(const Argosy__Event *e) {
         const char *unit = event_value(e, 0), *node = event_value(e, 1);
+        bool is_unit = e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT, is_state = e->kind == ARGOSY__EVENT_KIND__EVENT_STATE;
+        uint64_t news = is_unit || is_state ? take_news(e, unit, is_unit ? "" : node) : 0;
+        CopyRow *row = NULL;
 
         if (e->kind == ARGOSY__EVENT_KIND__EVENT_STREAM)
                 take_stream(e);
         else if (e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT) {
                 drop(unit, e->mark != ARGOSY__EVENT_MARK__EVENT_NEW ? NULL : ""); // otherwise all of it follows
                 if (!e->gone)
-                        describe_unit(event_field(e, "desired"), event_field(e, "state"), event_field(e, "node"), add(unit, "")->text);
+                        describe_unit(event_field(e, "desired"), event_field(e, "state"), event_field(e, "node"),
+                                      (row = add(unit, ""))->text);
         } else if (e->kind == ARGOSY__EVENT_KIND__EVENT_STATE) {
                 drop(unit, node);
                 if (!e->gone)
-                        describe_state(event_field(e, "load"), event_field(e, "active"), event_field(e, "sub"), event_field(e, "note"), add(unit, node)->text);
+                        describe_state(event_field(e, "load"), event_field(e, "active"), event_field(e, "sub"),
+                                       event_field(e, "note"), (row = add(unit, node))->text);
         }
+        if (row)
+                row->news = news;
 }
 
 // He goes on behind the event that he took last.
@@ -104,6 +152,7 @@ static void die_behind(size_t n) {
         const Argosy__Event *e = copy.asked.events[n - 1];
         EventCursor c;
 
+        forget_news();
         assert_true(event_cursor_parse(copy.asked.cursor, &c));
         c.seq = e->seq;
         c.index = e->index;

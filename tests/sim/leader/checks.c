@@ -53,6 +53,7 @@ const Check checks[] = {
         {"watchers-are-told", "Who watches is told of each change.", "somebody watched, and there was a unit", "report-is-no-event",
                 .begin = watch_begin, .on_settled = watch_on_settled, .on_calm = watch_on_calm, .end = watch_end},
 
+        {"news-are-new", "Cost follows what changes.", "who watched was told of a change", "the-same-again-is-news"},
         {"host-is-heard", "A host is lost when it was silent for a lease, under one leader.", "a unit left a host that is lost", "lease-half-as-long",
                 .begin = heard_begin, .on_heard = heard_on_heard, .on_decided = heard_on_decided},
         {"fence-only-grows", "Nothing is ordered that is older than what was ordered before.", "a host was ordered something", "orders-of-an-older-log",
@@ -74,6 +75,8 @@ const Check checks[] = {
         {"budgets-are-kept", "No more units of a group are down by the cluster's own hand than its budget allows.", "a unit of a group had its turn in a rollout",
                 "rollout-beyond-budget", .begin = budgets_begin, .on_heard = budgets_on_heard, .on_entry = budgets_on_entry},
 
+        {"order-has-no-cycle", "No unit comes after itself.", "a unit was to come after another one",
+                "cycle-over-a-batch-unseen", .on_entry = order_on_entry},
         {"left-is-forgotten", "What may still run somewhere is in the log, and nothing else.", "all was calm",
                 "left-behind-for-good", .on_calm = left_on_calm},
         {"conflicts-are-apart", "Units in conflict are not on one node.", "a unit with conflicts had a node", "conflicts-are-no-demands", .on_calm = conflicts_on_calm},

@@ -19,7 +19,7 @@
 #include "decide-parts.h"
 #include "decide-queue.h"
 #include "handlers.h"
-#include "members.h"
+#include "host-removal.h"
 #include "response.h"
 #include "turn.h"
 
@@ -59,6 +59,11 @@ static Argosy__Response *failed_to_plan(const Ticket *t, const BatchBuilder *b, 
                 return response_error(-error,
                                       "the host is no voter any more, but could not be removed: %s; to go on, "
                                       "give the same command again",
+                                      strerror(-error));
+        if (t->removal_empties)
+                return response_error(-error,
+                                      "the host is in maintenance, but could not be removed: %s; to go on, give the "
+                                      "same command again",
                                       strerror(-error));
         return unplaceable_response(t, error);
 }
@@ -227,8 +232,8 @@ void decide_requests(Decision *d, ListNode *taken) {
                         continue; // goes on when one of its author has ended, or what it waits for is over
                 if (!batch_builder_takes_request(&d->batch, n_units) || !has_time(d, n_units))
                         break;
-                if (t->removing && !members_removal_ready(l, t))
-                        continue; // goes on when its host is no voter any more
+                if (t->removing && !host_removal_is_ready(l, t))
+                        continue; // goes on when its host is no voter any more, and empty
                 d->n_served += n_units;
                 author_turn_charge(t->turn, n_units);
                 if (h->log.entry == ENTRY_FULL)

@@ -46,6 +46,7 @@
 #include "host-clocks.h"
 #include "host-leases.h"
 #include "host-marks.h"
+#include "host-removal.h"
 #include "job-show.h"
 #include "lease.h"
 #include "listings.h"
@@ -390,6 +391,7 @@ bool followers_turn(Leader *l) {
         waiters_drain(l);
         open_jobs_turn(l);
         drains_notify(l);
+        host_removals_notify(l);
         manager_waiters_notify(l);
         rollout_controller_notify(l);
         rebalance_notify(l);

@@ -21,6 +21,8 @@
 #include "decide-undo.h"
 #include "drain-waiters.h"
 #include "forget-request.h"
+#include "host-removal.h"
+#include "host-roles.h"
 #include "job-show.h"
 #include "listing-question.h"
 #include "listings.h"
@@ -140,11 +142,11 @@ static const Handler handlers[] = {
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN] = {.plan = members_plan_token,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE] = {.plan = members_plan_removal,
+        [ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE] = {.plan = host_removal_plan,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_ROLE] = {.plan = members_plan_role,
+        [ARGOSY__REQUEST__WHAT_CLUSTER_ROLE] = {.plan = host_roles_plan,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {.plan = members_plan_voters,
+        [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {.plan = host_roles_plan_voters,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA] = {.plan = ca_controller_plan,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},

@@ -529,6 +529,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->waiters);
         list_init(&l->waiters_due);
         list_init(&l->drains);
+        list_init(&l->removals);
         list_init(&l->manager_waiters);
         list_init(&l->node_lists);
         list_init(&l->job_shows);

@@ -383,6 +383,7 @@ int verb_cluster_remove(Ctl *ctl, char **args, size_t n) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
         remove.host = args[0];
+        remove.force = ctl->opt.given[OPT_FORCE];
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
         request.cluster_remove = &remove;
         return change_membership(ctl, &request);

@@ -163,7 +163,7 @@ VERB("cluster join", NULL, "ADDRESS[:PORT] TOKEN|-", GROUP_CLUSTER, OPTIONS(OPT_
      "Make this host a member of another cluster")
 VERB("cluster leave", NULL, "", GROUP_CLUSTER, OPTIONS(OPT_FORCE, OPTIONS_CHANGES), 0, 0, verb_cluster_leave,
      "Take this host out of its cluster")
-VERB("cluster remove", NULL, "NODE", GROUP_CLUSTER, OPTIONS(OPTIONS_JOB), 1, 1, verb_cluster_remove,
+VERB("cluster remove", NULL, "NODE", GROUP_CLUSTER, OPTIONS(OPT_FORCE, OPTIONS_JOB), 1, 1, verb_cluster_remove,
      "Take a host out of the cluster, also a dead one")
 VERB("cluster promote", NULL, "NODE", GROUP_CLUSTER, OPTIONS(OPTIONS_JOB), 1, 1, verb_cluster_promote, "Let a host vote")
 VERB("cluster demote", NULL, "NODE", GROUP_CLUSTER, OPTIONS(OPTIONS_JOB), 1, 1, verb_cluster_demote,

@@ -603,10 +603,13 @@ static int make_host_role(Make *m, int promote) {
         return take_text(m, "node", true, &role->host);
 }
 
-static int make_removal(Make *m, int which) {
+static int make_removal(Make *m, int force) {
         Argosy__Request__ClusterRemove *removal = MESSAGE(m, ClusterRemove, CLUSTER_REMOVE, cluster_remove);
 
-        return removal ? take_text(m, "node", true, &removal->host) : -ENOMEM;
+        if (!removal)
+                return -ENOMEM;
+        removal->force = force;
+        return take_text(m, "node", true, &removal->host);
 }
 
 static int make_voters(Make *m, int which) {
@@ -676,7 +679,8 @@ static const HttpVerb verbs[] = {
         {"queue limit", {"number"}, make_queue, QUEUE_LIMIT},
         {"cluster promote", {"node"}, make_host_role, true},
         {"cluster demote", {"node"}, make_host_role, false},
-        {"cluster remove", {"node"}, make_removal, 0},
+        {"cluster remove", {"node"}, make_removal, false},
+        {"cluster remove --force", {"node"}, make_removal, true},
         {"cluster voters", {"number"}, make_voters, 0},
         {"cluster rotate-ca", {NULL}, make_rotation, false},
         {"cluster rotate-ca --finish", {NULL}, make_rotation, true},

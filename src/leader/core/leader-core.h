@@ -378,7 +378,7 @@ struct Leader {
         uint32_t wait_round;       // raised when all of .waiting have come into .waited; never 0
         size_t n_wait_items;
         uint64_t n_waiters_judged; // of units, one by one
-        ListNode drains, manager_waiters; // Ticket.drain
+        ListNode drains, manager_waiters, removals; // Ticket.drain
         Map calls_by_id;           // questions to nodes
         ListNode node_lists;       // Ticket.turn_due: lists of nodes that are made in turns
         ListNode job_shows;        // Ticket.turn_due: jobs whose units are looked at in turns

@@ -34,7 +34,7 @@ typedef struct WhyPlace {
 
 // Lists in which a pending request waits, for whoever works on it.
 typedef enum TicketList {
-        TICKET_WAIT,      // Leader.drains or .manager_waiters, OpenJob.tickets, HeldJob.tickets
+        TICKET_WAIT,      // Leader.drains, .manager_waiters or .removals, OpenJob.tickets, HeldJob.tickets
         TICKET_ROLLOUT,   // Leader.rollout_waiters
         TICKET_REBALANCE, // Leader.rebalance_waiters, once it is under way
         TICKET_TURN,      // Leader.asking, .node_lists or .job_shows
@@ -119,6 +119,7 @@ struct Ticket {
         uint64_t asked_us;   // when it arrived, by our clock
         uint32_t removing;   // host number, for ClusterRemove
         bool removal_begun;  // its record says that it is to be no voter
+        bool removal_empties; // its nodes are in maintenance, or about to be, and what runs there is waited for
         Argosy__Response__Removal *readable; // the secrets that it could read; NULL: not looked at yet
         uint32_t drain_left; // of a drain or a job, as it was told last
         uint32_t rollout_left; // likewise, of a rollout or a rebalance

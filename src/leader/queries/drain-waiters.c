@@ -2,17 +2,14 @@
 //
 // Clients that wait for a drain. That is, like all waiting, a look at the tables once per turn: nothing is recorded.
 //
-// What is left on the nodes is counted as it changes (nodes.c). A drain ends when nothing is left, when the
-// node is not being emptied any more, or with the names of those that no other node takes, if nothing else can move and
-// no deadline is to come.
+// A drain ends when nothing is left, when the node is not being emptied any more, or with the names of those that no
+// other node takes (hosts/drain-judge.h).
 #include "drain-waiters.h"
 
 #include <errno.h>
 
-#include "host-marks.h"
+#include "drain-judge.h"
 #include "node-changes.h"
-#include "nodes.h"
-#include "pending.h"
 #include "registry.h"
 #include "response.h"
 #include "scheduler.h"
@@ -27,63 +24,6 @@ int drain_waiter_start(Leader *l, Ticket *t) {
         t->drain_left = UINT32_MAX;
         leader_mark(l);
         return 0;
-}
-
-typedef struct DrainView {
-        size_t left;   // units that are still there
-        size_t stuck;  // of these: no other node takes them
-        bool emptying; // all of its nodes
-        bool unattached; // what its nodes hold is not known to this leader yet
-        bool ends;     // at a deadline that is to come, or was not acted on yet
-} DrainView;
-
-// The nodes that a drain is about: all of the host's, or one.
-static bool is_meant(const Node *n, uint32_t node) {
-        return node == 0 || n->number == node;
-}
-
-static void view_node(DrainView *v, const Node *n) {
-        v->emptying &= node_is_emptying(n);
-        v->left += n->n_to_leave + n->n_leaving;
-        v->stuck += n->n_stuck;
-        v->ends |= n->deadline_us && !n->deadline_done;
-}
-
-static DrainView view_host(const Host *h) {
-        return (DrainView){.emptying = true, .unattached = !host_is_told(h) && !host_is_lost(h)};
-}
-
-static DrainView view_drain(const Host *h, uint32_t node) {
-        DrainView v = view_host(h);
-
-        list_foreach (i, &h->nodes)
-                if (is_meant(CONTAINER_OF(i, Node, of_host), node))
-                        view_node(&v, CONTAINER_OF(i, Node, of_host));
-        return v;
-}
-
-static DrainEnd judge(const Leader *l, const DrainView *v) {
-        if (!v->emptying)
-                return DRAIN_OVER;
-        if (v->left == 0 && !v->unattached)
-                return DRAIN_EMPTY;
-        return v->stuck == v->left && !v->ends && list_is_empty(&l->moving) && !l->batch_flying &&
-                               !pending_is_due(l) && l->n_hosts.unattached == 0
-                       ? DRAIN_STUCK
-                       : DRAIN_GOES_ON;
-}
-
-DrainEnd drain_judge(const Leader *l, uint32_t node, size_t *ret_left) {
-        const Node *n = node_find(l, node);
-        DrainView v;
-
-        *ret_left = 0;
-        if (!n)
-                return DRAIN_GONE;
-        v = view_host(n->host);
-        view_node(&v, n);
-        *ret_left = v.left;
-        return judge(l, &v);
 }
 
 static int add_stuck(Leader *l, Argosy__Response *r, const Unit *u) {
@@ -114,7 +54,7 @@ static Argosy__Response *stuck_response(Leader *l, const Host *h, uint32_t node,
         list_foreach (k, &h->nodes) {
                 const Node *n = CONTAINER_OF(k, Node, of_host);
 
-                if (!is_meant(n, node))
+                if (node && n->number != node)
                         continue;
                 list_foreach (i, &n->placed) {
                         const Unit *u = CONTAINER_OF(i, Unit, placed);
@@ -149,8 +89,8 @@ static void notify(Leader *l, Ticket *t) {
                 ticket_leave(t, TICKET_WAIT); // refused
                 return;
         }
-        v = view_drain(h, node);
-        switch (judge(l, &v)) {
+        v = drain_view(h, node);
+        switch (drain_view_judge(l, &v)) {
         case DRAIN_OVER:
                 ticket_settle(t, response_error(ECANCELED, "%s is not being drained any more", word));
                 break;

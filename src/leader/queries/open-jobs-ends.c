@@ -20,7 +20,7 @@
 
 #include "answer-jobs.h"
 #include "clock.h"
-#include "drain-waiters.h"
+#include "drain-judge.h"
 #include "held-jobs.h"
 #include "message.h"
 #include "oom.h"

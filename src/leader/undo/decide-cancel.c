@@ -32,7 +32,7 @@
 #include "batch-builder.h"
 #include "decide-aims.h"
 #include "decide-bound.h"
-#include "drain-waiters.h"
+#include "drain-judge.h"
 #include "held-jobs.h"
 #include "job-cancel.h"
 #include "job-end.h"

@@ -103,7 +103,8 @@ static void look_at_begun(void *data) {
 
                 if (!m->powered || pid1_guard_sec(m->pid1, asks.units[i].name) < 0 || may_be_everywhere(i))
                         continue;
-                if (!members_record(n)) // whoever removes a host says that nothing of these runs there any more (argosy-unit(5), CutOff=)
+                // Whoever removes a lost host, or another one by force, says that nothing of these runs there any more (argosy-unit(5), CutOff=).
+                if (!members_record(n) && !members_left_alive(n))
                         continue;
                 check_says("never-in-two-places");
                 if (first)

@@ -26,6 +26,7 @@
 
 enum { ASKED_MAX = 1024, TOKENS_MAX = 256, ROUNDS_MAX = 8 };
 #define CALM_US (180 * USEC_PER_SEC)     // by then what must come true has
+#define ALIVE_US (30 * USEC_PER_SEC)
 #define ENDS_US (60 * USEC_PER_SEC)      // since a host without a fault, removed, has nothing that runs
 
 typedef struct Token {
@@ -55,6 +56,7 @@ static struct {
         bool was_in[SIM_CLUSTER_MAX + 1];         // by itself
         uint64_t gone_us[SIM_CLUSTER_MAX + 1];    // when its record went; 0: it has one, or never had
         bool had[SIM_CLUSTER_MAX + 1];            // a record
+        bool was_alive[SIM_CLUSTER_MAX + 1];      // when its record went, so that the leader has waited for its units
         uint64_t n_ids;
 } members;
 
@@ -124,16 +126,17 @@ static Asked *ask(uint32_t at, Argosy__Request *request, const char *what, uint3
         return a;
 }
 
-static void ask_removal(uint32_t at, uint32_t machine) {
+static void ask_removal(uint32_t at, uint32_t machine, bool force) {
         Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         char name[16];
 
         snprintf(name, sizeof(name), "n%u", machine);
         remove.host = name;
+        remove.force = force;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
         request.cluster_remove = &remove;
-        (void) ask(at, &request, "remove", machine);
+        (void) ask(at, &request, force ? "remove by force" : "remove", machine);
 }
 
 static void ask_leave(uint32_t machine, bool force) {
@@ -294,7 +297,7 @@ void members_step(Draw *d) {
         else if (what < 8 && members_is_in(machine))
                 ask_leave(machine, false);
         else if (what < 11)
-                ask_removal(at, machine);
+                ask_removal(at, machine, draw_one_in(d, 4));
         else if (what < 13)
                 ask_role(at, machine, draw_below(d, 2));
         else if (what < 15)
@@ -311,12 +314,32 @@ void members_begin(void) {
 
 // ------------------------------------------------------------------------------------------------ in the middle
 
+// Whoever leads has heard it: it runs, and nothing has been wrong with it for longer than a lease.
+static bool is_alive(uint32_t machine) {
+        const SimMachine *m = sim_machine(machine);
+
+        return m->daemon && m->daemon->attached && sim_now_us() >= hosts_faults_last_us(machine) + ALIVE_US;
+}
+
+static bool is_asked_by_force(uint32_t machine) {
+        for (size_t i = 0; i < members.n_asked; i++)
+                if (members.asked[i].machine == machine && streq(members.asked[i].what, "remove by force"))
+                        return true;
+        return false;
+}
+
+bool members_left_alive(uint32_t machine) {
+        return !members_record(machine) && members.was_alive[machine];
+}
+
 void members_on_entry(const Argosy__LogBatch *batch) {
         for (uint32_t i = 1; i <= sim_cluster_size(); i++) {
                 bool has = members_record(i);
 
-                if (members.had[i] && !has)
+                if (members.had[i] && !has) {
                         members.gone_us[i] = sim_now_us();
+                        members.was_alive[i] = is_alive(i) && !is_asked_by_force(i);
+                }
                 if (has)
                         members.gone_us[i] = 0;
                 members.had[i] = has;
@@ -352,11 +375,11 @@ static uint64_t last_fault_us(void) {
         return last;
 }
 
-// Whether the voters that it knows can tell it: a host believes its removal if one says so and most of them do not want it (mesh_is_removed()). Else it
-// waits for somebody who gives it up (`cluster leave --force`).
+// Whether the voters that it knows can tell it, or, if they vote no more, name one that can: a host believes its removal if one says so and most of
+// those that it knows do not want it (mesh_is_removed()). Else it waits for somebody who gives it up (`cluster leave --force`).
 static bool can_hear_of_it(const SimMachine *m) {
         const Argosy__PeersFile *peers = m->daemon ? m->daemon->peers : NULL;
-        size_t n = 0, n_voters = 0;
+        size_t n = 0, n_members = 0;
 
         for (size_t i = 0; peers && i < peers->n_voters; i++) {
                 const Argosy__HostRecord *r = cluster_state_find_host(hosts_story.truth, peers->voters[i]->host);
@@ -364,9 +387,9 @@ static bool can_hear_of_it(const SimMachine *m) {
                 if (peers->voters[i]->host == peers->host)
                         continue;
                 n++;
-                n_voters += r && r->role == ARGOSY__HOST_ROLE__ROLE_VOTER;
+                n_members += r && members_is_in(members_machine_of(r->host));
         }
-        return 2 * n_voters > n;
+        return 2 * n_members > n;
 }
 
 static void look_at_removed(uint32_t machine) {
@@ -427,7 +450,7 @@ static void await_answers(void) {
                                    members.asked[i].at_host->at, (sim_now_us() - members.asked[i].at_host->asked_us) / USEC_PER_MSEC);
 }
 
-// None of the voters that it knows is one any more, so nobody tells it who is.
+// None of the voters that it knows is a member any more, so nobody tells it who votes.
 static bool has_lost_all_voters(const SimMachine *m) {
         const Argosy__PeersFile *peers = m->daemon ? m->daemon->peers : NULL;
 
@@ -435,7 +458,7 @@ static bool has_lost_all_voters(const SimMachine *m) {
                 const Argosy__Voter *v = peers->voters[i];
                 const Argosy__HostRecord *r = cluster_state_find_host(hosts_story.truth, v->host);
 
-                if (r && r->role == ARGOSY__HOST_ROLE__ROLE_VOTER)
+                if (r && members_is_in(members_machine_of(r->host)))
                         return false;
         }
         return peers;
@@ -517,7 +540,7 @@ void members_on_calm(void) {
 
                 if (at == 0)
                         check_fail("members-are-one", "no machine is a member any more");
-                ask_removal(at, machine);
+                ask_removal(at, machine, false);
                 await_answers();
                 release();
                 (void) sim_run_until(are_one, NULL, CALM_US);

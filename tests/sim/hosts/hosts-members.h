@@ -24,6 +24,8 @@ uint32_t members_machine_of(uint32_t host);
 const Argosy__HostRecord *members_record(uint32_t machine);
 // It is a member by the log and by itself.
 bool members_is_in(uint32_t machine);
+// It is no member any more, by a removal that has waited for its units: it was up, and not removed by force.
+bool members_left_alive(uint32_t machine);
 // That machine, or the next one that is a member; 0: there is none.
 uint32_t members_or_next(uint32_t machine);
 

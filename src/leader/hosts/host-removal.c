@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See host-removal.h. A removal takes several entries where its host votes, or has units:
+//
+//      1   the record says that it is to be no voter, and all of its nodes are in maintenance
+//      2   voters.c takes the vote, and the units leave as they do in a drain: each ends there before it begins elsewhere,
+//          and no more of a group are down than may be
+//      3   units that no other node takes are taken off the node, and wait for one
+//      4   the record is removed, when nothing runs there by the host's own word
+//
+// So a unit with CutOff=stop runs in one place all the time. A host that is lost is removed without 2 and 3: nobody else knows
+// what runs there, and whoever gives the command says that nothing does. The same holds for a removal by force.
+//
+// A leader that dies in between leaves a host that is closed, and no voter, but still a member; the command can be given
+// again. Whoever opens a node of the host meanwhile, or promotes the host, calls the removal off.
+#include "host-removal.h"
+
+#include <errno.h>
+
+#include "clock.h"
+#include "drain-judge.h"
+#include "host-link.h"
+#include "host-marks.h"
+#include "host-record.h"
+#include "host-roles.h"
+#include "log.h"
+#include "message.h"
+#include "node-changes.h"
+#include "nodes.h"
+#include "registry.h"
+#include "response.h"
+#include "scheduler.h"
+#include "secret-readers.h"
+#include "str.h"
+#include "tables.h"
+#include "tickets.h"
+#include "turn.h"
+#include "unit-file.h"
+#include "unit-record.h"
+
+#define MAINTENANCE ARGOSY__NODE_MODE__MODE_MAINTENANCE
+#define REASON "it leaves the cluster"
+
+static int refuse(Ticket *t, int status, const char *why) {
+        ticket_settle(t, response_error(status, "%s", why));
+        return 0;
+}
+
+// Of what was begun: the nodes stay as they are.
+static int refuse_midway(Ticket *t, int status, const Argosy__HostRecord *record, const char *why) {
+        const char *name = record->name;
+
+        ticket_settle(t, t->removal_empties
+                                 ? response_error(status, "%s; nodes of %s that are in maintenance stay so until `argosyctl uncordon %s`",
+                                                  why, name, name)
+                                 : response_error(status, "%s", why));
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ its vote
+
+static int refuse_last(Ticket *t, const Argosy__HostRecord *record) {
+        _cleanup_free_ char *why = str_printf("no other host is to keep the cluster's log any more, so %s stays a voter; "
+                                              "to call its removal off: argosyctl cluster promote %s",
+                                              record->name, record->name);
+
+        return why ? refuse_midway(t, EEXIST, record, why) : -ENOMEM;
+}
+
+// STEP_PASSED: it has no vote, or gives it up. *ret_gives_up: its record has to say so.
+static int plan_vote(Leader *l, Ticket *t, const Argosy__HostRecord *record, bool *ret_gives_up) {
+        int r;
+
+        *ret_gives_up = false;
+        if (!host_votes(record))
+                return STEP_PASSED;
+        if (record->no_promote && host_is_last_to_vote(l, record))
+                return refuse_last(t, record);
+        if (!record->no_promote && t->removal_begun)
+                return refuse_midway(t, ECANCELED, record, "the removal was called off (cluster promote): the host stays a voter");
+        if (!record->no_promote) {
+                r = host_may_stop_voting(l, t, record, "remove");
+                if (r <= 0)
+                        return r;
+        }
+        *ret_gives_up = !record->no_promote;
+        t->removal_begun |= record->no_promote;
+        return STEP_PASSED;
+}
+
+static bool is_to_lose_its_vote(const Leader *l, const Ticket *t, const Argosy__HostRecord *record) {
+        return t->removal_begun && host_votes(record) && record->no_promote && !host_is_last_to_vote(l, record);
+}
+
+// ------------------------------------------------------------------------------------------------ its units
+
+// Nobody waits for what runs there.
+static bool is_taken_for_dead(const Ticket *t, const Host *h) {
+        return t->request->cluster_remove->force || !h || host_is_lost(h);
+}
+
+static bool is_empty(const Host *h) {
+        DrainView v = drain_view(h, 0);
+        size_t n_globals = 0;
+
+        list_foreach (i, &h->nodes)
+                n_globals += CONTAINER_OF(i, Node, of_host)->n_globals;
+        return v.left == 0 && !v.unattached && n_globals == 0;
+}
+
+static bool is_closed(const Argosy__HostRecord *record) {
+        for (size_t i = 0; i < record->n_nodes; i++)
+                if (record->nodes[i]->mode != MAINTENANCE)
+                        return false;
+        return true;
+}
+
+static DrainEnd judge_drain(const Leader *l, const Host *h, const Argosy__HostRecord *record) {
+        DrainView v = drain_view(h, 0);
+
+        return is_closed(record) ? drain_view_judge(l, &v) : DRAIN_OVER;
+}
+
+static void begin_emptying(Leader *l, Ticket *t) {
+        t->removal_empties = true;
+        if (!list_is_linked(&t->in[TICKET_WAIT]))
+                ticket_join(t, TICKET_WAIT, &l->removals);
+}
+
+static int refuse_opened(Ticket *t, const Argosy__HostRecord *record) {
+        _cleanup_free_ char *why = str_printf("the removal was called off, since %s has a node that is open: the host stays a member%s%s",
+                                              record->name, record->no_promote ? ", and does not vote before `argosyctl cluster promote` of " : "",
+                                              record->no_promote ? record->name : "");
+
+        return why ? refuse_midway(t, ECANCELED, record, why) : -ENOMEM;
+}
+
+// STEP_PASSED: nothing runs there that is waited for, or *ret_end is how far that is. *ret_closes: its nodes are to be closed.
+static int plan_emptying(Leader *l, Ticket *t, const Argosy__HostRecord *record, bool *ret_closes, DrainEnd *ret_end) {
+        const Host *h = host_find(l, record->host);
+
+        *ret_closes = false;
+        *ret_end = DRAIN_EMPTY;
+        if (is_taken_for_dead(t, h) || (!t->removal_empties && is_empty(h)))
+                return STEP_PASSED;
+        *ret_end = judge_drain(l, h, record);
+        if (*ret_end == DRAIN_OVER && t->removal_empties)
+                return refuse_opened(t, record);
+        *ret_closes = *ret_end == DRAIN_OVER;
+        if (!*ret_closes)
+                begin_emptying(l, t);
+        return STEP_PASSED;
+}
+
+bool host_removal_is_ready(const Leader *l, const Ticket *t) {
+        const Argosy__HostRecord *record = cluster_state_find_host(l->state, t->removing);
+        const Host *h = record ? host_find(l, record->host) : NULL;
+
+        if (!record)
+                return true;
+        if (is_to_lose_its_vote(l, t, record))
+                return false;
+        return !t->removal_empties || is_taken_for_dead(t, h) || judge_drain(l, h, record) != DRAIN_GOES_ON;
+}
+
+void host_removals_notify(Leader *l) {
+        if (l->batch_flying || l->pause_us > leader_now(l))
+                return;
+        list_foreach (i, &l->removals)
+                if (host_removal_is_ready(l, ticket_in(i, TICKET_WAIT)))
+                        leader_mark(l);
+}
+
+// The log has it: from now on whoever takes it back calls the removal off.
+static void on_begun(Leader *l, Ticket *t) {
+        const Argosy__HostRecord *record = cluster_state_find_host(l->state, t->removing);
+
+        if (!record)
+                return;
+        t->removal_begun |= host_votes(record) && record->no_promote;
+        if (is_closed(record) && !t->removal_empties)
+                begin_emptying(l, t);
+}
+
+static int put_begun(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__HostRecord *record, bool gives_up, bool closes) {
+        Argosy__HostRecord *next = message_copy(record);
+        int r = next ? 0 : -ENOMEM;
+
+        if (r >= 0) {
+                next->no_promote |= gives_up;
+                r = closes ? host_record_set_mode(next, 0, MAINTENANCE, REASON, HOST_DEADLINE_KEEP) : 0;
+        }
+        if (r >= 0)
+                r = node_change_put_host(l, b, next);
+        message_free(next);
+        if (r < 0)
+                return r;
+        if (closes)
+                log_host(LOG_NOTICE, record->name, "Host %s leaves the cluster: its units leave it first.", record->name);
+        ticket_when_committed(t, on_begun, true);
+        return PLAN_IN_BATCH;
+}
+
+// ------------------------------------------------------------------------------------------------ what goes into the log
+
+enum { MOVES_MORE = 0, MOVES_ALL = 1 };
+
+// Gives another node, or none, to what the host has; without `all`, to what a drain would have leave. MOVES_ALL: all of it is in the batch;
+// MOVES_MORE: there is more than one entry is to have.
+static int move(Leader *l, const Argosy__HostRecord *record, BatchBuilder *b, bool all) {
+        _cleanup_(scheduler_freep) Scheduler *p = NULL;
+        size_t n = 0;
+        int r = 0;
+
+        p = scheduler_new(l, record->host);
+        for (size_t i = 0; r >= 0 && i < record->n_nodes; i++) {
+                const ListNode *units = cluster_state_units_on(l->state, record->nodes[i]->node, NULL);
+
+                if (!units)
+                        continue;
+                list_foreach (k, units) {
+                        UnitEntry *e = CONTAINER_OF(k, UnitEntry, placed);
+                        Argosy__UnitRecord next = *e->record;
+                        UnitOptions *options;
+                        SchedulerAnswer place = {};
+
+                        if (!all && !record_has_to_leave(e->record))
+                                continue;
+                        if (batch_builder_has_unit(b, next.name))
+                                return -EBUSY;
+                        if (n++ == l->limits.entry_units || b->packed.len > l->limits.entry_bytes)
+                                return MOVES_MORE;
+                        if (unit_options_of(e, &options) >= 0) {
+                                r = scheduler_place(p, next.name, options, false, &place);
+                                unit_options_unref(options);
+                        }
+                        if (r < 0)
+                                return r;
+                        next.node = place.node;
+                        r = batch_builder_put_unit(b, &next, 0, e->record->revision);
+                        if (r < 0)
+                                return r;
+                }
+        }
+        return r < 0 ? r : MOVES_ALL;
+}
+
+static void on_removed(Leader *l, Ticket *t) {
+        Argosy__ToHost__Removed removed = ARGOSY__TO_HOST__REMOVED__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        removed.why = "the host was removed from the cluster";
+        m.msg_case = ARGOSY__TO_HOST__MSG_REMOVED;
+        m.removed = &removed;
+        leader_to_host_in_passing(l, t->removing, &m); // a dead one does not hear it
+        if (t->removing != l->config.self)
+                l->ops.drop_host(t->removing, l->userdata);
+}
+
+// There is nothing left to do. What the log has of it has to say that it is done.
+static int end_removal(Ticket *t) {
+        if (!ticket_has_open_job(t))
+                return refuse(t, 0, "");
+        return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+}
+
+// They go with the host, whose people may have seen them.
+static int tell_dropped_tokens(Leader *l, char **ret) {
+        size_t n = cluster_state_n_tokens_open(l->state, (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)});
+
+        *ret = n == 0   ? strdup("")
+               : n == 1 ? strdup("the open join token was dropped")
+                        : str_printf("the %zu open join tokens were dropped", n);
+        return *ret ? 0 : -ENOMEM;
+}
+
+// What is worth nothing any more, and what only other values make so.
+static int fill_removal(Leader *l, Ticket *t, const Argosy__HostRecord *record) {
+        _cleanup_free_ char *tokens = NULL, *secrets = secret_readers_words(t->readable, record->name);
+
+        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT_REMOVAL)) < 0 || !secrets ||
+            tell_dropped_tokens(l, &tokens) < 0)
+                return -ENOMEM;
+        message_free(t->response->removal);
+        t->response->removal = message_copy(t->readable); // the entry may be taken back, and this said again
+        if (!t->response->removal)
+                return -ENOMEM;
+        return field_printf(&t->response->message, "%s%s%s", tokens, *tokens && *secrets ? "; " : "", secrets);
+}
+
+// Nothing can leave any more but what no other node takes.
+static int take_off(Leader *l, Ticket *t, const Argosy__HostRecord *record, BatchBuilder *b) {
+        int r = move(l, record, b, false);
+
+        if (r < 0)
+                return r;
+        ticket_when_committed(t, NULL, true);
+        return PLAN_IN_BATCH;
+}
+
+static int remove_record(Leader *l, Ticket *t, const Argosy__HostRecord *record, BatchBuilder *b) {
+        int r;
+
+        if (batch_builder_gives_host(b, l->state, record->host)) // that would be on a node that nobody has
+                return -EBUSY;
+        r = move(l, record, b, true);
+        if (r < 0)
+                return r;
+        if (r == MOVES_MORE) {
+                ticket_when_committed(t, NULL, true);
+                return PLAN_IN_BATCH;
+        }
+        r = batch_builder_remove_host(b, record->host);
+        if (r < 0)
+                return r;
+        ticket_when_committed(t, on_removed, false);
+        if (secret_readers_add(l, record, t->readable) < 0) // until a moment ago it may have been sent the log
+                return -ENOMEM;
+        return fill_removal(l, t, record) >= 0 ? PLAN_IN_BATCH : -ENOMEM;
+}
+
+static int plan_steps(Leader *l, Ticket *t, const Argosy__HostRecord *record, BatchBuilder *b) {
+        bool gives_up, closes;
+        DrainEnd end;
+        int r = plan_vote(l, t, record, &gives_up);
+
+        if (r == STEP_PASSED)
+                r = plan_emptying(l, t, record, &closes, &end);
+        if (r != STEP_PASSED)
+                return r;
+        if (gives_up || closes)
+                return put_begun(l, t, b, record, gives_up, closes);
+        if (end == DRAIN_STUCK)
+                return take_off(l, t, record, b);
+        if (end != DRAIN_EMPTY || host_votes(record))
+                return PLAN_SETTLED; // waits in the queue (host_removal_is_ready())
+        return remove_record(l, t, record, b);
+}
+
+int host_removal_plan(Leader *l, Ticket *t, BatchBuilder *b) {
+        const char *word = t->request->cluster_remove->host;
+        const Argosy__HostRecord *record;
+        bool ambiguous = false;
+        size_t n_hosts;
+
+        record = t->removing ? cluster_state_find_host(l->state, t->removing)
+                             : cluster_state_resolve_host(l->state, word, &ambiguous);
+        if (!record && (t->removing || (!ambiguous && ticket_has_open_job(t)))) // somebody else's command did it
+                return end_removal(t);
+        if (!record)
+                return host_refuse_unknown(t, word, ambiguous);
+        (void) cluster_state_hosts(l->state, &n_hosts);
+        if (n_hosts == 1)
+                return refuse(t, EEXIST, "it is the only host of the cluster");
+        if (batch_builder_has_host(b, record->host))
+                return -EBUSY;
+        t->removing = record->host;
+        if (!t->readable)
+                t->readable = secret_readers_of(l, record);
+        return t->readable ? plan_steps(l, t, record, b) : -ENOMEM;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Hosts that leave: what runs there ends before it begins elsewhere, and before its host is removed. A host that is deaf
+// has not been told to stop anything yet.
+#include "member-words.h"
+
+#define START ARGOSY__VERB__VERB_START
+#define ONE_DOWN "[X-Argosy]\nMaxUnavailable=1\n"
+
+static int setup(void **state) {
+        return begin_with_ca();
+}
+
+static int teardown(void **state) {
+        end_with_ca();
+        return 0;
+}
+
+static RigAnswer *remove_by_force(const char *host) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+
+        m.host = (char *) host;
+        m.force = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        request.cluster_remove = &m;
+        return rig_ask_and_settle(&g, &request);
+}
+
+static bool is_member(uint32_t host) {
+        return cluster_state_find_host(g.state, host);
+}
+
+// Units a.service to c.service are on n1 to n3.
+static void start_three(void) {
+        static const char *const names[] = {"a.service", "b.service", "c.service"};
+
+        for (uint32_t i = 0; i < 3; i++) {
+                rig_change(&g, START, names[i], SERVICE);
+                assert_int_equal(rig_record(&g, names[i])->node, i + 1);
+        }
+}
+
+static bool b_began_elsewhere;
+static void look_for_b(Rig *rig) {
+        bool runs = is_member(2) && rig_host(rig, 2)->up && rig_unit_on(rig, 2, "b.service") && rig_unit_on(rig, 2, "b.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+
+        b_began_elsewhere |= runs && rig_count_running(rig, "b.service") > 1;
+        b_began_elsewhere |= !is_member(2) && !b_began_elsewhere && runs;
+}
+
+static void a_unit_ends_before_its_host_is_removed(void **state) {
+        RigAnswer *a;
+
+        start_three();
+        b_began_elsewhere = false;
+        g.on_turn = look_for_b;
+        rig_host(&g, 2)->deaf = true;
+        a = cluster_remove("n2");
+        rig_turns(&g, 20);
+        assert_false(a->final);
+        assert_true(is_member(2));
+        assert_int_equal(cluster_state_find_host(g.state, 2)->nodes[0]->mode, ARGOSY__NODE_MODE__MODE_MAINTENANCE);
+        assert_int_equal(rig_count_running(&g, "b.service"), 1);
+        assert_non_null(rig_unit_on(&g, 2, "b.service"));
+        rig_host(&g, 2)->deaf = false;
+        rig_pass_ms(&g, RIG_BEAT_MS);
+        g.on_turn = NULL;
+        assert_true(a->final);
+        assert_int_equal(a->responses[a->n - 1]->status, 0);
+        assert_false(is_member(2));
+        assert_true(rig_host(&g, 2)->removed);
+        assert_int_equal(rig_count_running(&g, "b.service"), 1);
+        assert_false(b_began_elsewhere);
+}
+
+// It is closed for as long as that takes, and nothing more comes there.
+static void whoever_opens_the_node_calls_the_removal_off(void **state) {
+        RigAnswer *a;
+
+        start_three();
+        rig_host(&g, 2)->deaf = true;
+        a = cluster_remove("n2");
+        rig_turns(&g, 20);
+        assert_false(a->final);
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_OPEN, 0);
+        rig_turns(&g, 20);
+        assert_true(a->final);
+        assert_int_equal(a->responses[a->n - 1]->status, ECANCELED);
+        assert_non_null(strstr(a->responses[a->n - 1]->message, "n2 has a node that is open: the host stays a member"));
+        assert_non_null(strstr(a->responses[a->n - 1]->message, "`argosyctl cluster promote`"));
+        assert_true(is_member(2));
+}
+
+static void what_no_other_node_takes_is_stopped_and_waits(void **state) {
+        RigAnswer *a;
+
+        start_three();
+        (void) rig_change_with(&g, START, "here.service", SERVICE "[X-Argosy]\nHost=n2\n", true, NULL);
+        rig_settle(&g);
+        assert_int_equal(rig_record(&g, "here.service")->node, 2);
+        a = cluster_remove("n2");
+        assert_true(a->final);
+        assert_int_equal(a->responses[a->n - 1]->status, 0);
+        assert_false(is_member(2));
+        assert_int_equal(rig_record(&g, "here.service")->node, 0);
+        assert_null(rig_unit_on(&g, 2, "here.service"));
+        assert_int_equal(rig_count_running(&g, "b.service"), 1);
+}
+
+static size_t most_down;
+static void count_down(Rig *rig) {
+        size_t n = 0;
+
+        for (char c = 'a'; c < 'a' + 6; c++)
+                n += rig_count_running(rig, (char[]){'w', '@', c, '.', 's', 'e', 'r', 'v', 'i', 'c', 'e', 0}) == 0;
+        most_down = MAX_OF(most_down, n);
+}
+
+static void a_host_that_leaves_keeps_the_budgets(void **state) {
+        RigAnswer *a;
+
+        (void) rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", SERVICE ONE_DOWN, true, NULL);
+        rig_settle(&g);
+        for (char c = 'a'; c < 'a' + 6; c++)
+                rig_change(&g, START, (char[]){'w', '@', c, '.', 's', 'e', 'r', 'v', 'i', 'c', 'e', 0}, NULL);
+        most_down = 0;
+        g.on_turn = count_down;
+        g.start_ms = 1000;
+        a = cluster_remove("n2");
+        for (unsigned i = 0; i < 10 && !a->final; i++)
+                rig_pass_ms(&g, 1000);
+        g.on_turn = NULL;
+        assert_true(a->final);
+        assert_false(is_member(2));
+        assert_true(most_down <= 1);
+}
+
+static void a_host_that_is_lost_on_its_way_is_waited_for_no_longer(void **state) {
+        RigAnswer *a;
+
+        start_three();
+        rig_host(&g, 2)->deaf = true;
+        a = cluster_remove("n2");
+        rig_turns(&g, 20);
+        assert_false(a->final);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_true(a->final);
+        assert_int_equal(a->responses[a->n - 1]->status, 0);
+        assert_false(is_member(2));
+}
+
+static void by_force_nothing_is_waited_for(void **state) {
+        RigAnswer *a;
+
+        start_three();
+        rig_host(&g, 2)->deaf = true;
+        a = remove_by_force("n2");
+        assert_true(a->final);
+        assert_int_equal(a->responses[a->n - 1]->status, 0);
+        assert_false(is_member(2));
+}
+
+static void the_next_leader_goes_on_with_the_same_command(void **state) {
+        start_three();
+        rig_host(&g, 2)->deaf = true;
+        (void) cluster_remove("n2");
+        rig_turns(&g, 20);
+        rig_depose(&g);
+        rig_host(&g, 2)->deaf = false;
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_true(is_member(2));
+        assert_int_equal(cluster_remove("n2")->responses[0]->status, 0);
+        assert_false(is_member(2));
+        assert_int_equal(rig_count_running(&g, "b.service"), 1);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(a_unit_ends_before_its_host_is_removed, setup, teardown),
+                cmocka_unit_test_setup_teardown(whoever_opens_the_node_calls_the_removal_off, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_no_other_node_takes_is_stopped_and_waits, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_host_that_leaves_keeps_the_budgets, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_host_that_is_lost_on_its_way_is_waited_for_no_longer, setup, teardown),
+                cmocka_unit_test_setup_teardown(by_force_nothing_is_waited_for, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_next_leader_goes_on_with_the_same_command, setup, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -20,6 +20,7 @@
 #include "hosts-rot.h"
 #include "hosts-story.h"
 #include "map.h"
+#include "sim-disk.h"
 #include "sim-host.h"
 #include "story.h"
 #include "str.h"
@@ -152,6 +153,8 @@ static void on_died(SimMachine *m) {
         story_tell("n%u: %s at a change of a file", m->number, m->dies_with_power ? "the power failed" : "argosyd was killed");
         hosts_faults_touch(m->number);
         hosts_story_catch_up();
+        if (sim_disk_is_of_before(m->number)) // a backup has an older fence: what it has obeyed since nobody knows any more
+                disk_fence_is_lost(m->number);
         look_at_units(m);
 }
 

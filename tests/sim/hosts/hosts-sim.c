@@ -69,7 +69,7 @@ static struct {
         StoryOutput output;
         uint64_t seed, first, last;
         const char *file, *write;
-        const char *sweep;
+        const char *sweep, *fault; // fault: of these alone
         SweepPoint point; // --point
         uint64_t every;
         bool twice, figures, first_red, shrinks;
@@ -264,6 +264,8 @@ static int play_all(void) {
 
 // ------------------------------------------------------------------------------------------------ sweeps
 
+enum { PAIRS_OF_LAST = 8 }; // operations of which each two may be lost
+
 typedef struct Swept {
         uint64_t n, n_red, cpu_ns;
 } Swept;
@@ -276,35 +278,57 @@ static void play_point(SweepPoint point, Swept *sum) {
                 return;
         }
         sum->n_red++;
-        fprintf(stderr, "red: %s; again: hosts-sim --sweep %s --point %s:%u:%" PRIu64 " --prose\n", shared->played.red.sign, options.sweep,
-                sweep_fault_names[point.fault], point.host, point.n);
+        fprintf(stderr, "red: %s; again: hosts-sim --sweep %s --point %s:%u:%" PRIu64 ":%u:%u --prose\n", shared->played.red.sign, options.sweep,
+                sweep_fault_names[point.fault], point.host, point.n, point.lost[0], point.lost[1]);
 }
 
-static void play_points(SweepFault fault, uint32_t host, uint64_t n, Swept *sum) {
+// Each subset of at most two of the last operations that were not synced behind that change.
+static void play_pairs(SweepPoint point, unsigned unsynced, Swept *sum) {
+        unsigned last = MIN_OF(unsynced, (unsigned) PAIRS_OF_LAST);
+
+        for (unsigned a = 0; a <= last; a++)
+                for (unsigned b = 0; b < MAX_OF(a, 1u); b++) {
+                        point.lost[0] = a;
+                        point.lost[1] = b;
+                        if (!(options.first_red && sum->n_red > 0))
+                                play_point(point, sum);
+                }
+}
+
+static void play_points(SweepFault fault, uint32_t host, uint64_t n, const SweepCounts *counts, Swept *sum) {
         Swept mine = {};
 
         // Each `every`-th, not from the same one everywhere.
         for (uint64_t i = 1 + (host + fault) % options.every; i <= n && !(options.first_red && sum->n_red + mine.n_red > 0); i += options.every)
-                play_point((SweepPoint){fault, host, i}, &mine);
-        printf("%s: %s%s%.0u: %" PRIu64 " of %" PRIu64 " places, %" PRIu64 " red\n", options.sweep, sweep_fault_names[fault], host ? " of n" : "", host, mine.n, n, mine.n_red);
+                if (fault == SWEEP_PAIR)
+                        play_pairs((SweepPoint){fault, host, i, {}}, i < SWEEP_CHANGES ? counts->unsynced[host][i] : 0, &mine);
+                else
+                        play_point((SweepPoint){fault, host, i, {}}, &mine);
+        if (host)
+                printf("%s: %s of n%u: %" PRIu64 " stories, %" PRIu64 " places, %" PRIu64 " red\n", options.sweep, sweep_fault_names[fault], host, mine.n, n, mine.n_red);
+        else
+                printf("%s: %s: %" PRIu64 " stories, %" PRIu64 " places, %" PRIu64 " red\n", options.sweep, sweep_fault_names[fault], mine.n, n, mine.n_red);
         fflush(stdout);
         *sum = (Swept){sum->n + mine.n, sum->n_red + mine.n_red, sum->cpu_ns + mine.cpu_ns};
 }
 
 static int sweep_one(void) {
-        SweepCounts counts;
+        static SweepCounts counts;
         Swept sum = {};
 
         play_point((SweepPoint){}, &sum);
         counts = shared->counts;
         for (SweepFault fault = SWEEP_CRASH; fault < _SWEEP_FAULTS && sum.n_red == 0; fault++) {
-                bool is_of_host = fault == SWEEP_CRASH || fault == SWEEP_OUTAGE;
+                bool is_of_host = fault <= SWEEP_OLD;
+
+                if ((options.fault && !streq(options.fault, sweep_fault_names[fault])) || !hosts_sweep_has(options.sweep, fault))
+                        continue;
 
                 for (uint32_t host = 1; is_of_host && host < SWEEP_HOSTS; host++)
                         if (counts.changes[host] > 0)
-                                play_points(fault, host, counts.changes[host], &sum);
+                                play_points(fault, host, counts.changes[host], &counts, &sum);
                 if (!is_of_host)
-                        play_points(fault, 0, counts.messages, &sum);
+                        play_points(fault, 0, counts.messages, &counts, &sum);
         }
         printf("%s: %" PRIu64 " stories, %" PRIu64 " red, %.1f CPU seconds\n", options.sweep, sum.n, sum.n_red, (double) sum.cpu_ns / 1e9);
         return sum.n_red > 0;
@@ -327,11 +351,11 @@ static int sweep(void) {
         return r;
 }
 
-// Of the command line: FAULT:HOST:N.
+// Of the command line: FAULT:HOST:N[:A:B].
 static bool parse_point(const char *text, SweepPoint *ret) {
         char name[16];
 
-        if (sscanf(text, "%15[a-z]:%" SCNu32 ":%" SCNu64, name, &ret->host, &ret->n) != 3)
+        if (sscanf(text, "%15[a-z]:%" SCNu32 ":%" SCNu64 ":%u:%u", name, &ret->host, &ret->n, &ret->lost[0], &ret->lost[1]) < 3)
                 return false;
         for (ret->fault = SWEEP_CRASH; ret->fault < _SWEEP_FAULTS && !streq(sweep_fault_names[ret->fault], name);)
                 ret->fault++;
@@ -409,7 +433,8 @@ static bool parse(int argc, char **argv) {
                 {"prose", no_argument, NULL, 'p'},      {"events", no_argument, NULL, 'e'},              {"until", required_argument, NULL, 'u'},
                 {"twice", no_argument, NULL, 't'},      {"figures", no_argument, NULL, 'F'},     {"first-red", no_argument, NULL, 'r'},
                 {"shrink", no_argument, NULL, 'k'},     {"write", required_argument, NULL, 'w'}, {"sweep", required_argument, NULL, 'W'},
-                {"point", required_argument, NULL, 'P'}, {"every", required_argument, NULL, 'E'}, {},
+                {"point", required_argument, NULL, 'P'}, {"every", required_argument, NULL, 'E'}, {"fault", required_argument, NULL, 'x'},
+                {},
         };
 
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) >= 0;)
@@ -458,6 +483,9 @@ static bool parse(int argc, char **argv) {
                         if (!parse_point(optarg, &options.point))
                                 return false;
                         break;
+                case 'x':
+                        options.fault = optarg;
+                        break;
                 case 'E':
                         options.every = strtoull(optarg, NULL, 10);
                         break;
@@ -476,7 +504,7 @@ int main(int argc, char **argv) {
         if (shared == MAP_FAILED || !parse(argc, argv)) {
                 fprintf(stderr, "hosts-sim --seed N | --file PATH [--prose] [--events] [--messages] [--until STEP] [--shrink --write PATH]\n"
                                 "hosts-sim --seeds A..B [--twice] [--figures] [--first-red]\n"
-                                "hosts-sim --sweep all|start|update|join|leave|vote|recover [--every N] [--point FAULT:HOST:N [--prose]]\n");
+                                "hosts-sim --sweep all|start|update|join|leave|empty|away|vote|recover [--every N] [--fault FAULT] [--point FAULT:HOST:N[:A:B] [--prose]]\n");
                 return 2;
         }
         if (options.shrinks)

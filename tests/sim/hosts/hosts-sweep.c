@@ -34,7 +34,8 @@
 enum { FRESH = 4, TRIES = 8 };
 
 const char *const sweep_fault_names[_SWEEP_FAULTS] = {
-        [SWEEP_NONE] = "none", [SWEEP_CRASH] = "crash", [SWEEP_OUTAGE] = "outage", [SWEEP_LOST] = "lost", [SWEEP_BEHIND] = "behind", [SWEEP_LATE] = "late",
+        [SWEEP_NONE] = "none", [SWEEP_CRASH] = "crash", [SWEEP_OUTAGE] = "outage", [SWEEP_PAIR] = "pair",
+        [SWEEP_OLD] = "old",   [SWEEP_LOST] = "lost",   [SWEEP_BEHIND] = "behind", [SWEEP_LATE] = "late",
 };
 
 static struct {
@@ -82,11 +83,27 @@ static void on_message(SimHost *from, SimHost *to) {
 }
 
 static void begin_fault(void) {
+        const SweepPoint *p = &sweep.point;
+
         sweep.on = true;
         for (uint32_t i = 1; i <= sim_cluster_size(); i++)
                 sweep.changes[i] = sim_disk_changes(i);
-        if (sweep.point.fault == SWEEP_CRASH || sweep.point.fault == SWEEP_OUTAGE)
-                sim_machine_die_at(sim_machine(sweep.point.host), (unsigned) sweep.point.n, sweep.point.fault == SWEEP_OUTAGE, BACK_US);
+        if (p->fault == SWEEP_NONE)
+                sim_disk_count();
+        if (p->fault == SWEEP_PAIR)
+                sim_disk_lose(p->host, p->lost[0], p->lost[1]);
+        if (p->fault == SWEEP_OLD) {
+                sim_disk_remember(p->host, p->host == FRESH);
+                sim_disk_bring_back(p->host);
+                sim_disk_lose(p->host, 0, 0);
+        }
+        if (p->fault != SWEEP_NONE && p->fault <= SWEEP_OLD)
+                sim_machine_die_at(sim_machine(p->host), (unsigned) p->n, p->fault != SWEEP_CRASH, BACK_US);
+}
+
+static void count_unsynced(uint32_t host, SweepCounts *ret) {
+        for (uint64_t n = 1; n <= ret->changes[host] && n < SWEEP_CHANGES; n++)
+                ret->unsynced[host][n] = (uint8_t) MIN_OF(sim_disk_unsynced(host, sweep.changes[host] + n), (unsigned) UINT8_MAX);
 }
 
 // ------------------------------------------------------------------------------------------------ what scripts say
@@ -285,6 +302,124 @@ static bool all_vote(void *data) {
         return true;
 }
 
+static bool ask_until_well(uint32_t at, Argosy__Request *request) {
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        uint64_t id[2] = {draw_word(sim_draw()), draw_word(sim_draw())};
+
+        job.id = (ProtobufCBinaryData){sizeof(id), (uint8_t *) id};
+        request->job = &job;
+        return at && is_well(sim_client_send(at, NULL, request));
+}
+
+// ---- a host that is to leave has a unit that must not run twice: it is started while no other node takes it
+
+#define GUARDED CONTENT("one") "TimeoutStopSec=5\n[X-Argosy]\nCutOff=stop\nCutOffSec=5\n"
+
+static const char *guarded_name(void) {
+        return asks.units[0].name; // one that checks look at
+}
+
+static void set_modes(Argosy__NodeMode mode) {
+        static char *names[] = {(char *) "n1", (char *) "n2", (char *) "n3"};
+
+        for (unsigned i = 0; i < TRIES; i++) {
+                Argosy__Request__NodesChange modes = ARGOSY__REQUEST__NODES_CHANGE__INIT;
+                Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+                modes.nodes = names;
+                modes.n_nodes = ELEMENTSOF(names);
+                modes.mode = mode;
+                request.what_case = ARGOSY__REQUEST__WHAT_NODES_CHANGE;
+                request.nodes_change = &modes;
+                if (ask_until_well(next_at(i), &request))
+                        return;
+                sim_run_for(USEC_PER_SEC);
+        }
+}
+
+static unsigned count_guarded(uint32_t on) {
+        unsigned n = 0;
+
+        for (uint32_t i = 1; i <= sim_cluster_size(); i++)
+                n += (on == 0 || on == i) && sim_machine(i)->powered && pid1_is_active(sim_machine(i)->pid1, guarded_name());
+        return n;
+}
+
+static bool is_on_fresh(void *data) {
+        return count_guarded(FRESH) == 1;
+}
+
+static void before_empty(void) {
+        before_leave();
+        set_modes(ARGOSY__NODE_MODE__MODE_CORDONED);
+        for (unsigned i = 0; i < TRIES && count_guarded(0) == 0; i++) {
+                uint32_t at = next_at(i);
+
+                if (at)
+                        (void) is_well(sim_client_change(at, ARGOSY__VERB__VERB_START, guarded_name(), GUARDED));
+        }
+        must_come(is_on_fresh, NULL, "that the unit runs on n4");
+        set_modes(ARGOSY__NODE_MODE__MODE_OPEN);
+}
+
+static bool has_moved(void *data) {
+        return has_left(NULL) && count_guarded(FRESH) == 0 && count_guarded(0) == 1;
+}
+
+static void end_empty(void) {
+        must_come(has_moved, NULL, "that the unit runs on another host, and n4 has left");
+}
+
+// ---- a host is off while the only voter is replaced by another one, and stays a member
+
+static bool another_votes(void *data) {
+        const Argosy__HostRecord *first = members_record(1);
+        unsigned n = 0;
+
+        hosts_story_catch_up();
+        for (uint32_t i = 2; i <= 3; i++) {
+                const Argosy__HostRecord *r = members_record(i);
+
+                n += r && r->role == ARGOSY__HOST_ROLE__ROLE_VOTER && sim_store_applied(i) >= sim_store_committed();
+        }
+        return first && first->role != ARGOSY__HOST_ROLE__ROLE_VOTER && first->raft_id == 0 && n == 1 && sim_machine(1)->daemon &&
+               sim_machine(1)->daemon->peers->raft_id == 0; // and its own log is gone
+}
+
+static void replace_voter(void) {
+        for (unsigned i = 0; i < TRIES && !another_votes(NULL); i++) {
+                Argosy__Request__ClusterRole role = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
+                Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+                role.host = (char *) "n1";
+                request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
+                request.cluster_role = &role;
+                (void) ask_until_well(next_at(i), &request);
+                (void) sim_run_until(another_votes, NULL, 10 * USEC_PER_SEC);
+        }
+        must_come(another_votes, NULL, "that another host votes instead of n1");
+}
+
+static void before_away(void) {
+        before_leave();
+        sim_machine_power_off(sim_machine(FRESH));
+        replace_voter();
+}
+
+static void play_away(void) {
+        sim_machine_start(sim_machine(FRESH));
+}
+
+static bool is_back(void *data) {
+        const SimMachine *m = sim_machine(FRESH);
+
+        return has_joined(NULL) && m->daemon->known_leader != 0;
+}
+
+static void end_away(void) {
+        must_come(is_back, NULL, "that n4 finds the leader");
+}
+
 static void play_vote(void) {
         for (unsigned i = 0; i < TRIES && !all_vote(NULL); i++) {
                 Argosy__Request__ClusterVoters voters = ARGOSY__REQUEST__CLUSTER_VOTERS__INIT;
@@ -342,13 +477,16 @@ static const struct {
         unsigned voters;
         void (*before)(void); // NULL: nothing
         void (*play)(void), (*end)(void);
+        bool makes_voters; // so that an older disk is one from before a host voted, or knew who does: see README.md
 } stories[] = {
         {"start", 3, NULL, play_start, end_start},
         {"update", 3, before_update, play_update, end_update},
         {"join", 3, NULL, play_join, end_join},
         {"leave", 3, before_leave, play_leave, end_leave},
-        {"vote", 1, NULL, play_vote, end_vote},
-        {"recover", 3, before_recover, play_recover, end_recover},
+        {"empty", 3, before_empty, play_leave, end_empty},
+        {"away", 1, before_away, play_away, end_away},
+        {"vote", 1, NULL, play_vote, end_vote, true},
+        {"recover", 3, before_recover, play_recover, end_recover, true},
 };
 
 const char *hosts_sweep_name(unsigned i) {
@@ -365,6 +503,10 @@ static size_t find_story(const char *name) {
 
 bool hosts_sweep_is_known(const char *name) {
         return find_story(name) < ELEMENTSOF(stories);
+}
+
+bool hosts_sweep_has(const char *name, SweepFault fault) {
+        return fault != SWEEP_OLD || !stories[find_story(name)].makes_voters;
 }
 
 static size_t story;
@@ -391,6 +533,8 @@ void hosts_sweep_play(const char *name, SweepPoint point, StoryOutput output, Sw
         script();
         for (uint32_t i = 1; i <= sim_cluster_size(); i++)
                 ret->changes[i] = sim_disk_changes(i) - sweep.changes[i];
+        for (uint32_t i = 1; sweep.point.fault == SWEEP_NONE && i <= sim_cluster_size(); i++)
+                count_unsynced(i, ret);
         ret->messages = sweep.n_messages;
         hosts_story_calm_down();
         stories[story].end();

@@ -28,6 +28,7 @@ typedef struct Written { // since the last sync, or cut to that size (data NULL)
         size_t len;
         uint8_t *data;
         bool lost; // by a sync that failed
+        uint64_t number; // in Disk.n_operations
 } Written;
 
 typedef struct Named {
@@ -56,6 +57,7 @@ typedef struct NameChange {
         Renaming what;
         Node *node, *dir, *to_dir;
         char *name, *to_name;
+        uint64_t number; // in Disk.n_operations
 } NameChange;
 
 typedef struct Disk {
@@ -66,6 +68,12 @@ typedef struct Disk {
         unsigned dies_in;
         uint64_t n_begun; // changes
         bool dying;
+        uint64_t n_operations; // of those that were not synced at once
+        unsigned *unsynced;    // by n_begun
+        size_t unsynced_room;
+        bool loses; // what `lose` says
+        unsigned lose[2];
+        bool remembers, brings_back, with_log, is_of_before; // the copy of sim_disk_remember()
 } Disk;
 
 static struct {
@@ -73,6 +81,7 @@ static struct {
         Disk disks[SIM_HOSTS_MAX];
         OpenFile *files;
         bool forgives;
+        bool counts; // what is not synced
         int last_file; // none is open behind it
         SimDiskFigures figures;
 } all;
@@ -172,6 +181,7 @@ static void add_change(Disk *d, NameChange c) {
         }
         if (ARRAY_GROW(d->changes, d->room, d->n_changes + 1) < 0)
                 abort();
+        c.number = ++d->n_operations;
         d->changes[d->n_changes++] = c;
 }
 
@@ -188,6 +198,7 @@ static void clear(Disk *d) {
         for (size_t i = 0; i < d->n_changes; i++)
                 forget_change(&d->changes[i]);
         free(d->changes);
+        free(d->unsynced);
         *d = (Disk){};
 }
 
@@ -307,6 +318,31 @@ void sim_disk_die_at(uint32_t number, unsigned n) {
         all.disks[number].dying = false;
 }
 
+void sim_disk_lose(uint32_t number, unsigned first, unsigned second) {
+        Disk *d = &all.disks[number];
+
+        d->loses = first != LOSE_ANY;
+        d->lose[0] = first;
+        d->lose[1] = second;
+}
+
+unsigned sim_disk_unsynced(uint32_t number, uint64_t n) {
+        const Disk *d = &all.disks[number];
+
+        return n <= d->n_begun && n < d->unsynced_room ? d->unsynced[n] : 0;
+}
+
+static void note_unsynced(Disk *d) {
+        size_t n = d->n_changes, room = d->unsynced_room;
+
+        for (const Node *node = d->all; node; node = node->next)
+                n += node->n_writes;
+        if (ARRAY_GROW(d->unsynced, d->unsynced_room, d->n_begun + 1) < 0)
+                abort();
+        memset(d->unsynced + room, 0, (d->unsynced_room - room) * sizeof(*d->unsynced));
+        d->unsynced[d->n_begun] = (unsigned) n;
+}
+
 void sim_disk_trouble(uint32_t number, SimDiskTrouble trouble) {
         all.disks[number].trouble = trouble;
 }
@@ -362,7 +398,7 @@ int sim_disk_begin_change(uint32_t number, bool kept, Change change, bool grows)
         }
         if (d->dies_in == 0 || --d->dies_in > 0)
                 return 0;
-        if (draw_below(sim_draw(), 3) == 0)
+        if (!d->loses && draw_below(sim_draw(), 3) == 0)
                 die(d);
         d->dying = true;
         return 0;
@@ -370,11 +406,12 @@ int sim_disk_begin_change(uint32_t number, bool kept, Change change, bool grows)
 
 size_t sim_disk_part(uint32_t number, uint64_t offset, size_t len) {
         Disk *d = of_running(number);
-        uint64_t end = d && d->dying ? (offset + draw_below(sim_draw(), (unsigned) len + 1)) / SIM_SECTOR * SIM_SECTOR : 0;
-        size_t part = d && d->dying ? (size_t) MIN_OF(end > offset ? end - offset : 0, (uint64_t) len) : len;
+        bool torn = d && d->dying && !d->loses;
+        uint64_t end = torn ? (offset + draw_below(sim_draw(), (unsigned) len + 1)) / SIM_SECTOR * SIM_SECTOR : 0;
+        size_t part = torn ? (size_t) MIN_OF(end > offset ? end - offset : 0, (uint64_t) len) : len;
 
         // Behind it: the last sector need not be a whole one.
-        if (d && d->dying && draw_below(sim_draw(), 3) == 0)
+        if (torn && draw_below(sim_draw(), 3) == 0)
                 part = len;
         all.figures.cut_short += part < len;
         return part;
@@ -383,7 +420,11 @@ size_t sim_disk_part(uint32_t number, uint64_t offset, size_t len) {
 void sim_disk_end_change(uint32_t number) {
         Disk *d = of_running(number);
 
-        if (d && d->dying)
+        if (!d)
+                return;
+        if (all.counts)
+                note_unsynced(d);
+        if (d->dying)
                 die(d);
 }
 
@@ -467,13 +508,16 @@ static void apply_write(Node *n, const Written *w) {
 }
 
 static void add_write(Node *n, Written w) {
-        if (!sim_current()) {
+        SimHost *h = sim_current();
+
+        if (!h) {
                 apply_write(n, &w);
                 free(w.data);
                 return;
         }
         if (ARRAY_GROW(n->writes, n->room, n->n_writes + 1) < 0)
                 abort();
+        w.number = ++all.disks[sim_host_number(h)].n_operations;
         n->writes[n->n_writes++] = w;
 }
 
@@ -579,6 +623,69 @@ static void cut_write(Node *n, const Written *w, Fate *f, uint64_t *unseen) {
         }
 }
 
+// Of the operations that were not synced, in their order, those that are lost by sim_disk_lose(): 0, there is no such.
+typedef struct Losses {
+        uint64_t number[2];
+} Losses;
+
+static int by_number(const void *a, const void *b) {
+        uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+        return (x > y) - (x < y);
+}
+
+static Losses find_losses(const Disk *d) {
+        uint64_t *numbers = NULL;
+        size_t n = d->n_changes, room = 0, k = 0;
+        Losses losses = {};
+
+        for (const Node *node = d->all; node; node = node->next)
+                n += node->n_writes;
+        if (ARRAY_GROW(numbers, room, n + 1) < 0)
+                abort();
+        for (size_t i = 0; i < d->n_changes; i++)
+                numbers[k++] = d->changes[i].number;
+        for (const Node *node = d->all; node; node = node->next)
+                for (size_t i = 0; i < node->n_writes; i++)
+                        numbers[k++] = node->writes[i].number;
+        qsort(numbers, n, sizeof(*numbers), by_number);
+        for (size_t i = 0; i < ELEMENTSOF(losses.number); i++)
+                if (d->lose[i] > 0 && d->lose[i] <= n)
+                        losses.number[i] = numbers[n - d->lose[i]];
+        free(numbers);
+        return losses;
+}
+
+static bool is_lost(const Losses *l, uint64_t number) {
+        return number == l->number[0] || number == l->number[1];
+}
+
+// A write into room whose reservation is lost is as little seen as elsewhere (cut_write()): it is whole, and so is what makes the file longer.
+static void lose_operations(Disk *d) {
+        Losses losses = find_losses(d);
+
+        for (Node *n = d->all; n; n = n->next) {
+                uint64_t unseen = 0;
+
+                for (size_t i = 0; i < n->n_writes; i++) {
+                        Fate f = {.mercy = is_lost(&losses, n->writes[i].number) ? KEEP_NONE : KEEP_ALL};
+
+                        if (!n->writes[i].lost)
+                                cut_write(n, &n->writes[i], &f, &unseen);
+                }
+                forget_writes(n);
+        }
+        for (size_t i = 0; i < d->n_changes; i++) {
+                if (is_lost(&losses, d->changes[i].number))
+                        all.figures.names_lost++;
+                else
+                        apply_name_change(&d->changes[i]);
+                forget_change(&d->changes[i]);
+        }
+        d->n_changes = 0;
+        d->loses = false;
+}
+
 static void cut_content(Node *n) {
         Fate f = draw_fate();
         uint64_t unseen = 0;
@@ -629,20 +736,28 @@ static char *state_of(uint32_t number) {
         return checked(str_printf("%s/%u/state", all.dir, number));
 }
 
+static void bring_back(uint32_t number);
+
 void sim_disk_cut(uint32_t number) {
         _cleanup_free_ char *path = state_of(number);
         Disk *d = &all.disks[number];
         Node *root = d->root;
 
         all.figures.cuts++;
-        for (Node *n = d->all; n; n = n->next)
-                cut_content(n);
-        cut_names(d);
+        if (d->loses)
+                lose_operations(d);
+        else {
+                for (Node *n = d->all; n; n = n->next)
+                        cut_content(n);
+                cut_names(d);
+        }
         sim_disk_die_at(number, 0);
         d->root = NULL; // what follows is not the host's
         must(dir_empty(AT_FDCWD, path), path);
         make_again(root, path);
         d->root = root;
+        if (d->brings_back)
+                bring_back(number);
 }
 
 static void adopt(Disk *d, Node *dir, const char *path) {
@@ -675,4 +790,101 @@ void sim_disk_adopt(uint32_t number) {
 
         adopt(d, root, path);
         d->root = root;
+}
+
+// ------------------------------------------------------------------------------------------------ an older view
+
+static bool is_left(const char *name, bool log) {
+        return streq(name, ".") || streq(name, "..") || (!log && streq(name, "log"));
+}
+
+static void copy_all(const char *from, const char *to, bool log) {
+        DIR *stream = checked(opendir(from));
+
+        for (struct dirent *e; (e = readdir(stream));) {
+                _cleanup_free_ char *a = checked(str_printf("%s/%s", from, e->d_name)), *b = checked(str_printf("%s/%s", to, e->d_name));
+                _cleanup_buf_ Buf content = {};
+                struct stat st;
+
+                if (is_left(e->d_name, log))
+                        continue;
+                must(lstat(a, &st) < 0 ? -errno : 0, a);
+                if (S_ISDIR(st.st_mode)) {
+                        must(mkdir(b, 0700) < 0 && errno != EEXIST ? -errno : 0, b);
+                        copy_all(a, b, log);
+                        continue;
+                }
+                must(file_read(AT_FDCWD, a, CONTENT_MAX, &content), a);
+                must(file_replace(AT_FDCWD, b, content.data, content.len, 0600, 0), b);
+        }
+        closedir(stream);
+}
+
+static void remove_all(const char *dir, bool log) {
+        DIR *stream = checked(opendir(dir));
+
+        for (struct dirent *e; (e = readdir(stream));) {
+                _cleanup_free_ char *below = checked(str_printf("%s/%s", dir, e->d_name));
+                struct stat st;
+
+                if (is_left(e->d_name, log))
+                        continue;
+                must(lstat(below, &st) < 0 ? -errno : 0, below);
+                if (S_ISDIR(st.st_mode))
+                        must(dir_empty(AT_FDCWD, below), below);
+                must((S_ISDIR(st.st_mode) ? rmdir(below) : unlink(below)) < 0 ? -errno : 0, below);
+        }
+        closedir(stream);
+}
+
+static char *remembered_of(uint32_t number) {
+        return checked(str_printf("%s/%u/remembered", all.dir, number));
+}
+
+// What is kept of the disk is made anew from the files; nothing of the host runs.
+static void adopt_again(uint32_t number) {
+        Disk before = all.disks[number], *d = &all.disks[number];
+
+        clear(d);
+        d->trouble = before.trouble;
+        d->n_begun = before.n_begun;
+        d->n_operations = before.n_operations;
+        d->is_of_before = true;
+        sim_disk_adopt(number);
+}
+
+void sim_disk_remember(uint32_t number, bool log) {
+        _cleanup_free_ char *state = state_of(number), *to = remembered_of(number);
+        Disk *d = &all.disks[number];
+        Node *root = d->root;
+
+        d->root = NULL;
+        must(mkdir(to, 0700) < 0 && errno != EEXIST ? -errno : 0, to);
+        must(dir_empty(AT_FDCWD, to), to);
+        copy_all(state, to, log);
+        d->root = root;
+        d->remembers = true;
+        d->with_log = log;
+}
+
+void sim_disk_bring_back(uint32_t number) {
+        all.disks[number].brings_back = all.disks[number].remembers;
+}
+
+bool sim_disk_is_of_before(uint32_t number) {
+        return all.disks[number].is_of_before;
+}
+
+static void bring_back(uint32_t number) {
+        _cleanup_free_ char *state = state_of(number), *from = remembered_of(number);
+        bool log = all.disks[number].with_log;
+
+        all.disks[number].root = NULL;
+        remove_all(state, log);
+        copy_all(from, state, log);
+        adopt_again(number);
+}
+
+void sim_disk_count(void) {
+        all.counts = true;
 }

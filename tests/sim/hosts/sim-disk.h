@@ -17,6 +17,7 @@
 // content, and names are lost while later ones are not. If the room that was reserved for a file is lost, nothing is behind the file's end. The sync of a file does not keep its name. After a sync that failed, what it was to write may
 // never reach the disk, and the next sync does not say so.
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -49,6 +50,19 @@ void sim_disk_let_go(uint32_t number);
 void sim_disk_cut(uint32_t number);
 // Before, in the middle of, or behind the n-th change from now on argosyd ends (sim_host_die()). 0: it does not.
 void sim_disk_die_at(uint32_t number, unsigned n);
+// Its next power cut draws nothing: of what was not synced it loses these, counted from the last one (1), and nothing else. 0: none; LOSE_ANY, as at first:
+// it is drawn. An operation is a write, a cut to a size, or a change of a name, each whole; and argosyd ends behind the change that sim_disk_die_at()
+// names, not in the middle of it.
+#define LOSE_ANY UINT_MAX
+void sim_disk_lose(uint32_t number, unsigned first, unsigned second);
+// From now on sim_disk_unsynced() knows what it is asked for.
+void sim_disk_count(void);
+// Operations that were not synced when argosyd's n-th change (sim_disk_changes()) was over.
+unsigned sim_disk_unsynced(uint32_t number, uint64_t n);
+// Its disk as it is, with its log or without, comes back at the next power cut after sim_disk_bring_back().
+void sim_disk_remember(uint32_t number, bool log);
+void sim_disk_bring_back(uint32_t number);
+bool sim_disk_is_of_before(uint32_t number); // it has come back
 void sim_disk_trouble(uint32_t number, SimDiskTrouble trouble);
 // A sync that failed loses nothing of what it was to write: the next one writes it. Until sim_disk_end().
 void sim_disk_forgive(void);

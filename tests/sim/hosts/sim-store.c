@@ -124,10 +124,11 @@ static int put_name(const char *dir) {
 }
 
 static int parent_sync(const char *dir) {
-        _cleanup_free_ char *parent = str_printf("%s/..", dir);
+        _cleanup_free_ char *parent = strdup(dir);
 
-        if (!parent)
+        if (!parent || !strrchr(parent, '/'))
                 abort();
+        *strrchr(parent, '/') = 0; // a path that goes up is none that a disk knows
         return dir_sync(AT_FDCWD, parent);
 }
 

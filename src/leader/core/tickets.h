@@ -119,6 +119,7 @@ struct Ticket {
         uint64_t asked_us;   // when it arrived, by our clock
         uint32_t removing;   // host number, for ClusterRemove
         bool removal_begun;  // its record says that it is to be no voter
+        uint64_t removal_until_us; // what was told to stop there has certainly ended then, since the host was lost; 0: it says so
         bool removal_empties; // its nodes are in maintenance, or about to be, and what runs there is waited for
         Argosy__Response__Removal *readable; // the secrets that it could read; NULL: not looked at yet
         uint32_t drain_left; // of a drain or a job, as it was told last

@@ -9,7 +9,9 @@
 //      4   the record is removed, when nothing runs there by the host's own word
 //
 // So a unit with CutOff=stop runs in one place all the time. A host that is lost is removed without 2 and 3: nobody else knows
-// what runs there, and whoever gives the command says that nothing does. The same holds for a removal by force.
+// what runs there, and whoever gives the command says that nothing does. The same holds for a removal by force. Of one that
+// is lost on its way nobody has said so: its units leave as those of any lost node that is drained, and units with CutOff=stop
+// are waited for until they have certainly stopped.
 //
 // A leader that dies in between leaves a host that is closed, and no voter, but still a member; the command can be given
 // again. Whoever opens a node of the host meanwhile, or promotes the host, calls the removal off.
@@ -19,6 +21,7 @@
 
 #include "clock.h"
 #include "drain-judge.h"
+#include "fencing-policy.h"
 #include "host-link.h"
 #include "host-marks.h"
 #include "host-record.h"
@@ -27,6 +30,7 @@
 #include "message.h"
 #include "node-changes.h"
 #include "nodes.h"
+#include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
 #include "scheduler.h"
@@ -36,6 +40,7 @@
 #include "tickets.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
 
 #define MAINTENANCE ARGOSY__NODE_MODE__MODE_MAINTENANCE
@@ -94,9 +99,25 @@ static bool is_to_lose_its_vote(const Leader *l, const Ticket *t, const Argosy__
 
 // ------------------------------------------------------------------------------------------------ its units
 
+static bool is_closed(const Argosy__HostRecord *record) {
+        for (size_t i = 0; i < record->n_nodes; i++)
+                if (record->nodes[i]->mode != MAINTENANCE)
+                        return false;
+        return true;
+}
+
+// By this removal, or by one of which the log alone knows.
+static bool is_leaving(const Ticket *t, const Argosy__HostRecord *record) {
+        bool closed_for_it = is_closed(record);
+
+        for (size_t i = 0; i < record->n_nodes; i++)
+                closed_for_it &= streq(record->nodes[i]->mode_reason, REASON);
+        return t->removal_empties || closed_for_it;
+}
+
 // Nobody waits for what runs there.
-static bool is_taken_for_dead(const Ticket *t, const Host *h) {
-        return t->request->cluster_remove->force || !h || host_is_lost(h);
+static bool is_taken_for_dead(const Ticket *t, const Host *h, const Argosy__HostRecord *record) {
+        return t->request->cluster_remove->force || !h || (host_is_lost(h) && !is_leaving(t, record));
 }
 
 static bool is_empty(const Host *h) {
@@ -106,13 +127,6 @@ static bool is_empty(const Host *h) {
         list_foreach (i, &h->nodes)
                 n_globals += CONTAINER_OF(i, Node, of_host)->n_globals;
         return v.left == 0 && !v.unattached && n_globals == 0;
-}
-
-static bool is_closed(const Argosy__HostRecord *record) {
-        for (size_t i = 0; i < record->n_nodes; i++)
-                if (record->nodes[i]->mode != MAINTENANCE)
-                        return false;
-        return true;
 }
 
 static DrainEnd judge_drain(const Leader *l, const Host *h, const Argosy__HostRecord *record) {
@@ -135,13 +149,30 @@ static int refuse_opened(Ticket *t, const Argosy__HostRecord *record) {
         return why ? refuse_midway(t, ECANCELED, record, why) : -ENOMEM;
 }
 
+// When the last of what has left it has certainly stopped, of a host that is lost: its own word is to be had no more.
+static uint64_t ends_at(const Leader *l, const Host *h) {
+        uint64_t at_us = 0;
+
+        if (!host_is_lost(h))
+                return 0;
+        list_foreach (i, &h->nodes)
+                list_foreach (k, &CONTAINER_OF(i, Node, of_host)->units_on_node) {
+                        const UnitOnNode *s = CONTAINER_OF(k, UnitOnNode, by_node);
+                        const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
+                        uint64_t until = e && s->unit->node != s->node ? previous_node_runs_until(l, s->unit, e, s->node) : 0;
+
+                        at_us = MAX_OF(at_us, until == FENCING_UNTIL_REPORTED ? 0 : until);
+                }
+        return at_us;
+}
+
 // STEP_PASSED: nothing runs there that is waited for, or *ret_end is how far that is. *ret_closes: its nodes are to be closed.
 static int plan_emptying(Leader *l, Ticket *t, const Argosy__HostRecord *record, bool *ret_closes, DrainEnd *ret_end) {
         const Host *h = host_find(l, record->host);
 
         *ret_closes = false;
         *ret_end = DRAIN_EMPTY;
-        if (is_taken_for_dead(t, h) || (!t->removal_empties && is_empty(h)))
+        if (is_taken_for_dead(t, h, record) || (!t->removal_empties && is_empty(h)))
                 return STEP_PASSED;
         *ret_end = judge_drain(l, h, record);
         if (*ret_end == DRAIN_OVER && t->removal_empties)
@@ -149,7 +180,9 @@ static int plan_emptying(Leader *l, Ticket *t, const Argosy__HostRecord *record,
         *ret_closes = *ret_end == DRAIN_OVER;
         if (!*ret_closes)
                 begin_emptying(l, t);
-        return STEP_PASSED;
+        if (*ret_end == DRAIN_EMPTY)
+                t->removal_until_us = ends_at(l, h);
+        return t->removal_until_us <= leader_now(l) ? STEP_PASSED : PLAN_SETTLED;
 }
 
 bool host_removal_is_ready(const Leader *l, const Ticket *t) {
@@ -160,7 +193,9 @@ bool host_removal_is_ready(const Leader *l, const Ticket *t) {
                 return true;
         if (is_to_lose_its_vote(l, t, record))
                 return false;
-        return !t->removal_empties || is_taken_for_dead(t, h) || judge_drain(l, h, record) != DRAIN_GOES_ON;
+        if (!t->removal_empties || is_taken_for_dead(t, h, record))
+                return true;
+        return judge_drain(l, h, record) != DRAIN_GOES_ON && t->removal_until_us <= leader_now(l);
 }
 
 void host_removals_notify(Leader *l) {

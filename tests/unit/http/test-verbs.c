@@ -74,6 +74,7 @@ static void each_verb_is_a_request_that_argosyctl_would_send(void **state) {
                 {"{\"verb\":\"cluster promote\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROLE},
                 {"{\"verb\":\"cluster demote\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROLE},
                 {"{\"verb\":\"cluster remove\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE},
+                {"{\"verb\":\"cluster remove --force\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE},
                 {"{\"verb\":\"cluster voters\",\"number\":3}", ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS},
                 {"{\"verb\":\"cluster rotate-ca\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA},
                 {"{\"verb\":\"cluster rotate-ca --finish\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA},

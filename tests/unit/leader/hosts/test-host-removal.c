@@ -151,6 +151,31 @@ static void a_host_that_is_lost_on_its_way_is_waited_for_no_longer(void **state)
         assert_false(is_member(2));
 }
 
+#define FENCED SERVICE "TimeoutStopSec=10\n[X-Argosy]\nCutOff=stop\nCutOffSec=20\n"
+
+// Nobody has said that it is dead.
+static void what_must_not_run_twice_is_waited_for_where_its_host_is_lost_on_its_way(void **state) {
+        RigAnswer *a;
+
+        rig_change(&g, START, "a.service", SERVICE);
+        rig_change(&g, START, "b.service", FENCED);
+        assert_int_equal(rig_record(&g, "b.service")->node, 2);
+        rig_host(&g, 2)->deaf = true;
+        a = cluster_remove("n2");
+        rig_turns(&g, 20);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 4 * RIG_LEASE_MS);
+        assert_false(a->final);
+        assert_true(is_member(2));
+        for (uint32_t h = 1; h <= 3; h += 2)
+                assert_null(rig_unit_on(&g, h, "b.service"));
+        rig_pass_ms(&g, 60 * 1000);
+        assert_true(a->final);
+        assert_int_equal(a->responses[a->n - 1]->status, 0);
+        assert_false(is_member(2));
+        assert_int_equal(rig_count_running(&g, "b.service"), 1);
+}
+
 static void by_force_nothing_is_waited_for(void **state) {
         RigAnswer *a;
 
@@ -184,6 +209,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(what_no_other_node_takes_is_stopped_and_waits, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_host_that_leaves_keeps_the_budgets, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_host_that_is_lost_on_its_way_is_waited_for_no_longer, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_must_not_run_twice_is_waited_for_where_its_host_is_lost_on_its_way, setup, teardown),
                 cmocka_unit_test_setup_teardown(by_force_nothing_is_waited_for, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_next_leader_goes_on_with_the_same_command, setup, teardown),
         };

@@ -70,10 +70,11 @@ static int on_container_warning(unsigned line, const char *text, void *userdata)
         return 0;
 }
 
-static void warn_of_container(Ctl *ctl, const HandedFile *file) {
+// False: out of memory.
+static bool warn_of_container(Ctl *ctl, const HandedFile *file) {
         ContainerWarnings w = {ctl, file};
 
-        (void) quadlet_warnings(file->content, file->len, on_container_warning, &w);
+        return quadlet_warnings(file->content, file->len, on_container_warning, &w) >= 0;
 }
 
 FileWarnings *file_warnings_begin(Ctl *ctl, const HandedFile *files, size_t n) {
@@ -90,7 +91,7 @@ FileWarnings *file_warnings_begin(Ctl *ctl, const HandedFile *files, size_t n) {
         complete = w->files && w->paths;
         for (size_t i = 0; i < n && complete && w->n < UNIT_ANALYSIS_FILES_MAX; i++) {
                 if (quadlet_is(files[i].content, files[i].len)) {
-                        warn_of_container(ctl, &files[i]);
+                        complete = warn_of_container(ctl, &files[i]);
                         continue;
                 }
                 w->files[w->n] = (UnitAnalysisFile){files[i].name, files[i].content, files[i].len};

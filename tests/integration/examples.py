@@ -31,7 +31,13 @@ def options():
     return names - {"MachineOf", "PreferSpreadOver"} | {"SameNodeAs"}
 
 
+def is_for_containers(lines):
+    return any(line.startswith("VolumeLoss=") for line in lines)
+
+
 def unit_of(lines):
+    if is_for_containers(lines):
+        return "\n".join(["[Container]", "Image=registry.example.org/web:1", "Volume=data:/data", *lines]) + "\n"
     own = [] if "[Service]" in lines else [*SLEEPER.splitlines(), "ExecReload=/bin/true"]  # which FileChange=reload needs
     return "\n".join(own + [line if line != "[Service]" else SLEEPER.rstrip() for line in lines]) + "\n"
 
@@ -54,7 +60,7 @@ def test_every_option_has_an_example_that_is_taken(c: Cluster):
         c.ctl(f"secret set {secret} --file=/root/units/web.env", on=c.node("n1"))
     for number, lines in enumerate(found):
         unit = f"e{number}@1.service"
-        c.submit(f"e{number}@.service", unit_of(lines))
+        c.submit(f"e{number}@.{'container' if is_for_containers(lines) else 'service'}", unit_of(lines))
         result = c.ctl_result(f"start --no-block {unit}")
         if unit not in c.known():  # no node takes it: refused with the reasons
             assert result.status == 1 and "\n  n1: " in result.err, f"{lines}: {result.err}"

@@ -221,7 +221,7 @@ def test_a_removed_host_answers_no_joiner(c: Cluster):
     eventually(lambda: c.members(n1).get("n2") == "spare online")
     c.start("lasts", f"[Service]\nExecStart=/bin/sleep infinity\nExecStop=/bin/sh -c '{WAITS}'\n[X-Argosy]\nHost=n2\n", on=n1)
     token = c.ctl("cluster token --quiet", on=n1).strip()
-    c.ctl("cluster remove n2", on=n1)
+    c.ctl("cluster remove n2 --force", on=n1)
     eventually(lambda: n2.run("systemctl show --value --property=ActiveState lasts").strip() == "deactivating",
                what="it knows, and is still busy with it")
     c.ctl_fails(f"cluster join {n2.address} {token}", on=n3, saying="ask another one")

@@ -56,12 +56,20 @@ static bool has_log(uint32_t number) {
         return r && (r->raft_id > 0 || r->role == ARGOSY__HOST_ROLE__ROLE_VOTER) && members_is_in(number);
 }
 
-// It has all that anybody was told.
+static uint64_t generation_of(uint32_t number) {
+        const Daemon *d = sim_machine(number)->daemon;
+
+        return d && d->peers ? d->peers->generation : 0;
+}
+
+// It has all that anybody was told, and is of the cluster that was recovered last: a host that has not heard of
+// that yet would be recovered as a second cluster.
 static bool may_be_recovered(uint32_t number) {
         const SimMachine *m = sim_machine(number);
 
         return votes(number) && m->daemon && m->daemon->end == DAEMON_RUNNING &&
-               sim_store_applied(number) >= sim_store_committed();
+               sim_store_applied(number) >= sim_store_committed() &&
+               generation_of(number) >= recovery.generation;
 }
 
 static uint32_t draw_survivor(Draw *d) {
@@ -238,12 +246,6 @@ void recover_on_entry(const Argosy__LogBatch *batch) {
                         continue;
                 recovery.is_said |= op->cluster->generation == recovery.generation;
         }
-}
-
-static uint64_t generation_of(uint32_t number) {
-        const Daemon *d = sim_machine(number)->daemon;
-
-        return d && d->peers ? d->peers->generation : 0;
 }
 
 static bool all_know_it(void *data) {

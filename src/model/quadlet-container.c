@@ -313,15 +313,15 @@ int quadlet_on_volume_loss(QuadletParser *q, const char *path, const IniLine *li
 
 // ------------------------------------------------------------------------------------------------ all of it
 
-static const RawOption *find_raw(const UnitFile *f, RawKind kind) {
-        for (size_t i = 0; i < f->n_raw; i++)
-                if (f->raw[i].kind == kind)
-                        return &f->raw[i];
+static const RawOption *find_raw(const QuadletOptions *o, RawKind kind) {
+        for (size_t i = 0; i < o->n_raw; i++)
+                if (o->raw[i].kind == kind)
+                        return &o->raw[i];
         return NULL;
 }
 
-static int check_options(const char *path, const UnitFile *f, char **ret_why) {
-        const RawOption *manager = find_raw(f, RAW_MANAGER), *secret = find_raw(f, RAW_SECRET);
+static int check_options(const char *path, const QuadletOptions *o, char **ret_why) {
+        const RawOption *manager = find_raw(o, RAW_MANAGER), *secret = find_raw(o, RAW_SECRET);
 
         if (manager)
                 return option_refuse(ret_why, path, manager->line,
@@ -329,16 +329,16 @@ static int check_options(const char *path, const UnitFile *f, char **ret_why) {
         if (secret)
                 return option_refuse(ret_why, path, secret->line,
                                      "Secret= does not reach into containers so far");
-        if (f->n_file_sources > 0)
-                return option_refuse(ret_why, path, f->file_sources[0].line,
+        if (o->file_line)
+                return option_refuse(ret_why, path, o->file_line,
                                      "File= does not reach into containers so far");
         return 0;
 }
 
-static int check_container(const QuadletParser *q, const char *path, const UnitFile *f, char **ret_why) {
+static int check_container(const QuadletParser *q, const char *path, const QuadletOptions *o, char **ret_why) {
         if (!q->image_line && !q->rootfs_line)
                 return option_refuse(ret_why, path, 1, "[Container] has neither Image= nor Rootfs=");
-        if (q->shares_line && !find_raw(f, RAW_SAME_NODE))
+        if (q->shares_line && !find_raw(o, RAW_SAME_NODE))
                 return option_refuse(ret_why, path, q->shares_line,
                                      "Network=container:NAME needs MachineOf= in [X-Argosy]: the two have "
                                      "to be on one node");
@@ -346,9 +346,9 @@ static int check_container(const QuadletParser *q, const char *path, const UnitF
 }
 
 // Data that stays on a node keeps the unit there: elsewhere it would begin with none.
-static int keep_with_data(const QuadletParser *q, const char *path, UnitFile *f, FailingParser *failing,
-                          char **ret_why) {
-        if (!q->data_line || q->volume_loss_line || f->global)
+static int keep_with_data(const QuadletParser *q, const char *path, const QuadletOptions *o,
+                          FailingParser *failing, bool *stays, char **ret_why) {
+        if (!q->data_line || q->volume_loss_line || o->global)
                 return 0;
         if (failing_moves(failing))
                 return option_refuse(ret_why, path, q->data_line,
@@ -356,20 +356,20 @@ static int keep_with_data(const QuadletParser *q, const char *path, UnitFile *f,
                                      "says that it may, and without NodeLost= and "
                                      "RestartElsewhere= it stays on its node");
         failing->options.node_lost = NODE_LOST_NEVER;
-        f->stays = true;
+        *stays = true;
         return 0;
 }
 
-int quadlet_finish(const QuadletParser *q, const char *path, UnitFile *file, FailingParser *failing,
-                   char **ret_why) {
+int quadlet_finish(const QuadletParser *q, const char *path, const QuadletOptions *options,
+                   FailingParser *failing, bool *stays, char **ret_why) {
         int r;
 
         if (q->volume_loss_line && !q->is_container && !q->was_container)
                 return option_refuse(ret_why, path, q->volume_loss_line, "VolumeLoss= is for containers");
         if (!q->is_container)
                 return 0;
-        r = check_options(path, file, ret_why) ?: check_container(q, path, file, ret_why);
-        return r ?: keep_with_data(q, path, file, failing, ret_why);
+        r = check_options(path, options, ret_why) ?: check_container(q, path, options, ret_why);
+        return r ?: keep_with_data(q, path, options, failing, stays, ret_why);
 }
 
 // ------------------------------------------------------------------------------------------------ warnings

@@ -7,7 +7,7 @@
 
 #include "failing-parser.h"
 #include "ini-reader.h"
-#include "unit-file.h"
+#include "unit-options-private.h"
 
 typedef struct QuadletClaim {
         char *what; // specifiers not expanded
@@ -32,7 +32,16 @@ void quadlet_parser_done(QuadletParser *q);
 int quadlet_on_section(QuadletParser *q, const char *path, const IniLine *line, char **ret_why);
 int quadlet_on_container(QuadletParser *q, const char *path, const IniLine *line, char **ret_why);
 int quadlet_on_volume_loss(QuadletParser *q, const char *path, const IniLine *line, char **ret_why);
-// When all lines are known: what a container cannot have beside it, and what follows from its data for
-// `file` and `failing`. Results likewise.
-int quadlet_finish(const QuadletParser *q, const char *path, UnitFile *file, FailingParser *failing,
-                   char **ret_why);
+
+// What [X-Argosy] beside it says.
+typedef struct QuadletOptions {
+        const RawOption *raw;
+        size_t n_raw;
+        unsigned file_line; // of the first File=; 0: none
+        bool global;        // Global=
+} QuadletOptions;
+
+// When all lines are known: what a container cannot have beside it, and what follows from its data: in
+// `failing`, and *stays as by Rebalance=no, which is else left as it is. Results likewise.
+int quadlet_finish(const QuadletParser *q, const char *path, const QuadletOptions *options,
+                   FailingParser *failing, bool *stays, char **ret_why);

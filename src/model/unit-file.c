@@ -581,7 +581,11 @@ static int finish_container(Parser *p) {
         RawOption label = {.kind = RAW_REQUIRE_LABEL, .line = 1, .word = (char *) QUADLET_LABEL};
         const QuadletParser *q = &p->quadlet;
         UnitFile *f = p->file;
-        int r = quadlet_finish(q, p->path, f, &p->failing, p->ret_why);
+        QuadletOptions beside = {.raw = f->raw,
+                                 .n_raw = f->n_raw,
+                                 .file_line = f->n_file_sources > 0 ? f->file_sources[0].line : 0,
+                                 .global = f->global};
+        int r = quadlet_finish(q, p->path, &beside, &p->failing, &f->stays, p->ret_why);
 
         for (size_t i = 0; i < q->n_claims && r == 0; i++)
                 r = append_raw(&f->raw, &f->n_raw,

@@ -378,17 +378,17 @@ struct Leader {
         uint32_t wait_round;       // raised when all of .waiting have come into .waited; never 0
         size_t n_wait_items;
         uint64_t n_waiters_judged; // of units, one by one
-        ListNode drains, manager_waiters, removals; // Ticket.drain
+        ListNode drains, manager_waiters, removals; // Ticket.in[TICKET_WAIT]
         Map calls_by_id;           // questions to nodes
-        ListNode node_lists;       // Ticket.turn_due: lists of nodes that are made in turns
-        ListNode job_shows;        // Ticket.turn_due: jobs whose units are looked at in turns
+        ListNode node_lists;       // Ticket.in[TICKET_TURN]: lists of nodes that are made in turns
+        ListNode job_shows;        // Ticket.in[TICKET_TURN]: jobs whose units are looked at in turns
         ListNode wait_walks;       // WaitWalk.list
         ListNode row_walks;        // RowWalk.list
         ListNode nodes_emptying;   // Node.emptying: whose units hear of it in turns
         ListNode calls_over;       // NodeCall.by_ticket: without one, to be cancelled
         uint64_t last_call;
-        ListNode asking;     // Ticket.turn_due: they have more to ask nodes
-        ListNode whys_due;         // Ticket.why.due: they name units of which it was not told yet why they are as they are
+        ListNode asking;     // Ticket.in[TICKET_TURN]: they have more to ask nodes
+        ListNode whys_due;         // Ticket.in[TICKET_WHY]: they name units of which it was not told yet why they are as they are
         uint64_t n_why_looks;      // at units and nodes for these
         ListNode listings;         // Listing.all: lists that are made in turns
         TouchedHosts touched_hosts; // where units that are on many were, that are touched; noted only while there is:

@@ -47,7 +47,7 @@ struct OpenJob {
         uint64_t number;
         ListNode queue; // in Leader.jobs_watched, .jobs_ended or .jobs_flying; unlinked: units of it are waited for
         ListNode told;  // in Leader.jobs_told: who waits for it is to hear how far it is
-        ListNode tickets; // Ticket.drain of those
+        ListNode tickets; // Ticket.in[TICKET_WAIT] of those
         ListNode reverting;  // JobItem.reverting
         ListNode reverts;    // in Leader.jobs_reverting, while it may have such
         JobPart *parts;

@@ -68,7 +68,7 @@ struct HeldJob {
         uint64_t number;
         ListNode queue;
         Deadline due; // its number is when
-        ListNode tickets; // Ticket.drain, of who waits for its end
+        ListNode tickets; // Ticket.in[TICKET_WAIT], of who waits for its end
         Ticket *ticket;   // it goes
         HeldLimit *limit; // it waits for, or for which it goes; NULL: none
         HeldLimit *woken; // whose room it may take: it is due; NULL: for something else, or not

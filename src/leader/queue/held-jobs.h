@@ -24,7 +24,7 @@ void held_jobs_build(Leader *l);
 void held_jobs_clear(Leader *l);
 
 // An entry has brought something of this job, which may be held, or be waited for. If it is held no more, since it has begun or
-// is over: those who wait for its end, in *ret_tickets (Ticket.drain).
+// is over: those who wait for its end, in *ret_tickets (Ticket.in[TICKET_WAIT]).
 void held_jobs_on_news(Leader *l, uint64_t number, ListNode *ret_tickets);
 // The rules of the queue may be other ones.
 void held_jobs_on_applied(Leader *l);

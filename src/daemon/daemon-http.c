@@ -30,6 +30,8 @@
 #include "machine.h"
 #include "paths.h"
 #include "router.h"
+#include "router-lead.h"
+#include "router-dispatch.h"
 #include "socket-access.h"
 #include "str.h"
 #include "stream.h"

@@ -21,6 +21,9 @@
 #include "peers.h"
 #include "renew.h"
 #include "router.h"
+#include "router-pack.h"
+#include "router-leave.h"
+#include "router-dispatch.h"
 #include "socket-access.h"
 
 // The mesh ends last, since the log needs it to close. What it hears meanwhile has nobody to go to any more.

@@ -41,6 +41,8 @@
 #include "process-end.h"
 #include "recovery.h"
 #include "router.h"
+#include "router-lead.h"
+#include "router-dispatch.h"
 #include "run-private.h"
 #include "run.h"
 #include "secret-files.h"

@@ -12,7 +12,8 @@
 //                    heap.c           the allocator; what a burst leaves behind is given back
 //                    state-writer.c   identity and peers file, written by the pool
 //                    config.c, paths.c, state-dir.c
-//   requests         router.c         requests: to the leader wherever it is, or to this host's agent
+//   requests         route.c          a request on its way, and where it can be
+//                    router*.c        to the leader wherever it is, or to this host's agent
 //                    join.c           this host joins another cluster, or leaves
 //                    managers.c       managers of users and containers that are nodes too
 //                    peers.c          which voters this host knows of and finds

@@ -12,7 +12,7 @@
 #include "http-api.h"
 #include "leader.h"
 #include "mesh.h"
-#include "router.h"
+#include "route-types.h"
 
 // Of a row of a table: its figure in `stats`.
 #define SHOW(name, help) counter_list_add(to, (Counter){{#name, help, false}, stats.name, {}});

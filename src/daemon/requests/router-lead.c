@@ -15,7 +15,9 @@
 #include "macro.h"
 #include "mesh.h"
 #include "message.h"
-#include "router-private.h"
+#include "route.h"
+#include "router-dispatch.h"
+#include "router-lead.h"
 #include "str.h"
 
 #define UNSAID ARGOSY__REQUEST__EVENTS__LEAD__UNSAID

@@ -19,7 +19,8 @@
 #include "join.h"
 #include "managers.h"
 #include "peers.h"
-#include "router-private.h"
+#include "route.h"
+#include "router-local.h"
 
 static void answer_version(Route *route) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;

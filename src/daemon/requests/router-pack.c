@@ -21,7 +21,8 @@
 #include "oom.h"
 #include "pool.h"
 #include "request-kind.h"
-#include "router-private.h"
+#include "route.h"
+#include "router-pack.h"
 
 enum { LONG_FRAME = 128 * 1024 }; // packed in the loop in some 0.1 ms
 

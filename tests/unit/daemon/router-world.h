@@ -24,6 +24,10 @@
 #include "peers.h"
 #include "request-rights.h"
 #include "router.h"
+#include "router-pack.h"
+#include "router-leave.h"
+#include "router-lead.h"
+#include "router-dispatch.h"
 #include "socket-access.h"
 
 static struct World {

@@ -8,7 +8,7 @@
 
 #include "flow-window.h"
 #include "leader-contact.h"
-#include "router-private.h"
+#include "route.h"
 
 static void a_request_waits_for_a_leader_and_goes_there(void **state) {
         submit(ARGOSY__REQUEST__WHAT_CHANGE);

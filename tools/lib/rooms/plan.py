@@ -38,7 +38,6 @@ FACETS = {
     "leader/changes": ["request"],    # one function that says what a request means, by kind of option
     "leader/campaigns": ["rollout"],  # one controller: its steps, its requests, what it shows
     "leader/queries": ["open-jobs"],  # jobs that are running: what they wait for, how their end is written
-    "daemon/requests": ["router"],  # routes: where they go, and what this daemon answers
     "daemon": ["run",             # the life of the daemon: beginning, loop, end
                "daemon-log"],     # the log of this host, and how it gets one
     "leader/events": ["event-stream"],  # the stream: its order, and the kinds of objects in it

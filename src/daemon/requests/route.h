@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Shared by router.c, router-lead.c, router-local.c and router-pack.c.
+// A request on its way, and what all of them share: for the files of the router alone (router.h is for everybody else).
+//
+// A Route belongs to its Router. It is gone when its last response has been handed on (route_respond() with `final`), or when
+// its owner has cancelled it (router_cancel()); inside leader_request() and agent_call() it lives until that returns (`in_call`).
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "argosy.pb-c.h"
 #include "leader-contact.h"
 #include "list.h"
 #include "map.h"
-#include "router.h"
+#include "route-types.h"
 #include "time-limit.h"
 #include "uvx.h"
 
@@ -53,43 +60,34 @@ struct Router {
         uint64_t last_id;
         Drain drain;
         TimeLimit limit;
+        void (*on_due)(void *userdata); // of `limit`, with the router: something that waits is due (router.c)
         uint64_t armed_us; // that it runs until; OVERDUE; 0: it does not run
         LeaderContact contact;
         TimeLimit silence; // until the leader is called silent
-        size_t n_followers;        // routes of events
+        size_t n_followers; // routes of events
         uint64_t silence_asked_us; // boot time at which somebody asked whether it is; 0: nobody has
-        bool silent;       // as it was said last
+        bool silent;               // as it was said last
 };
 
 // Hands one response on. The route may be gone afterwards if it is final.
 void route_respond(Route *route, const Argosy__Response *response);
-void route_fail(Route *route, int status, const char *format, ...) _printf_(3, 4);
-void route_on_answer(const Argosy__Response *response, void *userdata); // route_respond(), of a Route
+void route_fail(Route *route, int status, const char *format, ...) _printf_(3, 4); // a final one; the message is cut at 511 bytes
+void route_on_answer(const Argosy__Response *response, void *userdata);            // route_respond(), of a Route
+// Without a response; in_call must be false.
+void route_free(Route *route);
 
-// router.c. It is asked again, by way of dispatch(), and whoever has it now is told that nobody waits for his answer.
-void route_recall(Route *route);
-bool router_has_leader(const Router *r); // somebody says that he leads
-void route_tell_age(Route *route);        // to whoever is asked next
-void route_is_away(Route *route);         // the leader elsewhere has it
-void route_wait_for_leader(Route *route);
-void route_ask_again(Route *route);       // whoever leads, soon
+bool router_has_leader(const Router *r); // somebody says that it leads
 
-// router-pack.c
-bool route_is_to_be_packed(const Route *route);
-// For the leader elsewhere: it is PACKING until that has it, or not.
-void route_pack(Route *route);
-// One that is PACKING is to be asked again. False: the pool still reads it, and then it is asked again.
-bool route_pack_stop(Route *route);
-// It goes, and may leave what it asks for to the pool.
-void route_pack_forget(Route *route);
-void router_pack_close(Router *r); // without routes
+// ---- places
 
-// router-lead.c
-void router_lead_init(Router *r);
-void router_lead_on_changed(Router *r);
-void route_count_follower(Route *route); // a new one, if it is of events
-// What follows events is told what this host knows of the leader, if that is not what it was told last. True: the route is answered.
-bool route_answer_lead(Route *route);
-
-// router-local.c. Of one that this daemon answers: does, or lets somebody do it later. False: it is none.
-bool route_answer_local(Route *route);
+void route_wait_for_dispatch(Route *route); // behind all that do; route_dispatch() is called in one of the next turns
+void route_wait_for_leader(Route *route);   // until one appears, or route_due_us()
+// Who was asked leads no more. The news of that may come later, or have come before the question: so the route is asked again
+// ROUTER_AGAIN_MS later, too, if there is no news.
+void route_wait_again(Route *route);
+void route_ask_again(Route *route);           // of whoever leads, soon
+uint64_t route_due_us(const Route *route);    // boot time at which one that waits is looked at again
+void route_note_asked(Route *route);          // a leader has been given it
+void route_is_away(Route *route);             // the leader elsewhere has it
+// The next leader may find it carried out, or has to know whether it may have been, and been forgotten: writes its age into its job.
+void route_tell_age(Route *route);

@@ -245,7 +245,7 @@ int voter_secrets_load(const char *dir, VoterSecrets *ret, char **ret_why) {
         if (r == 0)
                 r = voter_secrets_parse(in.data, in.len, &read);
         if (r == -EBADMSG || r == -EFBIG) {
-                *ret_why = str_printf("%s is damaged. Restore it; or, if another voter is there, remove it: this host gets it from "
+                *ret_why = str_printf("%s is damaged. Restore it; or, if another voter has some, remove it: this host gets it from "
                                       "there.",
                                       path);
                 return -EBADMSG;

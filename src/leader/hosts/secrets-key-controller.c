@@ -98,6 +98,10 @@ uint32_t secrets_key_in_use(const Leader *l) {
         return record ? record->number : voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS);
 }
 
+bool secrets_key_is_lost(const Leader *l) {
+        return voter_secrets_controller_is_lost(l, VOTER_SECRET_SECRETS, secrets_key_in_use(l));
+}
+
 // Who waits for a key asks for one in each turn, and how many turns there are is nobody's to know: so nothing is drawn for one that is thrown away.
 static int make_key(Leader *l, uint32_t *ret_number) {
         _cleanup_(secret_bytes_done) SecretBytes key = {};
@@ -189,7 +193,9 @@ static size_t name_voters(const Leader *l, bool absent, char *ret, size_t size) 
 
 static SecretsKeyView look(const Leader *l) {
         uint32_t key = secrets_key_in_use(l), newest = voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS);
-        SecretsKeyView v = {.phase = phase_of(l), .making = l->secrets_key->made > 0, .named = newest > key};
+        SecretsKeyView v = {.phase = phase_of(l),
+                            .making = l->secrets_key->made > 0,
+                            .named = newest > key && !voter_secrets_controller_is_lost(l, VOTER_SECRET_SECRETS, newest)};
         char names[512];
 
         v.all_have = v.named && voter_secrets_controller_all_have(l, VOTER_SECRET_SECRETS, newest, names, sizeof(names));
@@ -426,6 +432,10 @@ int secrets_key_controller_decide(Leader *l, BatchBuilder *b) {
 
 // ---- for people
 
+static bool is_handed_out(const Leader *l) {
+        return phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT;
+}
+
 static int add_waiting(char **notice, const char *what, const char *names) {
         return field_printf(notice, "%s%s%s", what, *names ? "; waiting for " : "", names);
 }
@@ -434,6 +444,8 @@ int secrets_key_controller_notice(const Leader *l, char **notice) {
         char names[512], words[768];
         size_t n;
 
+        if (l->leading && secrets_key_is_lost(l) && !is_handed_out(l))
+                return field_printf(notice, "%s", SECRETS_KEY_LOST);
         if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED)
                 return 0;
         if (!l->leading)
@@ -520,7 +532,7 @@ int secrets_key_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
                 return -EBUSY;
         if (t->request->secret_rotate_key->abort)
                 return plan_abort(l, t, b);
-        return phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED
-                       ? plan_begin(l, t, b)
-                       : refuse(t, EEXIST, "another key is on its way: %s", notice);
+        if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED || (secrets_key_is_lost(l) && !is_handed_out(l)))
+                return plan_begin(l, t, b);
+        return refuse(t, EEXIST, "another key is on its way: %s", notice);
 }

@@ -182,8 +182,9 @@ Argosy__Response *secrets_refuse_set(const Argosy__Request *request) {
         return NULL;
 }
 
-static int no_key(Ticket *t) {
-        return settle(t, response_error(ENOKEY, "the leader has no key to seal secrets with: nothing was changed"));
+static int no_key(Ticket *t, bool lost) {
+        return settle(t, response_error(ENOKEY, "%s: nothing was changed",
+                                        lost ? SECRETS_KEY_LOST : "the leader has no key to seal secrets with"));
 }
 
 static bool is_kept_by(const Argosy__VoterSecretRecord *key, uint32_t raft_id) {
@@ -211,7 +212,8 @@ static bool most_voters_have(const Leader *l, uint32_t number) {
         return n_have > n_voters / 2;
 }
 
-// -EBUSY: the first key is made, or most voters have not got it yet; -ENOKEY: they have, and this host has not.
+// -EBUSY: the first key is made, or most voters have not got it yet; -ENOKEY: they have, and this host has not; -ENODATA: no voter has it
+// any more.
 static int need_key(Leader *l, uint32_t *ret_number, const SecretBytes **ret) {
         *ret_number = secrets_key_in_use(l);
         if (*ret_number == 0) {
@@ -220,7 +222,7 @@ static int need_key(Leader *l, uint32_t *ret_number, const SecretBytes **ret) {
                 return r == -ENOMEM || r == -EIO || r == -ENOSPC ? r : -EBUSY;
         }
         if (!most_voters_have(l, *ret_number))
-                return -EBUSY;
+                return secrets_key_is_lost(l) ? -ENODATA : -EBUSY;
         *ret = voter_secrets_controller_value(l, VOTER_SECRET_SECRETS, *ret_number);
         return *ret && (*ret)->len == SECRET_KEY_SIZE ? 0 : -ENOKEY;
 }
@@ -256,8 +258,8 @@ int secrets_plan_set(Leader *l, Ticket *t, BatchBuilder *b) {
         if (batch_builder_has_secret(b, m->name))
                 return -EBUSY;
         r = need_key(l, &label.key, &key);
-        if (r == -ENOKEY)
-                return no_key(t);
+        if (r == -ENOKEY || r == -ENODATA)
+                return no_key(t, r == -ENODATA);
         if (r == 0)
                 r = secret_box_seal(key->data, &label, m->value.data, m->value.len, &sealed);
         if (r < 0)

@@ -8,8 +8,10 @@
 //
 // An acknowledgement is a raft id's, which is never given twice: a host that stops being a voter, and wipes its secrets, takes it along.
 //
-// A leader that lacks a secret which the log names cannot do what a leader does. It hands over to a voter that has all of them and keeps
-// up; if there is none it leads on, says so, and tries again.
+// A leader that lacks a secret which the log names cannot do what a leader does. It hands over to a voter that keeps up, has all that this
+// host has, and has more; if there is none it leads on, says so, and tries again. So each hand-over adds a secret, and two voters that lack
+// different ones do not hand over to each other for ever: the leader hands out what it has first. Nor does a secret that is lost, which no
+// voter has any more (voter_secrets_controller_is_lost()), keep a leader that lacks others from handing over.
 
 #include "voter-secrets-controller.h"
 
@@ -247,6 +249,16 @@ static bool has_fresh(const SecretsVoter *v, const VoterSecret *s) {
         return kept && is_kept(kept, s->name, s->number, s->fingerprint.bytes);
 }
 
+bool voter_secrets_controller_is_lost(const Leader *l, const char *name, uint32_t number) {
+        const Argosy__VoterSecretRecord *record = find_record(l, name, number);
+        const SecretsVoters voters = voters_of(l);
+
+        for (size_t i = 0; record && i < voters.n; i++)
+                if (!report_of(&voters.list[i]) || has_recorded(&voters.list[i], record))
+                        return false;
+        return record && voters.n > 0;
+}
+
 // ---- the records
 
 static Argosy__VoterSecretRecord *add_next(SecretsNext *next) {
@@ -386,23 +398,32 @@ static const Argosy__VoterSecretRecord *find_lacking(const Leader *l) {
         return NULL;
 }
 
-static bool has_all(const Argosy__ClusterRecord *c, uint32_t raft_id) {
-        for (size_t i = 0; i < c->n_voter_secrets; i++)
-                if (!is_in(c->voter_secrets[i]->kept_by, c->voter_secrets[i]->n_kept_by, raft_id))
+// It has all that this host has, and something more.
+static bool has_more(const Leader *l, uint32_t raft_id) {
+        const Argosy__ClusterRecord *c = cluster_state_cluster(l->state);
+        const VoterSecrets *own = own_secrets(l);
+        bool more = false;
+
+        for (size_t i = 0; i < c->n_voter_secrets; i++) {
+                const Argosy__VoterSecretRecord *r = c->voter_secrets[i];
+                bool has = is_in(r->kept_by, r->n_kept_by, raft_id), own_has = voter_secrets_has(own, r);
+
+                if (own_has && !has)
                         return false;
-        return true;
+                more |= has && !own_has;
+        }
+        return more;
 }
 
-// 0: nobody who has all of them can take it.
+// 0: nobody who has more of them can take it.
 static uint32_t successor_of(const Leader *l, const SecretsVoters *voters) {
-        const Argosy__ClusterRecord *c = cluster_state_cluster(l->state);
         StoreStats stats = {};
 
         l->ops.stats(&stats, l->userdata);
         for (size_t i = 0; i < voters->n; i++) {
                 const SecretsVoter *v = &voters->list[i];
 
-                if (!v->host || v->host->number == l->config.self || !has_all(c, v->raft_id))
+                if (!v->host || v->host->number == l->config.self || !has_more(l, v->raft_id))
                         continue;
                 for (size_t k = 0; k < stats.n_members; k++)
                         if (stats.members[k].raft_id == v->raft_id && stats.members[k].voter && stats.members[k].answers &&

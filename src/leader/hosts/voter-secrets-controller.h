@@ -30,6 +30,8 @@ const SecretBytes *voter_secrets_controller_value(const Leader *l, const char *n
 uint32_t voter_secrets_controller_newest(const Leader *l, const char *name);
 // Whether the log says that every voter has it. Else `ret_missing` names those that have not, for people; empty: the log does not name it.
 bool voter_secrets_controller_all_have(const Leader *l, const char *name, uint32_t number, char *ret_missing, size_t size);
+// Whether every voter has said what it has, and none has that one: nobody can hand it out any more. False while a voter has not said.
+bool voter_secrets_controller_is_lost(const Leader *l, const char *name, uint32_t number);
 // The records without that one, borrowed, for a ClusterRecord that is to be put: with it the voters' disks lose the value, if a newer
 // one of that name stays. How many they are.
 size_t voter_secrets_controller_without(const Argosy__ClusterRecord *cluster, const char *name, uint32_t number,

@@ -10,7 +10,7 @@
 typedef struct SecretsKeyView {
         Argosy__SecretsKeyPhase phase;
         bool making;       // this leader has made the next key, and the log does not name it yet
-        bool named;        // the log names the next key
+        bool named;        // the log names the next key, and a voter has it or may have it
         bool all_have;     // the log says that every voter has the next key on its disk
         bool some_differ;  // a version is sealed with another key than the one that seals now
         bool all_compacted; // every voter reports a snapshot in which no version is sealed with another key

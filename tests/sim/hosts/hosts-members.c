@@ -3,6 +3,7 @@
 // See hosts-members.h.
 #include "hosts-members.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@
 #include "unit-state.h"
 #include "verdict.h"
 
-enum { ASKED_MAX = 1024, TOKENS_MAX = 256, ROUNDS_MAX = 8 };
+enum { ASKED_MAX = 1024, TOKENS_MAX = 256, ROUNDS_MAX = 8, OPEN_JOBS_MAX = 10000 };
 #define CALM_US (180 * USEC_PER_SEC)     // by then what must come true has
 #define ALIVE_US (30 * USEC_PER_SEC)
 #define ENDS_US (60 * USEC_PER_SEC)      // since a host without a fault, removed, has nothing that runs
@@ -490,6 +491,21 @@ static void release(void) {
         await_answers();
 }
 
+// Whoever asks may have as many open jobs as an author may have.
+static void raise_limit(void) {
+        Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const Asked *last = &members.asked[members.n_asked - 1];
+
+        if (!last->at_host->last || last->at_host->last->status != EDQUOT)
+                return;
+        change.open_max = OPEN_JOBS_MAX;
+        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
+        request.queue_change = &change;
+        (void) ask(last->at_host->at, &request, "a higher limit of jobs, for the removal of", last->machine);
+        await_answers();
+}
+
 // Whoever the log has, and has another key or another cluster by itself.
 static uint32_t find_lost(void) {
         for (uint32_t i = 1; i <= sim_cluster_size(); i++)
@@ -543,6 +559,7 @@ void members_on_calm(void) {
                 ask_removal(at, machine, false);
                 await_answers();
                 release();
+                raise_limit();
                 (void) sim_run_until(are_one, NULL, CALM_US);
         }
         await_answers();

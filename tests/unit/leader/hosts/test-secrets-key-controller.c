@@ -140,7 +140,7 @@ static int teardown(void **state) {
 
 // ------------------------------------------------------------------------------------------------ asking
 
-static void set(const char *name, const void *value, size_t len) {
+static const Argosy__Response *ask_set(const char *name, const void *value, size_t len) {
         Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
@@ -148,7 +148,11 @@ static void set(const char *name, const void *value, size_t len) {
         m.value = (ProtobufCBinaryData){len, (uint8_t *) value};
         request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
         request.secret_set = &m;
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        return rig_last(rig_ask_and_settle(&g, &request));
+}
+
+static void set(const char *name, const void *value, size_t len) {
+        assert_int_equal(ask_set(name, value, len)->status, 0);
 }
 
 static const Argosy__Response *rotate(bool abort) {
@@ -303,6 +307,66 @@ static void it_can_be_ended_until_the_new_key_seals(void **state) {
         pass();
         assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED);
         assert_null(voter_secrets_find(&disks[2], VOTER_SECRET_SECRETS, 1));
+}
+
+static void lose(uint32_t number) {
+        for (uint32_t host = 1; host <= HOSTS; host++) {
+                voter_secrets_drop(&disks[host], VOTER_SECRET_SECRETS, number);
+                due[host] = true;
+        }
+        pass();
+}
+
+static void a_key_that_no_voter_has_any_more_is_said_and_replaced(void **state) {
+        const Argosy__Response *r;
+
+        set("db", "hunter2", 7);
+        lose(1);
+        r = ask_set("db", "after", 5);
+        assert_int_equal(r->status, ENOKEY);
+        assert_string_equal(r->message, SECRETS_KEY_LOST ": nothing was changed");
+        assert_string_equal(notice(), SECRETS_KEY_LOST);
+        assert_int_equal(rotate(false)->status, 0);
+        pass();
+        assert_string_equal(notice(), "the former keys stay: version 1 of the secret db cannot be opened");
+        set("db", "after", 5);
+        pass();
+        assert_rotated(2);
+        assert_sealed_with("db", 2, "after");
+}
+
+// Nothing could be set before either.
+static void a_key_that_is_lost_while_it_begins_to_seal_is_replaced(void **state) {
+        set("db", "hunter2", 7);
+        compacts[2] = false;
+        (void) rotate(false);
+        pass();
+        assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT);
+        lose(2);
+        assert_int_equal(ask_set("db", "after", 5)->status, ENOKEY);
+        assert_int_equal(rotate(false)->status, 0);
+        compacts[2] = true;
+        pass();
+        set("db", "after", 5);
+        pass();
+        assert_rotated(3);
+        assert_sealed_with("db", 3, "after");
+}
+
+static void a_next_key_that_no_voter_has_any_more_is_made_again(void **state) {
+        set("db", "hunter2", 7);
+        keeps[2] = keeps[3] = false;
+        (void) rotate(false);
+        pass();
+        keeps[1] = false;
+        lose(2);
+        keeps[1] = keeps[2] = keeps[3] = true;
+        attach_anew(1);
+        attach_anew(2);
+        attach_anew(3);
+        pass();
+        assert_rotated(3);
+        assert_sealed_with("db", 3, "hunter2");
 }
 
 static void elect_anew(void) {
@@ -462,6 +526,9 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_voter_that_is_away_refuses_it_and_is_named, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_voter_that_does_not_keep_it_keeps_the_old_one, setup, teardown),
                 cmocka_unit_test_setup_teardown(it_can_be_ended_until_the_new_key_seals, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_key_that_no_voter_has_any_more_is_said_and_replaced, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_key_that_is_lost_while_it_begins_to_seal_is_replaced, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_next_key_that_no_voter_has_any_more_is_made_again, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_next_leader_goes_on_in_each_phase, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_cannot_be_opened_keeps_the_old_key, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_key_that_comes_later_is_tried, setup, teardown),

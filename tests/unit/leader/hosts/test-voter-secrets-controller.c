@@ -241,6 +241,61 @@ static void a_leader_that_lacks_one_hands_over_to_who_has_it(void **state) {
         assert_null(voter_secrets_controller_value(g.leader, "key", 1));
 }
 
+// Nobody has all: what is lost keeps no leader that lacks something else.
+static void a_leader_that_lacks_one_hands_over_though_another_one_is_lost(void **state) {
+        (void) make("key", "one");
+        (void) make("other", "one");
+        pass();
+        hangs[1] = hangs[2] = hangs[3] = true;
+        for (uint32_t host = 1; host <= 3; host++) {
+                voter_secrets_drop(&disks[host], "other", 1);
+                voter_secrets_drop(&disks[host], "key", host == 2 ? 0 : 1);
+                due[host] = true;
+        }
+        g.transferred = 0;
+        pass();
+        assert_int_not_equal(g.transferred, 0);
+        assert_true(voter_secrets_controller_is_lost(g.leader, "other", 1));
+        assert_false(voter_secrets_controller_is_lost(g.leader, "key", 1));
+}
+
+// Else they would hand over to each other for ever.
+static void a_leader_hands_over_to_nobody_who_lacks_what_it_has(void **state) {
+        (void) make("key", "one");
+        (void) make("other", "one");
+        pass();
+        hangs[1] = hangs[2] = hangs[3] = true;
+        voter_secrets_drop(&disks[1], "key", 1);
+        voter_secrets_drop(&disks[2], "other", 1);
+        voter_secrets_drop(&disks[3], "other", 1);
+        for (uint32_t host = 1; host <= 3; host++)
+                due[host] = true;
+        g.transferred = 0;
+        pass();
+        assert_int_equal(g.transferred, 0);
+        hangs[3] = false;
+        attach_anew(3); // it is told again
+        pass();
+        rig_pass_ms(&g, 6000);
+        pass();
+        assert_int_not_equal(g.transferred, 0);
+}
+
+static void one_is_lost_only_when_each_voter_has_said_that_it_has_it_not(void **state) {
+        (void) make("key", "one");
+        pass();
+        hangs[1] = hangs[2] = hangs[3] = true;
+        for (uint32_t host = 1; host <= 3; host++)
+                voter_secrets_done(&disks[host]);
+        due[1] = due[2] = true;
+        pass();
+        assert_false(voter_secrets_controller_is_lost(g.leader, "key", 1));
+        due[3] = true;
+        pass();
+        assert_true(voter_secrets_controller_is_lost(g.leader, "key", 1));
+        assert_false(voter_secrets_controller_is_lost(g.leader, "key", 2));
+}
+
 static void who_says_over_and_over_that_he_has_it_not_is_not_told_as_often(void **state) {
         hangs[2] = true;
         (void) make("key", "one");
@@ -314,6 +369,9 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(who_stops_being_a_voter_counts_no_more, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_a_spare_or_an_older_log_says_counts_for_nothing, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_leader_that_lacks_one_hands_over_to_who_has_it, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_leader_that_lacks_one_hands_over_though_another_one_is_lost, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_leader_hands_over_to_nobody_who_lacks_what_it_has, setup, teardown),
+                cmocka_unit_test_setup_teardown(one_is_lost_only_when_each_voter_has_said_that_it_has_it_not, setup, teardown),
                 cmocka_unit_test_setup_teardown(who_says_over_and_over_that_he_has_it_not_is_not_told_as_often, setup, teardown),
                 cmocka_unit_test_setup_teardown(who_says_once_that_he_has_it_not_is_told_again_in_a_while, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_secret_that_is_there_is_told_to_nobody_again, setup, teardown),

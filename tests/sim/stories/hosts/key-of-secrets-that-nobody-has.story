@@ -1,0 +1,24 @@
+# check requests-are-answered: check requests-are-answered: nobody has answered secret_set (11), asked at n1 720037 ms ago
+chance ce349d0ff0a05f44
+hosts 5
+units 4
+lease_ms 0
+start_ms 0
+stop_ms 0
+mass_loss_percent 0
+batch_max 0
+time_max_ms e8
+voters 0
+guarded 0
+fresh 0
+crowd 0
+events_bytes 0
+load.several 40
+load.roles c
+load.queue 1
+load.secrets 17
+load.again 17
+ask 873f5798c4e21c40
+ask 7fb9fb5a056a93f
+recover e6c0bf70da68149e
+ask 6707105cab05aa9b

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What argosyctl can change besides units: nodes, jobs, rollouts, roles, pools, rights, the queue, the cluster. One table says which
-// members each verb takes, and how its Request is made of them; verbs are called as list-jobs shows them. Pure; a client's bytes.
+// What argosyctl can change besides units: nodes, jobs, rollouts, roles, pools, rights, the queue, the cluster. One row for each verb
+// says what its Request is, and of which members it is made; verbs are called as list-jobs shows them. Pure; a client's bytes.
 
 #include <cjson/cJSON.h>
-#include <stdbool.h>
 
 #include "arena.h"
 #include "argosy.pb-c.h"
+#include "http-members.h"
 
 typedef struct HttpVerb HttpVerb;
 
-// NULL: there is no such verb.
-const HttpVerb *http_verb_find(const char *name);
-// Whether it takes a member of that name, besides those that all take.
-bool http_verb_takes(const HttpVerb *v, const char *member);
-// The verbs and their members, by number; NULL: there are no more.
-const char *http_verb_name(size_t i);
-const char *http_verb_member(size_t i, size_t k);
+const HttpVerb *http_verb_find(const char *name); // NULL: there is no such verb
+const HttpVerb *http_verb_at(size_t i);           // all of them, by number; NULL: there are no more
+const char *http_verb_name(const HttpVerb *v);
+// The members that it takes besides those that all take; NULL: none.
+const HttpMember *http_verb_members(const HttpVerb *v);
 // What it asks for, borrowed from `body` and the arena, without what the job is kept by; `reason` is that. 0; or -EINVAL, and
 // *ret_why, a new text, says more; -ENOMEM.
 int http_verb_make(const HttpVerb *v, const cJSON *body, const char *reason, Arena *arena,

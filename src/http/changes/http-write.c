@@ -34,7 +34,7 @@ typedef struct WriteVerb {
         const char *name;
         int (*make)(Write *w, const struct WriteVerb *verb);
         Argosy__Verb verb;
-        unsigned takes;
+        const HttpMember *members;
 } WriteVerb;
 
 struct Write {
@@ -59,14 +59,6 @@ struct Write {
 };
 
 // ---- members
-
-enum {
-        OF_ALL = 0,
-        OF_UNITS = 1 << 0,
-        OF_FILES = 1 << 1,
-        OF_PLAN = 1 << 2,
-        OF_JOB = 1 << 3,
-};
 
 static int refuse_name(Write *w, const char *name, const char *why) {
         _cleanup_free_ char *escaped = NULL;
@@ -102,7 +94,8 @@ static int add_name(Write *w, char *name) {
         return 0;
 }
 
-static int read_units(Write *w, const cJSON *value) {
+static int read_units(HttpReading *g, const HttpMember *of, const cJSON *value, void *message) {
+        Write *w = message;
         int r = 0;
 
         if (!cJSON_IsArray(value))
@@ -148,7 +141,7 @@ static int refuse_unused(Write *w) {
         return refuse_name(w, name, why);
 }
 
-static int read_files(Write *w, const cJSON *value) {
+static int take_files(Write *w, const cJSON *value) {
         int r = 0;
 
         if (!cJSON_IsObject(value))
@@ -166,71 +159,68 @@ static int read_files(Write *w, const cJSON *value) {
         return r < 0 ? r : refuse_unused(w);
 }
 
-static int read_bool(Write *w, const cJSON *value, protobuf_c_boolean *ret) {
-        if (!cJSON_IsBool(value))
-                return str_refuse(w->ret_why, "'%s' is true or false", value->string);
-        *ret = cJSON_IsTrue(value);
-        return 0;
+static int read_files(HttpReading *g, const HttpMember *of, const cJSON *value, void *message) {
+        return take_files(message, value);
 }
 
-static int read_replace(Write *w, const cJSON *value) {
-        return read_bool(w, value, &w->change.replace);
-}
-
-static int read_plan(Write *w, const cJSON *value) {
-        return read_bool(w, value, &w->change.dry_run);
-}
-
-static int read_hold(Write *w, const cJSON *value) {
-        return read_bool(w, value, &w->job.hold);
-}
-
-static int read_queue(Write *w, const cJSON *value) {
-        return read_bool(w, value, &w->job.queue);
-}
-
-static int read_reason(Write *w, const cJSON *value) {
+static int read_reason(HttpReading *g, const HttpMember *of, const cJSON *value, void *message) {
         if (!cJSON_IsString(value) || !str_is_plain(value->valuestring))
-                return str_refuse(w->ret_why, "'reason' is a text without control characters");
-        w->job.reason = value->valuestring;
+                return str_refuse(g->ret_why, "'reason' is a text without control characters");
+        ((Write *) message)->job.reason = value->valuestring;
         return 0;
 }
 
-static bool read_number(const cJSON *value, uint64_t *ret) {
-        const double most = 9007199254740992; // 2^53, beyond which not each number is one in JSON
-        double n = cJSON_IsNumber(value) ? value->valuedouble : 0;
-
-        if (n < 1 || n > most || n != (double) (uint64_t) n)
-                return false;
-        *ret = (uint64_t) n;
-        return true;
+static int read_job(HttpReading *g, const HttpMember *of, const cJSON *value, void *message) {
+        if (!http_value_is_number(value, HTTP_NUMBER_MAX))
+                return str_refuse(g->ret_why, "'job' is the number of a job");
+        ((Write *) message)->job.retries = (uint64_t) value->valuedouble;
+        return 0;
 }
 
-static int read_job(Write *w, const cJSON *value) {
-        return read_number(value, &w->job.retries) ? 0 : str_refuse(w->ret_why, "'job' is the number of a job");
-}
+static int read_after(HttpReading *g, const HttpMember *of, const cJSON *value, void *message) {
+        bool valid = cJSON_IsArray(value);
+        Write *w = message;
 
-static int read_after(Write *w, const cJSON *value) {
         w->job.after = w->after;
-        for (const cJSON *m = cJSON_IsArray(value) ? value->child : value; m; m = m->next)
-                if (!cJSON_IsArray(value) || w->job.n_after == HTTP_AFTER_MAX ||
-                    !read_number(m, &w->after[w->job.n_after++]))
-                        return str_refuse(w->ret_why, "'after' is an array of numbers of at most %i jobs",
-                                          (int) HTTP_AFTER_MAX);
-        return 0;
+        for (const cJSON *m = valid ? value->child : NULL; m && valid; m = m->next) {
+                valid = w->job.n_after < HTTP_AFTER_MAX && http_value_is_number(m, HTTP_NUMBER_MAX);
+                if (valid)
+                        w->after[w->job.n_after++] = (uint64_t) m->valuedouble;
+        }
+        return valid ? 0 : str_refuse(g->ret_why, "'after' is an array of numbers of at most %i jobs", (int) HTTP_AFTER_MAX);
 }
 
-static const struct {
-        const char *name;
-        unsigned of; // verbs that take it have that; 0: all
-        int (*read)(Write *w, const cJSON *value);
-} members[] = {
-        {"units", OF_UNITS, read_units},     {"files", OF_FILES, read_files},
-        {"replace", OF_FILES, read_replace}, {"plan", OF_PLAN, read_plan},
-        {"reason", OF_ALL, read_reason},     {"hold", OF_ALL, read_hold},
-        {"after", OF_ALL, read_after},       {"queue", OF_ALL, read_queue},
-        {"job", OF_JOB, read_job},
+static const HttpMemberKind units = {SHAPE_TEXTS, read_units};
+static const HttpMemberKind files = {SHAPE_FILES_BY_NAME, read_files};
+static const HttpMemberKind reason = {SHAPE_TEXT, read_reason};
+static const HttpMemberKind job_number = {SHAPE_NUMBER, read_job};
+static const HttpMemberKind job_numbers = {SHAPE_NUMBERS, read_after};
+
+#define AT(name) .at = offsetof(Write, name)
+
+// What all verbs take.
+static const HttpMember common_members[] = {
+        {"reason", &reason},
+        {"hold", &http_member_flag, AT(job.hold)},
+        {"after", &job_numbers},
+        {"queue", &http_member_flag, AT(job.queue)},
+        {},
 };
+static const HttpMember of_units[] = {{"units", &units}, {}};
+static const HttpMember of_units_and_files[] = {
+        {"units", &units},
+        {"files", &files},
+        {"replace", &http_member_flag, AT(change.replace)},
+        {},
+};
+static const HttpMember of_start[] = {
+        {"units", &units},
+        {"files", &files},
+        {"replace", &http_member_flag, AT(change.replace)},
+        {"plan", &http_member_flag, AT(change.dry_run)},
+        {},
+};
+static const HttpMember of_retry[] = {{"job", &job_number, true}, {}};
 
 static int refuse_member(Write *w, const char *verb, const char *member) {
         if (streq(member, "plan"))
@@ -238,13 +228,14 @@ static int refuse_member(Write *w, const char *verb, const char *member) {
         return str_refuse(w->ret_why, "'%.64s' has no member '%.64s'", verb, member);
 }
 
-static int read_member(Write *w, const WriteVerb *verb, const cJSON *value) {
-        for (size_t i = 0; i < ELEMENTSOF(members); i++)
-                if (streq(members[i].name, value->string) && (members[i].of & verb->takes) == members[i].of)
-                        return members[i].read(w, value);
-        if (streq(value->string, "verb"))
-                return 0;
-        return refuse_member(w, verb->name, value->string);
+// Those that all take, and those of this verb; the first one that it does not take is refused.
+static int read_members(Write *w, const char *verb, const HttpMember *own) {
+        HttpReading reading = {&w->arena, w->ret_why};
+
+        for (const cJSON *m = w->body->child; m; m = m->next)
+                if (!streq(m->string, "verb") && !http_members_find(common_members, m->string) && !http_members_find(own, m->string))
+                        return refuse_member(w, verb, m->string);
+        return http_members_read(&reading, common_members, w->body, w);
 }
 
 // ---- verbs
@@ -267,18 +258,18 @@ static int make_change(Write *w, const WriteVerb *verb) {
 static int make_retry(Write *w, const WriteVerb *verb) {
         w->request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         w->request.change = &w->change;
-        return w->job.retries > 0 ? 0 : str_refuse(w->ret_why, "'%s' names no job", verb->name);
+        return 0;
 }
 
 static const WriteVerb verbs[] = {
-        {"submit", make_change, ARGOSY__VERB__VERB_SUBMIT, OF_UNITS | OF_FILES},
-        {"load", make_change, ARGOSY__VERB__VERB_LOAD, OF_UNITS | OF_FILES},
-        {"start", make_change, ARGOSY__VERB__VERB_START, OF_UNITS | OF_FILES | OF_PLAN},
-        {"stop", make_change, ARGOSY__VERB__VERB_STOP, OF_UNITS},
-        {"restart", make_change, ARGOSY__VERB__VERB_RESTART, OF_UNITS},
-        {"unload", make_change, ARGOSY__VERB__VERB_UNLOAD, OF_UNITS},
-        {"destroy", make_change, ARGOSY__VERB__VERB_DESTROY, OF_UNITS},
-        {"job retry", make_retry, 0, OF_JOB},
+        {"submit", make_change, ARGOSY__VERB__VERB_SUBMIT, of_units_and_files},
+        {"load", make_change, ARGOSY__VERB__VERB_LOAD, of_units_and_files},
+        {"start", make_change, ARGOSY__VERB__VERB_START, of_start},
+        {"stop", make_change, ARGOSY__VERB__VERB_STOP, of_units},
+        {"restart", make_change, ARGOSY__VERB__VERB_RESTART, of_units},
+        {"unload", make_change, ARGOSY__VERB__VERB_UNLOAD, of_units},
+        {"destroy", make_change, ARGOSY__VERB__VERB_DESTROY, of_units},
+        {"job retry", make_retry, 0, of_retry},
 };
 
 static const WriteVerb *find_verb(const char *name) {
@@ -289,17 +280,23 @@ static const WriteVerb *find_verb(const char *name) {
 }
 
 const char *http_write_verb(size_t i) {
-        return i < ELEMENTSOF(verbs) ? verbs[i].name : http_verb_name(i - ELEMENTSOF(verbs));
+        const HttpVerb *other;
+
+        if (i < ELEMENTSOF(verbs))
+                return verbs[i].name;
+        other = http_verb_at(i - ELEMENTSOF(verbs));
+        return other ? http_verb_name(other) : NULL;
 }
 
-const char *http_write_member(size_t i, size_t k) {
-        bool is_of_units = i < ELEMENTSOF(verbs);
-        unsigned takes = is_of_units ? verbs[i].takes : 0;
+const HttpMember *http_write_member(size_t i, size_t k) {
+        const HttpMember *own = i < ELEMENTSOF(verbs) ? verbs[i].members : http_verb_members(http_verb_at(i - ELEMENTSOF(verbs)));
+        const HttpMember *lists[] = {own, common_members};
 
-        for (size_t m = 0; m < ELEMENTSOF(members); m++)
-                if ((members[m].of & takes) == members[m].of && k-- == 0)
-                        return members[m].name;
-        return is_of_units ? NULL : http_verb_member(i - ELEMENTSOF(verbs), k);
+        for (size_t l = 0; l < ELEMENTSOF(lists); l++)
+                for (const HttpMember *m = lists[l]; m && m->name; m++)
+                        if (k-- == 0)
+                                return m;
+        return NULL;
 }
 
 // ---- the whole
@@ -328,16 +325,6 @@ static int read_headers(Write *w, const HttpWriteHeaders *h) {
         return 0;
 }
 
-// What all take, or what is of this verb.
-static int read_other_member(Write *w, const HttpVerb *verb, const char *name, const cJSON *value) {
-        for (size_t i = 0; i < ELEMENTSOF(members); i++)
-                if (members[i].of == OF_ALL && streq(members[i].name, value->string))
-                        return members[i].read(w, value);
-        if (streq(value->string, "verb") || http_verb_takes(verb, value->string))
-                return 0;
-        return refuse_member(w, name, value->string);
-}
-
 // The one that the update brings, with what comes with it.
 static int take_update_files(Write *w) {
         const cJSON *value = cJSON_GetObjectItemCaseSensitive(w->body, "files");
@@ -346,7 +333,7 @@ static int take_update_files(Write *w) {
 
         if (w->request.what_case != ARGOSY__REQUEST__WHAT_ROLLOUT || !value)
                 return 0;
-        r = read_files(w, value);
+        r = take_files(w, value);
         if (r < 0)
                 return r;
         if (w->n_files != 1 || !streq(w->files[0].name, rollout->name))
@@ -358,12 +345,11 @@ static int take_update_files(Write *w) {
 // What is about something else than units.
 static int read_other(Write *w, const char *name) {
         const HttpVerb *verb = http_verb_find(name);
-        int r = 0;
+        int r;
 
         if (!verb)
                 return str_refuse(w->ret_why, "there is no verb '%.64s'", name);
-        for (const cJSON *m = w->body->child; m && r == 0; m = m->next)
-                r = read_other_member(w, verb, name, m);
+        r = read_members(w, name, http_verb_members(verb));
         if (r == 0)
                 r = http_verb_make(verb, w->body, w->job.reason, &w->arena, &w->request, w->ret_why);
         return r < 0 ? r : take_update_files(w);
@@ -372,14 +358,16 @@ static int read_other(Write *w, const char *name) {
 static int read_body(Write *w) {
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(w->body, "verb");
         const WriteVerb *verb = cJSON_IsString(name) ? find_verb(name->valuestring) : NULL;
-        int r = 0;
+        HttpReading reading = {&w->arena, w->ret_why};
+        int r;
 
         if (!cJSON_IsString(name))
                 return str_refuse(w->ret_why, "the body has no 'verb'");
         if (!verb)
                 return read_other(w, name->valuestring);
-        for (const cJSON *m = w->body->child; m && r == 0; m = m->next)
-                r = read_member(w, verb, m);
+        r = read_members(w, verb->name, verb->members);
+        if (r == 0)
+                r = http_members_read(&reading, verb->members, w->body, w);
         return r < 0 ? r : verb->make(w, verb);
 }
 
@@ -467,7 +455,7 @@ static int read_question(Write *w) {
         w->verify = (Argosy__Request__Verify) ARGOSY__REQUEST__VERIFY__INIT;
         for (const cJSON *m = w->body->child; m && r == 0; m = m->next) {
                 if (streq(m->string, "files"))
-                        r = read_files(w, m);
+                        r = take_files(w, m);
                 else if (streq(m->string, "node") && cJSON_IsString(m))
                         w->verify.node = m->valuestring;
                 else

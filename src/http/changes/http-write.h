@@ -10,6 +10,7 @@
 //      PUT /v1/secrets/NAME            the value, any bytes
 //      DELETE /v1/secrets/NAME
 
+#include "http-members.h"
 #include "http-target.h"
 
 enum {
@@ -27,7 +28,7 @@ typedef struct HttpWriteHeaders {
 
 // The verbs and the members that each takes, besides `verb`, by number; NULL: there are no more.
 const char *http_write_verb(size_t i);
-const char *http_write_member(size_t i, size_t k);
+const HttpMember *http_write_member(size_t i, size_t k);
 
 // body[len] is 0. 0 and a request, to be freed; or -EINVAL, -E2BIG, -ENOMEM, and *ret_why says more: to be freed, NULL: out of memory.
 int http_write_parse(const HttpTarget *t, const HttpWriteHeaders *headers, const char *body, size_t len,

@@ -11,7 +11,6 @@
 #include "cluster-copy.h"
 #include "event-kind.h"
 #include "http-body.h"
-#include "http-members.h"
 #include "http-openapi-private.h"
 #include "http-write.h"
 #include "macro.h"
@@ -75,7 +74,6 @@ const char *http_openapi_schema(HttpResource r) {
 
 // ---- schemas
 
-// What stands beside the rows of what is read, if there is something to say.
 // What stands beside the rows of what is read, if there is something to say.
 static void write_beside(Json *j, const Row *beside) {
         property(j, "no_leader", SHAPE_BOOL);
@@ -145,28 +143,33 @@ static void write_documents(Json *j) {
 }
 
 static void write_change(Json *j, size_t verb) {
-        const char *name = http_write_verb(verb), *member;
+        const HttpMember *member;
 
         json_begin(j, '{');
         text(j, "type", "object");
         begin(j, "properties");
         begin(j, "verb");
-        text(j, "const", name);
+        text(j, "const", http_write_verb(verb));
         end(j);
         for (size_t k = 0; (member = http_write_member(verb, k)); k++)
-                property(j, member, http_member_shape(name, member));
+                property(j, member->name, member->kind->shape);
         end(j);
-        list(j, "required", (const char *const[]){"verb"}, 1);
+        begin_list(j, "required");
+        json_string(j, "verb");
+        for (size_t k = 0; (member = http_write_member(verb, k)); k++)
+                if (member->required)
+                        json_string(j, member->name);
+        json_end(j, ']');
         json_key(j, "additionalProperties");
         json_bool(j, false);
         end(j);
 }
 
 static bool has_plan(size_t verb) {
-        const char *member;
+        const HttpMember *member;
 
         for (size_t k = 0; (member = http_write_member(verb, k)); k++)
-                if (streq(member, "plan"))
+                if (streq(member->name, "plan"))
                         return true;
         return false;
 }

@@ -393,13 +393,15 @@ static int ask(size_t verb, const char *member, const char *value, char **ret_wh
         const HttpTarget target = {.resource = HTTP_NEW_JOB};
         HttpWriteHeaders headers = {.key = "key"};
         const char *name = http_write_verb(verb), *other;
+        const HttpMember *of;
         _cleanup_free_ char *body = str_printf("{\"verb\":\"%s\"", name);
         Argosy__Request *request = NULL;
         int r;
 
-        for (size_t k = 0; (other = http_write_member(verb, k)); k++) {
+        for (size_t k = 0; (of = http_write_member(verb, k)); k++) {
                 _cleanup_free_ char *before = body;
 
+                other = of->name;
                 body = str_printf("%s,\"%s\":%s", before, other,
                                   member && streq(other, member)
                                           ? value
@@ -427,12 +429,14 @@ static void each_member_of_a_verb_is_of_its_type(void **state) {
         static const struct {
                 const char *type, *value;
         } others[] = {{"boolean", "true"}, {"integer", "-0.5"}, {"array", "[{}]"}, {"object", "{\"\":[]}"}};
-        const char *verb, *member;
+        const HttpMember *of;
+        const char *verb;
 
         for (size_t i = 0; (verb = http_write_verb(i)); i++)
-                for (size_t k = 0; (member = http_write_member(i, k)); k++)
+                for (size_t k = 0; (of = http_write_member(i, k)); k++)
                         for (size_t v = 0; v < ELEMENTSOF(others); v++) {
-                                _cleanup_free_ char *why = NULL, *quoted = str_printf("'%s'", member);
+                                _cleanup_free_ char *why = NULL, *quoted = str_printf("'%s'", of->name);
+                                const char *member = of->name;
 
                                 if (is_type(at(change_of(verb), member), others[v].type))
                                         continue;

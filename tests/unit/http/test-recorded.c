@@ -458,7 +458,8 @@ static void say_changes(const char *target) {
                 {"weight", "5"},
                 {"who", "\"user:ann@n1\""},
         };
-        const char *verb, *member;
+        const HttpMember *of;
+        const char *verb;
 
         for (size_t i = 0; (verb = http_write_verb(i)); i++) {
                 _cleanup_free_ char *none = str_printf("{\"verb\":\"%s\"}", verb),
@@ -466,8 +467,8 @@ static void say_changes(const char *target) {
                 Buf all = {};
 
                 assert_int_equal(buf_append(&all, "", 0), 0);
-                for (size_t k = 0; (member = http_write_member(i, k)); k++) {
-                        const char *value = streq(member, "rule")
+                for (size_t k = 0; (of = http_write_member(i, k)); k++) {
+                        const char *member = of->name, *value = streq(member, "rule")
                                                     ? streq(verb, "queue rule add")
                                                               ? "{\"action\":\"limit\",\"limit\":3,\"verb\":"
                                                                 "\"start\",\"reason\":\"r\"}"

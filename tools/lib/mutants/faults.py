@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The faults: one line each, and the test that must notice.
 
-`line` is a whole line of the file, without its indentation, that occurs there once; `instead` takes its place. `test` is
+`line` is a whole line of the file, without its indentation, that occurs there once; `instead` takes its place. The file may break it
+into several lines; then blanks and the comment behind it do not count. `test` is
 "ROOM/TEST: FUNCTION" of a unit test, or "integration/SCENARIO: FUNCTION" (underscores, without its test_).
 """
 

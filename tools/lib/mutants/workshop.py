@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[3]
@@ -43,16 +44,40 @@ def is_story(room_test):
     return room_test.startswith("sim/")
 
 
+TRAILING_COMMENT = re.compile(r"\s// .*$")
+
+
+@cache
+def squeeze(text):
+    """Code without blanks and without the comment behind it: what does not depend on where a formatter breaks a line."""
+    return "".join(TRAILING_COMMENT.sub("", text).split())
+
+
+def end_of(squeezed, first, wanted):
+    """The line behind those that are `wanted` together, from the first one on; None: they are something else."""
+    so_far = ""
+    for number in range(first, len(squeezed)):
+        so_far += squeezed[number]
+        if so_far == wanted:
+            return number + 1
+        if not wanted.startswith(so_far):
+            return None
+    return None
+
+
 def position(source, fault):
-    """(path, its lines, number of the fault's line); Misfit unless the line is there exactly once."""
+    """(path, its lines, number of the fault's first line, that of the line behind it); Misfit unless it is there exactly once."""
     path = source / fault.file
     if not path.exists():
         raise Misfit(f"there is no {fault.file}")
     lines = path.read_text().splitlines(keepends=True)
-    found = [number for number, line in enumerate(lines) if line.strip() == fault.line]
+    found = [(number, number + 1) for number, line in enumerate(lines) if line.strip() == fault.line]
+    if not found:
+        squeezed, wanted = [squeeze(line) for line in lines], squeeze(fault.line)
+        found = [(number, end) for number, line in enumerate(squeezed) if line and (end := end_of(squeezed, number, wanted))]
     if len(found) != 1:
         raise Misfit(f"{fault.file} has this line {len(found)} times, not once: {fault.line}")
-    return path, lines, found[0]
+    return path, lines, *found[0]
 
 
 class Workshop:
@@ -93,11 +118,11 @@ class Workshop:
     # faults
 
     def put_in(self, fault):
-        """Replaces the fault's line. Returns a function that brings it back."""
-        path, lines, number = position(self.source, fault)
+        """Replaces the fault's line, which may be broken into several. Returns a function that brings it back."""
+        path, lines, first, end = position(self.source, fault)
         before = path.read_text()
-        indent = lines[number][:len(lines[number]) - len(lines[number].lstrip())]
-        lines[number] = f"{indent}{fault.instead}\n"
+        indent = lines[first][:len(lines[first]) - len(lines[first].lstrip())]
+        lines[first:end] = [f"{indent}{fault.instead}\n"]
         path.write_text("".join(lines))
         return lambda: path.write_text(before)
 

@@ -78,9 +78,9 @@ def write_json(path, what):
 
 def is_executed(fault, counts):
     """By its line, or the one above that has code, for a line in the middle of a statement."""
-    _, _, number = position(program.SOURCE, fault)
+    *_, end = position(program.SOURCE, fault)
     lines = counts.get(fault.file, {})
-    with_code = [line for line in lines if line <= number + 1]
+    with_code = [line for line in lines if line <= end]
     return bool(with_code) and lines[max(with_code)] > 0
 
 

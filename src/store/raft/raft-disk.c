@@ -7,8 +7,8 @@
 //   snapshot_put, installed    the marker is written first and removed at the end (guard 3)
 //   set_term, set_vote,        libraft goes on after a failure as if nothing had happened: fatal (guard 8)
 //   append, truncate           the same; they wait at the gate before (raft-gate.c)
-//   start                      entries that are repeated, and configurations among others (guards 9, 10); what each tick
-//                              sends (guard 12); promotions (guards 19, 25)
+//   start                      entries of before our snapshot, and configurations among others (guards 9, 10, 27); what each
+//                              tick sends (guard 12); promotions (guards 19, 25)
 //   send                       the term of who refuses a pre-vote (guard 14); what a slow member has not taken (raft-window.c)
 //   tracer                     "retry failed write" is followed by a crash (wrong timer armed): fatal
 //                              (guard 4); whether a worker truncates the log (guard 15), or libraft closes
@@ -191,21 +191,35 @@ static void on_trace(struct raft_tracer *tracer, int type, const void *info) {
                 raft_gate_note_barrier(s, true);
 }
 
-// ---- guard 9: repeated entries
+// ---- guards 9 and 27: entries of before our snapshot
 //
-// Entries from 1 on are taken without a look at what stands before them. If this log does not begin with 1
+// 9: entries from 1 on are taken without a look at what stands before them. If this log does not begin with 1
 // any more, since a snapshot replaced its beginning, libraft takes them all for new and writes past its
 // memory. It happens when a new member is slow to take the first entries, the leader repeats them once per
 // heartbeat, and they are many enough for a snapshot.
 //
-// Such a message says nothing new: it becomes a heartbeat at our snapshot, which is committed, so that the
-// leader learns how far we are.
+// 27: a member whose answers are lost goes on taking entries, and snapshots. If it drops the last entry that the leader knows it to have,
+// libraft refuses whatever begins there, and the leader goes back to a snapshot. If that is an older one than the member's own, the member
+// says that it has it; the next entry begins there again, and is refused, without end.
+//
+// What our snapshot has is committed, so whoever leads has the same. Such a message becomes one that begins at our snapshot, with the
+// entries behind it, if there are any; so the leader learns how far we are.
 
-static void forget_repeated_entries(struct raft *raft, struct raft_append_entries *m) {
-        raft_free(m->entries[0].batch);
-        raft_free(m->entries);
-        m->entries = NULL;
-        m->n_entries = 0;
+static bool begins_before_log(const struct raft *raft, const struct raft_append_entries *m) {
+        return m->prev_log_index <= raft->trail.offset && m->prev_log_index < raft->trail.snapshot.index &&
+               !raft->snapshot.installing;
+}
+
+static void skip_what_the_snapshot_has(struct raft *raft, struct raft_append_entries *m) {
+        unsigned n = (unsigned) MIN_OF(raft->trail.snapshot.index - m->prev_log_index, (raft_index) m->n_entries);
+
+        if (n > 0 && n == m->n_entries) {
+                raft_free(m->entries[0].batch);
+                raft_free(m->entries);
+                m->entries = NULL;
+        } else if (n > 0)
+                memmove(m->entries, m->entries + n, (m->n_entries - n) * sizeof(*m->entries));
+        m->n_entries -= n;
         m->prev_log_index = raft->trail.snapshot.index;
         m->prev_log_term = raft->trail.snapshot.term;
         m->leader_commit =
@@ -309,11 +323,10 @@ void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
 
         if (raft_gate_takes(s, message) || !raft_authority_before(s, message))
                 return;
-        if (message->type == RAFT_APPEND_ENTRIES && m->n_entries > 0) {
-                if (m->prev_log_index == 0 && s->raft.trail.offset > 0 && !s->raft.snapshot.installing)
-                        forget_repeated_entries(&s->raft, m);
+        if (type == RAFT_APPEND_ENTRIES && begins_before_log(&s->raft, m))
+                skip_what_the_snapshot_has(&s->raft, m);
+        if (type == RAFT_APPEND_ENTRIES && m->n_entries > 0)
                 m->n_entries = count_up_to_configuration(m);
-        }
         if (is_answer) {
                 find_answer(s, from)->result = message->append_entries_result;
                 raft_window_on_answer(s, from, &message->append_entries_result);

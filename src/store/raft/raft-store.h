@@ -47,6 +47,7 @@
 //   24 a snapshot keeps what is not written yet              judgement.c, raft-store.c     store/judgement, sim/hosts-raft
 //   25 who does not know yet that it votes does              raft-disk.c                   store/cluster
 //   26 a segment that is not closed ends the process         raft-disk.c                   store/disk
+//   27 who has taken a snapshot since it was heard goes on   raft-disk.c                   store/repeat
 
 #include <raft.h>
 #include <raft/uv.h>

@@ -24,7 +24,7 @@ static struct raft_entry *make_entries(unsigned n, raft_term term) {
         return entries;
 }
 
-static void receive_first_entries(StoreNode *f, uint32_t from, unsigned n, uint64_t leader_commit) {
+static void receive_entries(StoreNode *f, uint32_t from, raft_index prev, unsigned n, uint64_t leader_commit) {
         RaftStore *s = raft_store(f->store);
         struct raft_message m = {
                 .type = RAFT_APPEND_ENTRIES,
@@ -34,8 +34,10 @@ static void receive_first_entries(StoreNode *f, uint32_t from, unsigned n, uint6
                         {
                                 .version = 0,
                                 .term = raft_current_term(&s->raft),
+                                .prev_log_index = prev,
+                                .prev_log_term = prev > 0 ? raft_current_term(&s->raft) : 0,
                                 .leader_commit = leader_commit,
-                                .entries = make_entries(n, raft_current_term(&s->raft)),
+                                .entries = n > 0 ? make_entries(n, raft_current_term(&s->raft)) : NULL,
                                 .n_entries = n,
                         },
         };
@@ -56,12 +58,59 @@ static void guard_9_the_first_entries_are_not_taken_twice(void **state) {
         assert_true(raft_store(f->store)->raft.trail.offset > 0);
         store_stats(f->store, &before);
         n_applied = f->n_applied;
-        for (unsigned n = 1; n < 60; n += 10)
-                receive_first_entries(f, leader->raft_id, n, before.commit_index + 5);
+        for (unsigned n = 1; n <= before.last_index; n += 10)
+                receive_entries(f, leader->raft_id, 0, n, before.commit_index + 5);
         store_stats(f->store, &after);
         assert_int_equal(after.last_index, before.last_index);
         assert_int_equal(after.commit_index, before.commit_index);
         assert_int_equal(f->n_applied, n_applied);
+
+        store_cluster_write(c, 10, 100);
+        store_cluster_agree(c);
+        store_cluster_free(c);
+}
+
+static struct raft_append_entries_result answered;
+static unsigned n_answers;
+
+static int note_answer(struct raft_io *io, struct raft_io_send *req, const struct raft_message *message, raft_io_send_cb done) {
+        if (message->type == RAFT_APPEND_ENTRIES_RESULT) {
+                answered = message->append_entries_result;
+                n_answers++;
+        }
+        done(req, 0);
+        return 0;
+}
+
+// As from a leader that knows no better: what it sends begins with an entry that is in the snapshot alone.
+static void guard_27_who_has_a_snapshot_takes_what_begins_before_it(void **state) {
+        StoreCluster *c = store_cluster_of(2);
+        StoreNode *leader, *f;
+        RaftStore *s;
+        raft_index offset, taken, last;
+        int (*real)(struct raft_io *, struct raft_io_send *, const struct raft_message *, raft_io_send_cb);
+
+        store_cluster_write(c, 40, 1000 * 1000);
+        leader = store_cluster_leader(c);
+        f = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
+        store_cluster_agree(c);
+        s = raft_store(f->store);
+        offset = s->raft.trail.offset;
+        taken = s->raft.trail.snapshot.index;
+        last = raft_last_index(&s->raft);
+        assert_true(offset > 1 && offset < taken && taken < last);
+        real = s->uv_io.send;
+        s->uv_io.send = note_answer;
+        for (raft_index prev = offset - 1; prev <= offset; prev++)
+                for (raft_index until = prev; until <= last; until++) {
+                        n_answers = 0;
+                        receive_entries(f, leader->raft_id, prev, (unsigned) (until - prev), last);
+                        assert_int_equal(n_answers, 1);
+                        assert_int_equal(answered.rejected, 0);
+                        assert_int_equal(answered.last_log_index, MAX_OF(until, taken));
+                }
+        s->uv_io.send = real;
+        assert_int_equal(raft_last_index(&s->raft), last);
 
         store_cluster_write(c, 10, 100);
         store_cluster_agree(c);
@@ -250,6 +299,7 @@ static void a_slow_member_is_sent_one_snapshot_at_a_time(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(guard_27_who_has_a_snapshot_takes_what_begins_before_it),
                 cmocka_unit_test(guard_9_the_first_entries_are_not_taken_twice),
                 cmocka_unit_test(what_a_slow_member_has_not_taken_is_bounded),
                 cmocka_unit_test(guard_23_a_repeat_begins_behind_what_is_on_its_way),

@@ -1722,9 +1722,13 @@ FAULTS = [
           ";",
           "store/disk: guard_8_entries_that_are_refused_later_end_the_process"),
     Fault("entries-taken-twice", "src/store/raft/raft-disk.c",  # guard 9
-          "if (m->prev_log_index == 0 && s->raft.trail.offset > 0 && !s->raft.snapshot.installing)",
+          "if (type == RAFT_APPEND_ENTRIES && begins_before_log(&s->raft, m))",
           "if (false)",
           "store/repeat: guard_9_the_first_entries_are_not_taken_twice"),
+    Fault("refused-behind-its-own-snapshot", "src/store/raft/raft-disk.c",  # guard 27
+          "return m->prev_log_index <= raft->trail.offset && m->prev_log_index < raft->trail.snapshot.index &&",
+          "return m->prev_log_index == 0 && raft->trail.offset > 0 &&",
+          "store/repeat: guard_27_who_has_a_snapshot_takes_what_begins_before_it"),
     Fault("configuration-overlooked", "src/store/raft/raft-disk.c",  # guard 10
           "m->n_entries = count_up_to_configuration(m);",
           ";",

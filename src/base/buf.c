@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Bytes that grow by doubling. Every function leaves the buffer as it was when there is no memory for more,
-// and says so; buf_append_wrapped() alone may have appended a part.
+// A buffer of bytes that grows by doubling, from BUF_MIN bytes on. A buffer marked `secret` overwrites what
+// it frees.
+//
+//      buf_append(), buf_printf(), buf_reserve() at the end -> buf_consume() at the front, buf_take_string()
+//
+// Failures: without memory a function returns -ENOMEM, NULL or false and leaves the buffer as it was; only
+// buf_append_wrapped() may have appended a part.
 
 #include <errno.h>
 #include <stdarg.h>
@@ -12,7 +17,8 @@
 
 enum { BUF_MIN = 256 };
 
-// Behind its end a secret one has nothing: room that was never used costs no memory, and is not to be touched.
+// Only `len` bytes are overwritten: a secret buffer writes nothing behind them, and pages never touched cost
+// no memory.
 void buf_done(Buf *b) {
         if (b->secret && b->data)
                 explicit_bzero(b->data, b->len);
@@ -26,7 +32,8 @@ void buf_wipe(Buf *b) {
         buf_done(b);
 }
 
-// What it was before is overwritten.
+// realloc() could leave a copy in the heap, so a secret buffer is copied by hand and the old memory
+// overwritten.
 static uint8_t *move(Buf *b, size_t size) {
         uint8_t *p = malloc(size);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The clocks of the kernel as numbers: boot time for what lasts over a suspend, monotonic time for what does
-// not, wall time for people and for what other machines compare. Nothing here can fail.
+// The kernel's clocks as numbers: microseconds of boot time for what lasts over a suspend, of monotonic time
+// for what does not, of wall time for people and for what other machines compare; CPU nanoseconds of this
+// thread. Each function is one clock_gettime(), from any thread, and cannot fail.
 
 #include <time.h>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See counter.h.
+// A growing list of counters that have labels (families; see counter.h). counter_list_add() for each value
+// of the labels -> counters.c of the daemon writes the rows -> counter_list_done(). The list owns its rows,
+// not their texts. Without memory the process ends (oom.h).
 
 #include "counter.h"
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Marks are numbers of bytes from the beginning of the stream; to the taker they are only numbers that grow.
-// It never fails: a taker that lies hurts only the stream that it asked for.
+// The sender's side of a flow window; flow-window.h has the protocol. A mark is the number of bytes from the
+// beginning of the stream; the taker only sends marks back.
+//
+//      flow_window_sent() -> a mark each half window -> the taker's mark -> flow_window_take() -> open again
+//
+// Nothing fails: a mark that was never sent counts as the newest one, so a taker that lies harms only its
+// own stream.
+
 #include "flow-window.h"
 
 #include "macro.h"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// SHA-256 by the TLS library, which everybody who talks to others has anyhow, and CRC-32C for what only
-// guards against torn writes. A TLS library without SHA-256 ends the process.
+// SHA-256 by gnutls, which every daemon links for TLS, and CRC-32C for what only guards against torn writes.
+// hash_of() hashes bytes at once; hasher_init() -> hasher_add() ... -> hasher_done() in pieces, which frees
+// the state. Failures: hasher_init() returns -ENOMEM; a gnutls without SHA-256 ends the process, as nothing
+// could work.
 
 #include <endian.h>
 #include <errno.h>

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   a name -> a thread asks the resolver -> done(), or the time is over -> done(), and the thread's answer is dropped
+// The addresses of a host's name, resolved in the pool, with a time limit:
 //
-// A look-up lives until both its thread and its timer are done with it, which may be long after whoever asked has gone.
+//      host_lookup_new() -> [pool] getaddrinfo() -> done()
+//                        -> the time is over    -> done(), and the answer is dropped
+//
+// A look-up lives until its thread and its timer are both done with it, which may be long after its caller
+// has gone. Failures: -ENOMEM at once; -ETIMEDOUT and -EADDRNOTAVAIL (with the resolver's words) by done().
+
 #include "host-lookup.h"
 
 #include <errno.h>
@@ -17,7 +22,7 @@
 struct HostLookup {
         PoolWork work;
         TimeLimit limit;
-        HostLookupDone *done; // NULL: it was told, or is not to be
+        HostLookupDone *done; // NULL: it was called, or is not to be
         void *userdata;
         unsigned refs;          // the thread, the timer
         _Atomic bool forgotten; // then no thread need look
@@ -38,7 +43,7 @@ static void on_limit_closed(uv_handle_t *handle) {
         unref(CONTAINER_OF((uv_timer_t *) handle, HostLookup, limit.timer));
 }
 
-// Nobody waits for it any more.
+// Ends the wait and returns the callback to call; NULL: it was called, or the look-up was cancelled.
 static HostLookupDone *end(HostLookup *l) {
         HostLookupDone *done = TAKE_PTR(l->done);
 

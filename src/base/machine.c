@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See machine.h. systemd has set up what is asked for here before it starts a service; in a container they are those of the container.
+// What this machine is: its ids, host name, processors and memory. In a container they are the container's.
+// machine_ids() reads the ids that systemd sets up before it starts a service, and derives the host's own
+// from them. Failures: machine_ids() returns sd-id128's errno; machine_name() false without a name; nothing
+// blocks.
+
 #include "machine.h"
 
 #include <string.h>
@@ -29,7 +33,7 @@ int machine_ids(const uint8_t application[MACHINE_ID_SIZE], MachineIds *ret) {
 }
 
 bool machine_name(char ret[MACHINE_NAME_SIZE]) {
-        memset(ret, 0, MACHINE_NAME_SIZE); // a name that does not fit has no end else
+        memset(ret, 0, MACHINE_NAME_SIZE); // gethostname() does not terminate a name that it cuts
         return gethostname(ret, MACHINE_NAME_SIZE - 1) == 0 && *ret;
 }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// An OpenTable of objects; a slot keeps half of the hash of the name, so that few names are looked at, and none to grow. How it
-// grows: growing-table.h.
+// A hash table of objects by name, without an allocation for each (growing-table.h says how it grows).
+//
+//      name_table_add() -> name_table_find() ... -> name_table_take(), or name_table_done_with() frees all
+//
+// A slot keeps 32 bits of the name's hash: few names are compared, and none is hashed again when the table
+// grows. The objects belong to the caller. name_table_add(): -ENOMEM, or -EEXIST for a name that is there.
 
 #include <errno.h>
 
@@ -88,7 +92,8 @@ static int make_room(NameTable *t) {
 
 // ------------------------------------------------------------------------------------------------ objects
 
-// Where it is, and in which of the two tables: a slot without an object if it is in neither.
+// The slot of `key` and its table (*ret): the current one or the old one. The slot has no object if neither
+// has the key.
 static NameSlot *find_slot(const NameTable *t, const NameKey *key, OpenTable *ret) {
         NameSlot *s = probe(t, key);
 

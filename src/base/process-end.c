@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See process-end.h. systemd starts the daemon again, which disturbs no unit.
+// The two ends of the process (process-end.h): process_end() with a status, process_abort() with a core.
+// Both flush stdio and return to nobody; no destructor runs, and the pool's threads are not waited for.
+// Afterwards systemd starts the daemon again, which disturbs no unit.
+
 #include "process-end.h"
 
 #include <stdio.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// /proc/PID/comm of each process, until one has the name. A process that ends meanwhile is none.
+// Whether a process of a given name runs: reads /proc/PID/comm of each process until one has it. Called in
+// the pool, as it reads a file of at most COMM_MAX bytes for each process. A process that ends meanwhile, or
+// cannot be read, counts as one without that name; so does a /proc that is missing.
 
 #include "process-name.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See random.h. Early in the boot of a machine without a stored seed the first call waits until the kernel has gathered enough. A process in
-// whose sandbox the call is forbidden ends: an id that is no id, or a key that somebody can guess, would be worse.
+// Random bytes and numbers from the kernel (random.h), at most RANDOM_BYTES_MAX bytes a call. Early in the
+// boot of a machine without a stored seed the first call blocks until the kernel has enough entropy. If a
+// sandbox forbids getrandom() the process ends: an id or a key that can be guessed would be worse.
+
 #include "random.h"
 
 #include <assert.h>

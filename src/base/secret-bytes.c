@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pages straight from the kernel: what the heap hands out again is next to others' data and cannot be kept out of a core. Locking
-// needs room in RLIMIT_MEMLOCK; where there is none the bytes are still out of cores and wiped, and may be swapped out.
+// Memory for secrets: whole pages from the kernel that are locked, left out of cores and wiped on fork and
+// when freed. They are not from the heap, where others' data is next to them and nothing can be kept out of
+// a core. Failures: -ENOMEM without pages. Locking needs room in RLIMIT_MEMLOCK; without it the bytes may be
+// swapped out.
 
 #include "secret-bytes.h"
 
@@ -20,7 +22,7 @@ int secret_bytes_new(size_t len, SecretBytes *ret) {
                 return -ENOMEM;
         (void) mlock(pages, size);
         (void) madvise(pages, size, MADV_DONTDUMP);
-        (void) madvise(pages, size, MADV_WIPEONFORK); // a child that looks finds zeroes, and no hole
+        (void) madvise(pages, size, MADV_WIPEONFORK); // a forked child reads zeroes
         *ret = (SecretBytes){.data = pages, .len = len, .size = size};
         return 0;
 }

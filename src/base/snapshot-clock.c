@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The queue of what was retired is a chain of chunks of CHUNK_THINGS: it is filled at its end and emptied at its head.
-// Stamps in it never fall, so the first thing that somebody may reach ends the search.
+// The clock of snapshots and the queue of retired things (snapshot-clock.h): a chain of chunks of
+// CHUNK_THINGS each, filled at its end and emptied at its head. Stamps in it never fall, so the first that a
+// snapshot may reach ends a search.
+//
+//      snapshot_clock_take() -> _retire() ... -> _release() -> _reclaim() until nothing is left
+//
+// Failures: the 9th snapshot gets -EBUSY (SNAPSHOTS_MAX); without memory for the queue the process ends.
 
 #include "snapshot-clock.h"
 
@@ -79,7 +84,7 @@ void snapshot_clock_retire(SnapshotClock *c, void *thing, void (*free_thing)(voi
                 oldest(c)->cut = true;
 }
 
-// The head of the queue, if nobody can reach it.
+// The head of the queue, if no snapshot that is alive can reach it.
 static Retired *freeable(const SnapshotClock *c) {
         Retired *r = c->n_retired > 0 ? &c->first->things[c->first->begin] : NULL;
 

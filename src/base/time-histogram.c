@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See time-histogram.h. Adding costs a dozen comparisons, and there is nothing that fails. Bounds are close to each other around 10 ms, which is what a turn may take (ARCHITECTURE.md).
+// How long things took, counted by TIME_BOUNDS bounds (time-histogram.h), in microseconds.
+// time_histogram_add() per duration, some ten comparisons -> time_histogram_cumulate() for /metrics. Nothing
+// fails. Bounds are close to each other around 10 ms, which is what a turn of the loop may take
+// (ARCHITECTURE.md).
 
 #include "time-histogram.h"
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See time-limit.h. A timer that fires twice: the first time it only lets the loop go round once more.
+// A timer for a peer's deadline that forgives our own standstill (time-limit.h): it fires twice.
+// time_limit_start() -> due: the loop goes round once more, for as long as the timer was late -> due again:
+// over(). Nothing fails. time_limit_close() is asynchronous: the memory has to live until `closed` was
+// called.
+
 #include "time-limit.h"
 
 #include "macro.h"
@@ -14,7 +18,7 @@ static void on_timer(uv_timer_t *timer) {
                 return;
         }
         t->extended = true;
-        uv_timer_start(timer, on_timer, MAX_OF(late_ms, (uint64_t) 1), 0); // at once would be before the loop looks
+        uv_timer_start(timer, on_timer, MAX_OF(late_ms, (uint64_t) 1), 0); // 0 is before the loop polls
 }
 
 void time_limit_init(TimeLimit *t, uv_loop_t *loop, void *userdata) {

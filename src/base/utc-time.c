@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Times that the leader tells are in UTC, since it does not know where they are read; argosyctl shows others in its own time
-// zone. A year that the calendar of the C library does not have is no time.
+// A wall-clock time in microseconds as text in UTC: "2026-11-20 10:00:00 UTC". The leader uses UTC as it
+// does not know where the text is read; argosyctl shows its own time zone elsewhere. Failure: a year that
+// the C library's calendar does not have makes the text empty.
 
 #include "utc-time.h"
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A CA is a key and a certificate that the key signs itself; what it signs is for a key that somebody else has.
-// What comes in is a stranger's bytes: a request that is none, or forged, is refused, and nothing is appended.
+// The cluster's CA: a key and a certificate that the key signs itself; it signs hosts' certificates.
+//
+//      ca_create() once per cluster
+//      ca_sign(): a certificate request -> its key and pin -> a certificate of CERT_DAYS
+//
+// Failures: without the CA's key -ENOKEY; a request that is malformed, forged or above IDENTITY_CSR_MAX
+// bytes -EBADMSG; -ENOMEM. Nothing is appended then.
 
 #include "ca.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See client-certificate.h: a key, a certificate that it signs itself, and the proof by which the cluster knows that one. What
-// has been appended when it fails is the caller's to throw away.
+// A certificate for a client of HTTP: a new key, a certificate that the key signs itself, both appended as
+// PEM, and the certificate's proof, by which the cluster recognises the client (access-token.h). Failures:
+// x509's errno; what is appended by then is the caller's to throw away. The key's own buffer is wiped.
 
 #include "client-certificate.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See join-token.h. Each kind of proof begins with words of its own, so none can stand for another.
+// Proofs of a join token (join-token.h): HMAC-SHA256 of the kind's words, the TLS channel and the bytes
+// sent. join_proof_make() on one side -> join_proof_holds() on the other, in constant time. Each kind begins
+// with words of its own, so no proof stands for another. Failures: -EINVAL (channel), -ENOMEM.
 
 #include <errno.h>
 #include <gnutls/crypto.h>

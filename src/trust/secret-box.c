@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See secret-box.h. gnutls does all of it; nothing of the value or the key stays in our memory but what the caller has.
+// Seals a secret's value with a key (secret-box.h): AES-256-GCM by gnutls, nonce in front, tag behind, label
+// authenticated. secret_box_seal() appends SECRET_BOX_EXTRA bytes more than the value -> secret_box_open()
+// with the same key and label. Failures: -ENOMEM; -EBADMSG for what is too short, changed, or of another
+// label. Copies of the value are wiped.
 
 #include "random.h"
 #include "secret-box.h"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What one host tells of a voter, taken over as far as it can be: an address, a port or a key that cannot be
-// one makes it useless, a name that cannot be looked up is left out.
+// A voter as one host describes it in a message, made into a MeshPeer that can be dialled.
+// mesh_peer_from_voter(): id, port, address and key pin are copied, then the names that can be looked up.
+// False: the port, address or pin is not valid, and the record is useless. A name that is no DNS name is
+// left out.
 
 #include "mesh-peer.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The first thing that a host says to a voter: who it is, of which cluster and generation, and what it
-// understands. Always as it is now: a link that is dialled again says what has changed.
+// The hello, the first message of a host to a voter: its id, cluster, generation, version, feature level,
+// boot and raft id. It is made of the MeshSelf as it is now, so a link that is dialled again says what has
+// changed. The hello borrows from `self`, owns nothing, and cannot fail.
 
 #include "mesh-self.h"
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See access.h. A list is looked at from its beginning to its end for each question: it is short (CLUSTER_GRANTS_MAX),
-// and who has all rights because he is root is known before that. A name that nobody knows is nobody's.
+// Access control: whether an author has a right, and the words of rights and subjects (access.h).
+//
+//      author -> token: its record, if it is active -> right and role cover what is asked
+//             -> no token: the grants to its user or groups, from the first to the last
+//
+// A list has at most CLUSTER_GRANTS_MAX grants, so each question walks it; root (`owner`) is answered before
+// that. Nothing allocates or fails: a name that nobody knows matches no grant, and an unknown word is
+// "unknown" or false.
 
 #include "access.h"
 
@@ -25,7 +31,8 @@ bool access_shows_token(const Argosy__Author *author) {
         return *author->token || author->token_proof.len > 0;
 }
 
-// Of whoever shows a token nothing else counts.
+// The record of the author's token if it is active. For an author with a token neither user nor groups
+// count.
 static const Argosy__AccessTokenRecord *active_token(AccessList list, const Argosy__Author *author) {
         const Argosy__AccessTokenRecord *token = access_token_of(list, author);
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See author.h. What a host says is bytes of a peer: names that are none, or too many of them, make the whole word of it
-// worthless, since leaving out what is strange would leave out what somebody was refused by.
+// Who asks: the author of a request, as a host reports it, checked and made (author.h).
+//
+//      author_admit() on what a host sent -> author_text(), author_key() for logs and accounts
+//
+// The message is a peer's bytes: a name that is not valid, too many groups or a token with a name give
+// -EINVAL and make all of it void. Leaving out the odd name would leave out a group by which the author is
+// refused. Authors that are made here borrow their strings and cannot fail.
 
 #include "author.h"
 
@@ -18,7 +23,8 @@ bool author_name_is_valid(const char *name) {
         return *name && strnlen(name, AUTHOR_NAME_MAX + 1) <= AUTHOR_NAME_MAX && str_is_plain(name);
 }
 
-// A proof that comes with a name could be taken for either's; one that is cut off, for another one's.
+// A proof beside a user's name would leave open whose rights count; a proof of another length could be
+// another token's prefix.
 static int admit_token(Argosy__Author *author) {
         if (author->token_proof.len != AUTHOR_PROOF_SIZE)
                 return -EINVAL;
@@ -47,7 +53,7 @@ static int admit_user(const Argosy__Author *author) {
 int author_admit(Argosy__Author *author, uint32_t host) {
         int r;
 
-        if (*author->token) // only the leader says that
+        if (*author->token) // only the leader sets it
                 return -EINVAL;
         r = author->token_proof.len > 0 ? admit_token(author) : admit_user(author);
         if (r < 0)
@@ -80,7 +86,7 @@ Argosy__Author author_unattested(uint32_t host) {
         Argosy__Author author = ARGOSY__AUTHOR__INIT;
 
         author.host = host;
-        author.uid = UINT32_MAX; // nobody's
+        author.uid = UINT32_MAX; // no user's
         author.groups = groups;
         author.n_groups = ELEMENTSOF(groups);
         return author;

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See cluster-setting.h. A value is made of the record that has it, so two of them are equal if they are packed alike;
-// only the amounts of a role stand in no order of their own, and are sorted.
+// The value of one setting of the cluster (label, node's mode, role, pool, rule, queue), read and compared
+// for undo.
+//
+//      cluster_setting_read() before and after a job -> setting_value_compare(): packed bytes are equal
+//
+// A value is a copy of the record; only the amounts of a role have no order of their own, so they are sorted
+// first. Failures: -ENOMEM; a setting that does not exist is NULL and 0. The parsers of sizes return false.
 
 #include "cluster-setting.h"
 
@@ -24,7 +29,7 @@ static void sort(Argosy__Amount **list, size_t n) {
                 qsort(list, n, sizeof(Argosy__Amount *), by_resource);
 }
 
-// Of a value that only points to what it is made of.
+// A deep copy of `value`, whose members are borrowed. Amounts of a role are sorted by resource.
 static int copy(const Argosy__SettingValue *value, Argosy__SettingValue **ret) {
         Argosy__SettingValue *made = message_copy(value);
 
@@ -128,7 +133,7 @@ bool setting_is_same(const Argosy__JobSetting *a, const Argosy__JobSetting *b) {
         return a->kind == b->kind && a->number == b->number && streq(a->name, b->name);
 }
 
-// "256K", "1M".
+// "256K" or "1M", at most 6 digits, as KiB. False: it is neither, or 0.
 static bool parse_kib(const char *value, uint32_t *ret) {
         size_t len = strspn(value, "0123456789");
         uint32_t n = 0, factor = value[len] == 'K' ? 1 : value[len] == 'M' ? 1024 : 0;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Roles and pools: two small tables, sorted by name, that change rarely. A change moves what is behind it.
+// Roles and pools in ClusterState: two small arrays sorted by name, that change rarely and are searched by
+// halving.
+//
+//      state_put_role(), state_remove_role() on a log entry -> cluster_state_find_role() by readers
+//
+// The state owns the records; one that is replaced is retired, as a snapshot may still read it.
+// Failures: -ENOMEM from put, after which the record is still the caller's.
 
 #include <errno.h>
 #include <strings.h>
@@ -9,7 +15,7 @@
 #include "cluster-state-private.h"
 #include "str.h"
 
-// Both kinds of records are kept as pointers and begin with their message's base and their name.
+// The common beginning of RoleRecord and PoolRecord.
 typedef struct NamedRecord {
         ProtobufCMessage base;
         char *name;

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Rollouts, by name; each is a user of the specs that it leads from and to. When there are too many, the oldest
-// one that is over goes; when none is, the new one was refused (cluster-state-limits.h).
+// Rollouts in ClusterState, sorted by name; each uses the specs that it leads from and to, so these stay in
+// the table.
+//
+//      state_put_rollout() on a log entry -> cluster_state_find_rollout() by readers
+//
+// At the limit (REFUSAL_ROLLOUTS) the oldest rollout that is over is dropped; if none is over,
+// cluster-state-limits.h has refused the new one before. Failure: -ENOMEM.
 
 #include "cluster-state-private.h"
 
@@ -78,7 +83,7 @@ int state_put_rollout(ClusterState *s, Argosy__RolloutRecord *record) {
         i = rollout_index(s, record->name, &found);
         if (!found && ARRAY_RESERVE(s->rollouts, s->n_rollouts + 1) < 0)
                 return -ENOMEM;
-        for (size_t k = 0; k < 2; k++) // first, in case they are the same as before
+        for (size_t k = 0; k < 2; k++) // before the old uses are dropped: the specs may be the same
                 if (specs[k] && state_use_spec(s, specs[k]) < 0)
                         return -ENOMEM;
         if (found)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See error-response.h. Owns nothing, and cannot fail: whoever has something to keep uses
-// leader/messages/response.h.
+// A final response that says only a status and a message (error-response.h). error_response() -> the caller
+// packs or sends it while `message` lives: the response borrows it and owns nothing. It cannot fail. A
+// response that outlives its message is made by leader/messages/response.h.
+
 #include "error-response.h"
 
 #include <stdbool.h>

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cursors as text and back; the format stands in event-cursor.h. Whoever has one can only give it back: a text that was
-// cut off, mistyped or made up says so by its length, its checksum or a number that nobody writes so, and is refused.
+// Cursors of the event stream as text and back; event-cursor.h has the format, byte by byte.
+//
+//      event_cursor_format() -> hex for the client -> the client gives it back -> event_cursor_parse()
+//
+// Failure: a text that was cut off, mistyped or made up has a wrong length, checksum, version or number and
+// is refused.
 
 #include "event-cursor.h"
 
@@ -30,7 +34,7 @@ static size_t put_number(uint8_t *at, uint64_t n) {
         return len;
 }
 
-// False: it is cut off, too large, or longer than it need be.
+// A varint. False: it is cut off, above 64 bits, or longer than necessary.
 static bool take_number(const uint8_t **at, const uint8_t *end, uint64_t *ret) {
         uint64_t n = 0;
 

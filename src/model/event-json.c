@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See event-json.h. Of what is gone there are only the fields that name it.
+// Events as JSON, for argosyctl and HTTP (event-json.h). event_cursor_of() makes the event's cursor ->
+// event_json() writes kind, time, cursor, marks and the kind's fields. An object that is gone has only the
+// fields that name it. A number that is not known becomes null; memory is json.h's.
 
 #include "event-json.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The table of events; see event-kind.h. A new kind is a row here and whoever makes it (leader/events/event-maker.c);
-// everybody else reads the table. Numbers that this build does not know have no row: such an event is left out.
+// The table of kinds of events (event-kind.h): name, help text, and the fields of each kind in the order of
+// their numbers. A row here plus its maker (leader/events/event-maker.c) make a new kind; the other code and
+// the manual read the table. A kind that this build does not know has no row (NULL): such an event is left
+// out.
 
 #include "event-kind.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The level that this build has, alone in its file: tests link a daemon of the next level from the same
-// libraries by giving the linker another definition first (tests/lib/feature-level-next.c).
+// The feature level of this build, alone in its file: tests link a daemon of the next level from the same
+// libraries by giving the linker another definition first (tests/lib/feature-level-next.c). A constant: it
+// cannot fail, and a level that is not in FEATURE_BASE to FEATURE_NEWEST stops the build.
+
 #include "build-level.h"
 #include "feature-level.h"
 

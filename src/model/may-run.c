@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// One sentence, for the leader's answers and for the command line. Many nodes are counted, not named.
+// One sentence that says on which nodes a unit may still run although it is not wanted there; for the
+// leader's answers and for argosyctl. Up to three nodes are named, of more the first two and the number of
+// the others. The caller frees the text; NULL: out of memory.
+
 #include "may-run.h"
 
 #include "str.h"

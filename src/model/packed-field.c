@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See packed-field.h. A length that reaches behind the end makes it no message.
+// Walks the fields of a packed protobuf message without unpacking it (packed-field.h). packed_field_take()
+// per field: its number, wire type and where its content stands in the caller's bytes. False: the bytes are
+// not a message, as a varint has no end, a length reaches behind the end, or the type is unknown.
+
 #include "packed-field.h"
 
 #include "macro.h"

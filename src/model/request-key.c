@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See request-key.h. The words in front keep these hashes apart from those of anything else.
+// Keys by which a client repeats a request safely, and the id that a job gets from one (request-key.h).
+// request_key_is_valid(): 1 to REQUEST_KEY_MAX characters -> request_key_id(): the beginning of a SHA-256.
+// The words "argosy key" in front keep these hashes apart from all others. Nothing fails.
 
 #include "request-key.h"
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See row-fields.h. A field is where a value stands in the message of its row, and what it is; field_json()
-// is all that there is to JSON of a row. What people see of it is argosyctl's (ctl/view/fields.c).
+// The fields of rows of responses (row-fields.h): where a value stands in its message, and of what type it
+// is.
+//
+//      a table below -> field_json() writes one member -> fields_json() and row_json() whole rows
+//
+// argosyctl's columns come from the same tables (ctl/view/fields.c). Nothing fails but memory, which Json
+// keeps (json.h).
 
 #include "row-fields.h"
 
@@ -82,7 +87,7 @@ const Field job_row_fields[JOB_ROW_FIELDS] = {
         {"more-targets", NULL, "MORE-TARGETS", FIELD_U32, AT(JobRow, more_targets), false, false},
 };
 
-// Of a job that has changed a unit.
+// A job in the history of one unit.
 const Field history_row_fields[HISTORY_ROW_FIELDS] = {
         {"job", NULL, "JOB", FIELD_U64, AT(JobRow, job), true, false},
         {"time", NULL, "TIME", FIELD_TIME, AT(JobRow, at_us), true, false},
@@ -127,7 +132,7 @@ const Field job_unit_row_fields[JOB_UNIT_ROW_FIELDS] = {
         {"time", NULL, "TIME", FIELD_TIME, AT(JobUnitRow, at_us), false, false},
 };
 
-// And what it has changed besides units.
+// A setting that a job has changed.
 const Field job_setting_row_fields[JOB_SETTING_ROW_FIELDS] = {
         {"setting", NULL, "SETTING", FIELD_STRING, AT(JobSettingRow, setting), true, true},
         {"before", NULL, "BEFORE", FIELD_STRING, AT(JobSettingRow, before), true, true},

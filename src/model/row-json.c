@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See row-json.h. A member of a row is one line here: argosyctl and HTTP write it, and the description of
-// HTTP's API has it, by that line.
+// JSON of the rows that argosyctl and HTTP share (row-json.h), one line per member.
+//
+//      a row's table -> row_json() writes it; the OpenAPI description lists its members
+//
+// Members that depend on a sub-message are left out without it (`needs`). Failures are Json's (json.h).
 
 #include "row-json.h"
 
@@ -112,7 +115,7 @@ static const Field grant_fields[] = {
         OF_GRANT("role", WORD, role),
 };
 
-// What the page of the dashboard offers depends on these.
+// The author's own rights; the dashboard offers buttons by them.
 static const Field access_fields[] = {
         FIELD("own", ENUM_OR_NULL, AT(Access, own), .word = own_word),
         FIELD("own_of_some", ENUM_OR_NULL, AT(Access, own_of_some), .word = own_word),
@@ -168,7 +171,7 @@ const Row secret_row = FIELDS(secret_fields);
 
 // ---- hosts
 
-// log_index 0: no log, or nobody leads who would know it.
+// log_index 0: the host has no log, or there is no leader to ask for it.
 static const Field member_fields[] = {
         FIELD("host", STRING, AT(ClusterStatus__Member, name)),
         FIELD("address", STRING, AT(ClusterStatus__Member, address)),
@@ -187,7 +190,8 @@ const Row member_row = FIELDS(member_fields);
 static const Row setting_row = {job_setting_row_fields, JOB_SETTING_ROW_FIELDS},
                  job_unit_row = {job_unit_row_fields, JOB_UNIT_ROW_FIELDS};
 
-// Whoever writes a job writes its units behind it, and how many more there are.
+// job_json_fields() stops before `units` and `more_units`: its caller writes these, as the units may come in
+// chunks.
 enum { DETAILS_BEFORE_UNITS = 4 };
 
 static const Field job_details[] = {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See secret-name.h. A name is that of a file on hosts, and what a unit finds it by is one of systemd's credentials: so neither has
-// anything that means something in a path, in a unit file or in a shell, nor on a command line, where what begins with '-' is an option.
+// Whether a text may name a secret: 1 to SECRET_NAME_MAX of letters, digits, '.', '_' and '-'. A name
+// becomes a file on hosts and one of systemd's credentials, so it has no character with a meaning in a path,
+// a unit file or a shell, and does not begin with '.' (hidden) or '-' (an option). Nothing can fail.
 
 #include "secret-name.h"
 

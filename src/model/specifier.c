@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// systemd's specifiers, as far as argosy's own options have them: %n, %N, %p, %j, %i and %%. They are checked
-// when the file is read; what is none stands as it is when a word is filled in later. NULL: out of memory.
+// systemd's specifiers in argosy's own options: %n, %N, %p, %j, %i and %%. specifier_check() when the file
+// is read -> specifier_expand() for one unit, which the caller frees. Failures: -EINVAL and where the
+// unknown specifier stands; an unknown one is left as it is by expand; NULL: no memory.
 
 #include "specifier.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A word that no row can ever have is a mistake, which a list without rows would hide. Sub states are those of systemd 252 to
-// 258, of all kinds of units.
+// The words of states by which lists are filtered (units of systemd 252 to 258, unit files, nodes, jobs).
+// state_word_is_known() -> state_word_fits_unit() for each row; else state_words_refusal() lists the known
+// words. A word that no row can have is refused, since an empty list would hide the mistake. Refusal: NULL
+// without memory.
 
 #include "state-words.h"
 

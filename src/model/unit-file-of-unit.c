@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a unit file says of one unit of that name: whom it activates, what is started for it, what it is called. Words of the file may hold
-// specifiers, which are filled in here. Shares of units (MaxUnavailable=) are read and counted here, too.
+// What a unit file says of one unit of its name: options, the unit that it activates, companions,
+// description. Words of the file may have specifiers, which are filled in here for `name`; shares
+// (MaxUnavailable=) are counted.
+//
+//      unit_file_check_name() -> unit_file_expand(): options, shared by all units if no specifier is in them
+//
+// Results are the caller's. Failures: -EINVAL and *ret_why for a unit that the file refuses, -ENOMEM or
+// NULL.
 
 #include "unit-file.h"
 
@@ -54,7 +60,7 @@ int unit_file_expand(const UnitFile *f, const char *path, const char *name, Unit
 }
 
 bool unit_file_has_secrets(const UnitFile *f) {
-        if (f->common) // of which nothing is kept as written
+        if (f->common) // `raw` is empty: `common` has its words
                 return f->common->n_secrets > 0;
         for (size_t i = 0; i < f->n_raw; i++)
                 if (f->raw[i].kind == RAW_SECRET)
@@ -144,7 +150,8 @@ static int add_companion(char *template, char ***list, size_t *n) {
         return 0;
 }
 
-// Of the words of OnFailure= and OnSuccess=, filled in: the templates that they mean, or the plain names.
+// Adds the templates (or the plain names, if `plain`) of `words`, the value of OnFailure= and OnSuccess=
+// after expansion.
 static int add_ends(char *words, bool plain, char ***list, size_t *n) {
         char *rest = words, *word;
         int r = 0;

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The options that say more about a node than which machine it is: labels, affinity, spread, what is
-// reserved, and for whom.
+// Options that say on which nodes a unit may run and with which rank: labels, affinity, spread,
+// reservations, role.
+//
+//      demands_add() per word -> demands_finish() -> demands_check() for one unit -> demands_key()
+//
+// demands_key() names the placement class. Lists are sorted: the order in the file means nothing. Limits:
+// UNIT_WISHES_MAX, UNIT_RESERVES_MAX and the maxima below. Failures: -EINVAL with file and line in *ret_why,
+// -ENOMEM.
+
 #include <errno.h>
 #include <fnmatch.h>
 
@@ -22,7 +29,8 @@ static size_t count(char **list) {
         return n;
 }
 
-// In order, each once. 1: it is new, and at *ret_at; 0: it is there already.
+// Inserts `word` into a sorted list without duplicates. 1: it is new, at *ret_at; 0: it was there at
+// *ret_at.
 static int list_insert(char ***list, const char *word, size_t *ret_at) {
         size_t n = count(*list), at = 0;
         char **place, *copy;
@@ -51,7 +59,7 @@ static int list_add(char ***list, const char *word) {
         return MIN_OF(r, 0);
 }
 
-// The same, with the line of each beside it.
+// Like list_add(), with the line of each word in a list beside it.
 static int list_add_with_line(char ***list, unsigned **lines, const char *word, unsigned line) {
         size_t n = count(*list), at;
         unsigned *place;
@@ -287,7 +295,7 @@ static int add_replaced(UnitOptions *o, const RawOption *raw, const char *path, 
         return list_add(&o->replaces, word);
 }
 
-// Hosts are called by names in small letters, as they come to us (config.c), and so are their ids.
+// Names and machine ids of hosts are lower case in the whole cluster (config.c).
 static int add_host(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                     char **ret_why) {
         _cleanup_free_ char *name = NULL;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The units that a unit has something to do with on whatever node they are: order, and who needs whom.
+// Dependencies between units on whatever nodes they run: After=, Before=, Requires=, BindsTo= and the like.
+//
+//      dependencies_add() per word -> dependencies_finish() -> dependencies_check() for one unit
+//
+// Sorted by name, so that files which say the same in another order mean the same.
+// Failures: -EINVAL with file and line in *ret_why (no unit, a template, a contradiction, itself), -ENOMEM.
+
 #include <errno.h>
 
 #include "array.h"
@@ -35,7 +41,7 @@ int dependencies_add(UnitOptions *o, const RawOption *raw, const char *path, con
         UnitDependency *d;
 
         if (of_template && kind == UNIT_NAME_INVALID && strchr(raw->word, '%'))
-                return 0; // it will be a name for the instances, or they are refused
+                return 0; // checked when an instance fills in its specifiers
         if (kind == UNIT_NAME_INVALID)
                 return option_refuse(ret_why, path, raw->line, "%s=%s is no unit: %s",
                                      option_kind(raw->kind)->name, word, why);
@@ -54,7 +60,7 @@ int dependencies_add(UnitOptions *o, const RawOption *raw, const char *path, con
         return 0;
 }
 
-// Who needs another unit comes after it, unless the file says the opposite.
+// A unit that requires another one is ordered after it, unless the file says Before=.
 void dependencies_finish(UnitOptions *o) {
         for (size_t i = 0; i < o->n_dependencies; i++) {
                 UnitDependency *d = &o->dependencies[i];

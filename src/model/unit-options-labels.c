@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Demands of labels that no host can meet, since a host has one value of each label at most (but for pools).
+// Refuses demands of labels that no host can meet: a host has at most one value of a label (but may be in
+// several pools). labels_check() walks the sorted demands key by key -> required and forbidden? -> is a
+// value left that all allow? Failures: -EINVAL with the line of the last demand of that label in *ret_why,
+// -ENOMEM.
+
 #include <errno.h>
 
 #include "specifier.h"
@@ -14,7 +18,7 @@ static bool has_value(const LabelMatch *m, const char *value) {
         return false;
 }
 
-// Whether a host with this value, and no other, meets it. `many`: a host may have others besides.
+// Whether a host with this value of the label meets `m`. `many`: the host may have other values, too.
 static bool allows(const LabelMatch *m, const char *value, bool many) {
         switch (m->op) {
         case LABEL_IN:
@@ -38,8 +42,7 @@ static bool can_be_met(const LabelMatch *in, const LabelMatch *matches, size_t n
         return false;
 }
 
-// All n are about one key. False: whatever value of it a host had, one of them would not be met. Of pools a
-// host can be in several.
+// All n are about one key. False: whichever value a host has, it fails one of them.
 static bool some_value_is_left(const LabelMatch *matches, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (matches[i].op == LABEL_IN &&
@@ -58,7 +61,7 @@ static bool is_about(const RawOption *raw, const char *key) {
                strncmp(word, key, len) == 0 && (!word[len] || word[len] == '=' || word[len] == '!');
 }
 
-// Of the last demand of this label as it is written; the last one of labels if specifiers hide it.
+// The line of the last demand of this label; of the last demand of any label if specifiers hide which.
 static unsigned line_about(const RawOption *raw, size_t n_raw, const char *key) {
         unsigned line = 1, any = 1;
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Paths, interfaces, and the replies of systemd (man 5 org.freedesktop.systemd1): rows of lists, and single
-// properties. What it tells by itself is read in systemd-signal.c.
+// What systemd answers on D-Bus (man 5 org.freedesktop.systemd1): object paths, rows of ListUnits, single
+// properties.
+//
+//      unit_path_decode(), message_read_row(), message_read_value()
+//          -> UnitFacts that say what they have (`has`)
+//
+// Signals are read in systemd-signal.c. Texts are borrowed from the message. Failures: sd-bus's errno;
+// -EBADMSG for an invocation id that is not 16 bytes; false for a path of something else.
 
 #include <errno.h>
 

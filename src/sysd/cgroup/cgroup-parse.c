@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The kernel's formats, see "Control Group v2" in its documentation. Its files are trusted to be no attack,
-// but newer kernels may add keys and lines: what is not understood is passed over.
+// The kernel's cgroup files as numbers (memory.current, cpu.stat, io.stat; "Control Group v2" in its
+// documentation). usage_parse_number(), usage_parse_key(), usage_parse_io(): text -> numbers in the kernel's
+// units; sums stop at the maximum. False: the text has no such number. Newer kernels may add keys and lines,
+// so unknown ones are passed over.
 
 #include "cgroup-usage.h"
 

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A row: 4 bytes of identity, the unit's name, a NUL.
+// The cgroups of one manager's units, found below its root directory, slices within slices.
+//
+//      unit_cgroups_list() in the pool -> unit_cgroups_next() per unit -> unit_cgroups_done()
+//
+// A row is 4 bytes of identity (the inode, folded to 32 bits, never 0), the unit's name and a NUL. At most
+// UNIT_CGROUPS_MAX rows and UNIT_CGROUPS_DEPTH slices deep; more is left out.
+// Failures: errno of the root, -ENOMEM. A slice that cannot be opened has probably ended and is passed over.
 
 #include <dirent.h>
 #include <errno.h>
@@ -41,7 +47,7 @@ static int visit(int dir_fd, const char *name, uint64_t inode, unsigned depth, U
         return fd < 0 ? 0 : walk(fd, depth + 1, list);
 }
 
-// Owns the descriptor.
+// Takes `dir_fd` and closes it.
 static int walk(int dir_fd, unsigned depth, UnitCgroups *list) {
         DIR *dir = fdopendir(dir_fd);
         int r = 0;

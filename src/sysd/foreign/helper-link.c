@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// argosyd's side of a helper. Nothing here waits: what the helper does not take is kept until it does, what
-// it does not answer in time ends it. It is killed, never asked to end.
+// argosyd's side of a helper: its process, the socket to it, and the limit for an answer (helper-link.h).
+//
+//      helper_link_new() -> helper_link_send() -> on_poll() -> ops.reply() -> ... -> ops.ended()
+//          -> helper_link_close()
+//
+// Nothing here blocks: requests that the helper does not read yet are kept in `out`. Memory is freed after
+// the process and all handles have closed, and ops.closed() was called. Failures: without an answer in
+// answer_ms (HELPER_ANSWER_MS) -ETIMEDOUT, a malformed frame -EBADMSG, its end -ECONNRESET, all by
+// ops.ended(). An idle helper ends with 0. It is killed, never asked to end.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +28,7 @@ struct HelperLink {
         HelperProcess process;
         uv_poll_t poll;
         TimeLimit limit; // for an answer, or without a question
-        int n_handles; // that are to be closed
+        int n_handles; // open, and for each a close callback to come
         int fd;
         Buf in, out;
         int passed_fd; // came and was not given away yet; -1: none
@@ -84,8 +91,8 @@ void helper_link_close(HelperLink *l) {
 
 // ---- what comes
 
-// The connection must end at a process of that user, or at the container's init: a link in the place of the
-// socket could have led anywhere.
+// The other end of the connection must be a process of that user, or the container's init: the socket's path
+// may be a symbolic link that its owner made to any other socket.
 static bool is_trusted_connection(const HelperLink *l, int fd) {
         struct ucred peer;
         int domain = 0, type = 0;
@@ -126,7 +133,7 @@ static void on_reply(HelperLink *l, Argosy__HelperReply *reply) {
         int fd = take_fd(l);
 
         if (l->connect && reply->error == 0 && fd < 0)
-                reply->error = -EPERM; // `why` stays empty: it was not the helper that said so
+                reply->error = -EPERM; // `why` stays empty: the helper did not report this
         if (--l->n_unanswered == 0)
                 start_limit(l);
         l->ops.reply(reply, fd, l->userdata);
@@ -170,7 +177,7 @@ static void keep_fds(HelperLink *l, struct msghdr *m) {
         }
 }
 
-// 0: nothing more at present.
+// Bytes received; 0: none at present.
 static ssize_t receive(HelperLink *l) {
         char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(sizeof(size_t))));
         uint8_t *p = buf_reserve(&l->in, 16384);
@@ -195,7 +202,7 @@ static int send_some(HelperLink *l) {
         ssize_t n = send(l->fd, l->out.data, l->out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
 
         if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) {
-                l->out.len = 0; // it has ended; what it said before that is still to be read
+                l->out.len = 0; // the helper has ended; its last replies are still to be read
                 return 0;
         }
         if (n < 0)
@@ -210,8 +217,8 @@ static void want(HelperLink *l) {
         uv_poll_start(&l->poll, UV_READABLE | (l->out.len > 0 ? UV_WRITABLE : 0), on_poll);
 }
 
-// One read and one write per turn: whoever talks without end takes nobody's time but his own. `status` says
-// that the other end is gone: what it said before is read to its end.
+// One read and one write per turn of the loop, so a helper that sends without end does not starve others.
+// `status` < 0: the other end is closed, and what it sent before is read to its end.
 static void on_poll(uv_poll_t *poll, int status, int events) {
         HelperLink *l = poll->data;
         ssize_t n;

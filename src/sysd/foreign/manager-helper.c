@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The helper's own side. It blocks wherever its user makes it block; argosyd waits with a limit and ends it.
+// The helper process that argosyd starts for a foreign systemd manager, of a user or a container
+// (manager-helper.h).
+//
+//      argosyd executes itself: MODE MANAGER LEADER BORN -> gives up rights, enters the user or container
+//      connect: the manager's socket is handed over    search, write: unit files, request by request
+//      journal: the container's journal                   verify: units are checked as nobody
+//
+// It blocks wherever its user makes it block: argosyd waits with a limit and kills it (helper-link.c).
+// Failures: a reply with errno and a sentence, then the process ends with EXIT_FAILURE.
 
 #include "manager-helper.h"
 
@@ -161,7 +169,7 @@ typedef struct Writer {
         bool made;    // it is there; else `dir` looks for names elsewhere only
 } Writer;
 
-// `make`: something is to be written. Whoever only looks leaves everything as it is.
+// `make`: something is to be written, so missing directories are made. Without it nothing is changed.
 static int open_dir(Writer *w, bool make) {
         const char *const names[] = {"systemd", w->below, NULL};
         _cleanup_free_ char *path = str_printf("%s/systemd/%s", w->base, w->below);
@@ -206,7 +214,7 @@ static int fill_item(const Argosy__HelperRequest *q, const Argosy__HelperItem *i
         return 0;
 }
 
-// What is somebody else's is left out of the batch.
+// Units whose name a foreign file has already are left out of the batch and reported as foreign.
 static int apply_all(UnitDir *d, const Argosy__HelperRequest *q, Argosy__HelperResult *results) {
         _cleanup_free_ UnitDirItem *items = calloc(q->n_items + 1, sizeof(*items));
         _cleanup_free_ size_t *origin = calloc(q->n_items + 1, sizeof(*origin));
@@ -329,7 +337,7 @@ static int answer_verify(const Argosy__HelperRequest *q, void *data) {
         return r < 0 ? r : send_reply(&reply);
 }
 
-// It parses nothing itself: what does is started for each request, as nobody.
+// This process parses no unit file: helper_verify_answer() starts one as nobody for each request.
 static int serve_verify(void) {
         int r = enter_lock_down();
 
@@ -390,8 +398,8 @@ static int connect_to_container(pid_t leader, uint64_t born, const char *path) {
         return hand_over(fd) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-// What the container's root has made of its journal is parsed here, so whoever gets hold of this process has
-// got no more than he had.
+// The journal's files are the container root's and may attack their parser, so this process has only the
+// rights that the container's root has anyhow.
 static int serve_journal(pid_t leader, uint64_t born) {
         int r = helper_journal_prepare();
 
@@ -432,7 +440,7 @@ int manager_helper_main(int argc, char **argv) {
         if (mode == HELPER_VERIFY)
                 return serve_verify();
         switch (manager_name_kind(argv[1])) {
-        case MANAGER_USER: // whose journal is the host's
+        case MANAGER_USER: // a user's journal is part of the host's
                 return mode == HELPER_JOURNAL ? EXIT_FAILURE
                                               : serve_user(manager_name_uid(argv[1]), mode);
         case MANAGER_CONTAINER:

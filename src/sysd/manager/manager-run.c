@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The file holds "PID BIRTH\n", as process_birth() has it. It lies in a directory that does not survive a boot.
+// Whether a systemd manager is the same run as last time, so that what was known of it still holds
+// (manager-run.h).
+//
+//      manager_run_check(): who listens on the socket (SO_PEERCRED) -> "PID BIRTH\n"
+//          -> is it what the file says?
+//
+// 0: the same run, or the first one; 1: another run, and the file `mark` was made before the new one was
+// noted, so a crash in between loses nothing. The file lies in a directory that does not survive a boot.
+// Failures: errno of the socket or file; -ESRCH: the listener has ended.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +25,7 @@
 
 enum { RUN_SIZE = 64 };
 
-// Who listens there, as the kernel noted it.
+// The pid of the process that listens on the socket, as the kernel noted it.
 static int find_listener(const char *path, pid_t *ret) {
         struct sockaddr_un a = {.sun_family = AF_UNIX};
         struct ucred peer;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What systemd tells without being asked. A signal changes the cache and moves jobs on; it never causes a
-// question about the unit that it names (the question would cause signals of its own).
+// Signals of systemd: each one changes the cache of its unit and moves jobs on.
+//
+//      manager_on_signal() -> the row of its member -> the cache -> callbacks in the next drain
+//
+// A signal never causes a question about the unit that it names, as the question would cause signals of its
+// own. Failures: a signal with another signature, or cut off, is -EBADMSG, and the connection is begun anew.
 
 #include "clock.h"
 #include "systemd-manager-private.h"
 #include "unit-state.h"
 
-// Which job takes it down matters only if that is not ours.
+// The job of a unit that goes down is reported only if it is foreign: our own job is no news.
 static void forget_own_job(const SystemdManager *m, const SystemdUnit *w, UnitFacts *facts) {
         if (facts->has & UNIT_FACT_JOB && facts->job && facts->has & UNIT_FACT_ACTIVE &&
             active_state_is_down(facts->active) && manager_jobs_have(m, w->name, facts->job))
@@ -39,7 +43,7 @@ static int on_properties_changed(SystemdManager *m, BusSignal *signal) {
         return 0;
 }
 
-// While systemd reloads, it announces the removal and return of everything: those mean nothing.
+// While systemd reloads it signals the removal and return of all units; these signals are ignored.
 static int on_unit_new(SystemdManager *m, BusSignal *signal) {
         const char *name = bus_read_string(&signal->body);
         SystemdUnit *w;
@@ -65,7 +69,7 @@ static int on_unit_removed(SystemdManager *m, BusSignal *signal) {
         w = systemd_manager_find(m, name);
         if (!w)
                 return 0;
-        if (!w->renewed) // the check's own question loads what had left memory, unheard
+        if (!w->renewed) // else it was loaded by the check's own question
                 manager_clear_suspect(w);
         w->renewed = false;
         manager_apply_unloaded(m, w);
@@ -138,7 +142,7 @@ static int on_reloading(SystemdManager *m, BusSignal *signal) {
         return 0;
 }
 
-// It names no files, and comes only when somebody had systemd change them.
+// The signal names no files, and systemd sends it only for changes that it made itself (enable, mask).
 static int on_unit_files_changed(SystemdManager *m, BusSignal *signal) {
         m->announce_files = true;
         return 0;

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Written by rename, like all unit files here. A change sets the directory's time strictly increasing, as unit-dir.h has it:
-// systemd compares it with that of its last scan.
+// Files of templates that stand beside a unit which starts instances of them (OnFailure=x@%n); they begin
+// with a mark.
+//
+//      companion_file_put() -> written by rename, the directory's time advanced -> companion_file_drop()
+//
+// The directory's time grows strictly with each change (unit-dir.h): systemd compares it with that of its
+// last scan. A name that a foreign file has, here or in another directory, is left to it. Failures: errno.
 
 #include "companion-file.h"
 
@@ -78,8 +83,8 @@ int companion_file_put(const char *dir, const char *const *search_dirs, const ch
         int fd, r;
 
         if (is_elsewhere(dir, search_dirs, name) ||
-            quadlet_is(content, len)) // of a container nobody makes a unit that is not placed
-                return companion_file_drop(dir, name); // what is in memory of it may be either; the next load tells
+            quadlet_is(content, len)) // a [Container] file becomes a unit only where it is placed
+                return companion_file_drop(dir, name); // systemd may have loaded either file
         fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Single files of the unit directory, and its time.
+// Single files of the unit directory, drop-ins, and the directory's time.
+//
+//      unit_dir_put_content(), unit_dir_put_dropin() -> `changed`
+//          -> unit_dir_advance_mtime() at the end of a batch
+//
+// A file is replaced by rename; one whose text is as wanted keeps its time, so systemd asks for no reload.
+// Failures: errno; -EEXIST or -ENOTDIR where something that is not ours has the name. Links are never
+// followed.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,8 +31,8 @@ int unit_dir_put_file(UnitDir *d, const char *name, const void *content, size_t 
         return file_replace(d->fd, name, content, len, 0644, 0);
 }
 
-// What differs from the one before in nothing that systemd reads (carried-files.h) keeps its time: a unit that runs with it needs no reload, and
-// `systemctl status` would say so of each with a newer file.
+// A file that differs from the one before in nothing that systemd reads (carried-files.h) keeps its time:
+// its units need no reload, and `systemctl status` would warn of each one whose file is newer.
 static bool keeps_time(UnitDir *d, const char *before, const void *content, size_t len, struct timespec *ret) {
         _cleanup_buf_ Buf b = {};
         struct stat st;
@@ -52,7 +59,7 @@ int unit_dir_drop_file(UnitDir *d, const char *name) {
         return 0;
 }
 
-enum { DROPIN_MAX = 32 * 1024 }; // bytes of one of ours, with all secrets that a unit may have
+enum { DROPIN_MAX = 32 * 1024 }; // bytes of our own drop-in, with all secrets that a unit may have
 
 int unit_dir_vacant(UnitDir *d, const char *name) {
         struct stat st;
@@ -115,7 +122,7 @@ int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const F
                 return -errno;
         if (!is_directory(d, dir))
                 return -ENOTDIR;
-        // What is as it is to be keeps its time, too.
+        // A drop-in whose text is as wanted is not written, and keeps its time.
         if (!made && file_read(d->fd, file, DROPIN_MAX, &have) == 0 && have.len == text.len && memcmp(have.data, text.data, text.len) == 0)
                 return 0;
         r = unit_dir_put_file(d, file, text.data, text.len);

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Looking for one name costs a question per directory, about ten of them. For many names at once it is
-// cheaper to list the directories: a survey, which is true for as long as one batch takes.
+// Whether a unit's name, its template's or its aliases' are already taken by a file that is not ours.
+//
+//      unit_dir_foreign(): the own directory -> the others that systemd searches
+//          -> the path, which the caller frees
+//
+// One name costs a question per directory, about ten of them. For many names at once it is cheaper to list
+// the directories: a survey, which holds for as long as one batch takes. Failures: out of memory is like
+// "not foreign"; if a survey fails, each name is looked up by itself.
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,7 +18,8 @@
 #include "unit-dir-private.h"
 #include "unit-name.h"
 
-// A dangling link counts: it is a mask or an alias to be. So does what cannot be looked at: what systemd sees there is not known.
+// A dangling link counts, as it is a mask or an alias. So does a path that cannot be looked at, as systemd
+// may see a file.
 char *unit_dir_probe(const char *dir, const char *name) {
         _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
         struct stat st;
@@ -42,7 +49,7 @@ void unit_dir_survey_end(UnitDir *d) {
         d->surveyed = false;
 }
 
-// The directory that systemd looks at first has the name.
+// Directories come in systemd's order, so the first that has the name wins.
 static int survey_name(UnitDir *d, const char *dir, const char *name) {
         ForeignName *f = malloc(sizeof(*f) + strlen(name) + 1);
         int r;

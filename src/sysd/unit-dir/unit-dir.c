@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See the public header for the layout and for the order of a batch, the private one for lifetimes.
+// The directory of unit files of one systemd manager: begin, end, and what of an earlier run is still true.
+//
+//      unit_dir_new() -> unit_dir_adopt() per unit of the ledger -> unit_dir_apply() batches
+//          -> unit_dir_check() later
+//
+// unit-dir.h has the layout and the order of a batch, unit-dir-private.h the lifetimes. Failures: errno. A
+// unit whose files are not as noted is kept as unknown (1), and the next batch writes it again.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,8 +110,8 @@ static int entry_inspect_links(UnitDir *d, Entry *e, const UnitFile *effective, 
         return 0;
 }
 
-// Reads the entry's own file and drop-in and looks for its links; believes the template. True: all is as
-// `spec` and `slice` want it.
+// Reads the entry's own file and drop-in and looks for its links; the template is not read again. True: all
+// is as `spec` and `slice` want it.
 static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *slice) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         Hash own = unit_dir_inspect_file(d, e->name, &file);
@@ -164,7 +170,7 @@ int unit_dir_adopt(UnitDir *d, const char *name, bool from_template, const Hash 
         return entry_is_unknown(e);
 }
 
-// The template's file is not what it was, and not by us: nobody who follows it is right.
+// Somebody else changed the template's file: the spec of each instance that follows it is unknown.
 static void template_lost(Template *t) {
         list_foreach (n, &t->instances) {
                 Entry *e = CONTAINER_OF(n, Entry, in_template);

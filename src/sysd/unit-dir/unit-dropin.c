@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What argosy adds to a unit in a drop-in, by its type: the order behind argosy.target, its slice, and the
-// guard of CutOff=stop. A type that is in no row of the table gets nothing. Only memory can lack.
+// The text of argosy's drop-in of a unit, by the unit's type: order behind argosy.target, slice,
+// CutOff=stop, secrets.
+//
+//      unit_dropin_secrets() -> LoadCredential= lines -> unit_dropin_text() -> unit-dir-files.c writes it
+//
+// A type that is in no row of type_rules gets an empty text, and no drop-in. Failure: -ENOMEM.
 
 #include <errno.h>
 
@@ -24,7 +28,8 @@ static const TypeRule type_rules[] = {
         {".swap", "Swap", false},      {".timer", NULL, true},       {".target", NULL, true},
 };
 
-// Stopped by systemd when the guard fails; and the stop ends when the leader takes it to have ended.
+// systemd stops the unit when its guard target stops, and the stop takes at most as long as the leader
+// allows for.
 static int append_guard(const FailingOptions *f, Buf *ret) {
         int r = buf_printf(ret, "[Unit]\nBindsTo=argosy-guard@%u.target\nAfter=argosy-guard@%u.target\n",
                            f->cut_off_sec, f->cut_off_sec);

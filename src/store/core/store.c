@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// The border of the room: the checks that hold for every implementation, then the implementation.
+// The store's interface: checks that hold for every implementation, then the implementation (StoreImpl).
+//
+//      store_submit(), store_barrier(), store_member_add() ... -> s->impl
+//          -> done() from a later turn of the loop
+//
+// Failures before that: a batch of 0 bytes -EINVAL, of more than STORE_BATCH_MAX -E2BIG; the rest is the
+// implementation's.
 
 #include <errno.h>
 

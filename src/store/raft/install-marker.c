@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// See install-marker.h. File names are libraft's: "snapshot-TERM-INDEX-TIMESTAMP" and the same with ".meta",
-// closed segments "FIRST-LAST" (16 digits each), open segments "open-N".
+// A file that marks the installation of a snapshot as under way, so that a crash in it can be finished
+// (guard 3).
+//
+//      install_marker_put() -> libraft writes the snapshot -> install_marker_remove()
+//      a crash
+//          -> install_marker_finish() at the next start: if the snapshot is whole, drop older segments
+//
+// Names are libraft's: "snapshot-TERM-INDEX-TIMESTAMP" and the same with ".meta", closed segments
+// "FIRST-LAST" (16 digits each), open segments "open-N". Failures: errno; -EBADMSG for a marker that is no
+// number.
 
 #include <dirent.h>
 #include <errno.h>

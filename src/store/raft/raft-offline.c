@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What is done to a log while nobody runs it.
+// What is done to a log while no store has it open: first log, empty log of a new voter, recovery to one
+// voter.
+//
+//      store_make(), store_recover(), raft_offline_bootstrap() -> libraft on a loop of its own
+//          -> synced to the disk
+//
+// A bootstrap is made in DIR.new and renamed, so an interrupted one leaves no half log. These functions
+// block. Failures: errno and *ret_why, which the caller frees; -ENOENT without a log, -ENODATA if it is
+// empty, -ENOSPC.
 
 #include <dirent.h>
 #include <errno.h>
@@ -29,7 +37,7 @@ bool store_exists(const char *dir) {
         return false;
 }
 
-// libraft without an owner: just enough to read and extend a log.
+// A libraft instance without a store: just enough to read and extend a log.
 typedef struct Offline {
         uv_loop_t loop;
         Transport transport;
@@ -106,7 +114,7 @@ static int offline_run(const char *dir, uint32_t raft_id,
         return r == -EIO && raft_disk_is_full(dir) ? -ENOSPC : r;
 }
 
-// Of a segment that libraft has made ready, and nothing was written into, the first bytes are zero.
+// The first bytes of a segment are zero while libraft has only prepared it and written nothing.
 static bool open_segment_is_empty(int dir_fd, const char *name) {
         int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
         uint64_t format = 0;
@@ -117,14 +125,15 @@ static bool open_segment_is_empty(int dir_fd, const char *name) {
         return empty;
 }
 
-// Whether it is an entry, or a snapshot, or has one.
+// Whether the file has entries or is a snapshot.
 static bool is_data(int dir_fd, const char *name) {
         if (str_has_prefix(name, "open-"))
                 return !open_segment_is_empty(dir_fd, name);
         return (*name >= '0' && *name <= '9') || str_has_prefix(name, "snapshot-");
 }
 
-// A log that was made for a voter that never became one: it has nothing to go on with.
+// A log that was made for a new voter which has received nothing yet: a cluster recovered from it would be
+// empty.
 static int refuse_if_empty(const char *dir, char **ret_why) {
         bool empty = true;
         struct dirent *e;
@@ -167,7 +176,7 @@ int store_recover(const char *dir, uint32_t raft_id, char **ret_why) {
         return r < 0 ? r : offline_run(dir, raft_id, raft_recover, ret_why);
 }
 
-// Term and vote of who has neither: both files, so that libraft finds what it writes over later.
+// Writes both metadata files with term 0 and no vote; libraft writes them in turns and expects both.
 static int make(struct raft *raft, const struct raft_configuration *c) {
         int r = raft->io->set_term(raft->io, 0);
 
@@ -206,14 +215,14 @@ int raft_offline_bootstrap(const char *dir, uint32_t raft_id, char **ret_why) {
 
         if (!fresh)
                 return -ENOMEM;
-        r = dir_empty(AT_FDCWD, fresh); // of a start that was interrupted
+        r = dir_empty(AT_FDCWD, fresh); // left by an interrupted start
         if (r >= 0 && mkdir(fresh, 0700) < 0 && errno != EEXIST)
                 r = -errno;
         if (r >= 0)
                 r = offline_run(fresh, raft_id, raft_bootstrap, ret_why);
         if (r >= 0)
                 r = dir_sync(AT_FDCWD, fresh);
-        if (r >= 0 && rename(fresh, dir) < 0) // over an empty directory, too
+        if (r >= 0 && rename(fresh, dir) < 0) // `dir` may be an empty directory
                 r = -errno;
         if (r >= 0)
                 r = sync_parent(dir);

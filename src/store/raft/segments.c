@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// See segments.h. libraft calls a closed segment FIRST-LAST, and one that it writes to open-N.
+// Names of libraft's segments, and truncations that were interrupted (segments.h): FIRST-LAST is closed,
+// open-N open.
+//
+//      segments_undo_truncation() before libraft starts    segments_are_truncated() after a truncation
+//
+// Failures: errno; a directory that cannot be read counts as not truncated.
 
 #include "segments.h"
 
@@ -32,9 +37,10 @@ bool segments_are_truncated(const char *dir, uint64_t index) {
 
 // ---- guard 20: a truncation that was interrupted
 //
-// libraft writes what is left of a segment to another one with the same first entry, and then removes the segment. If it
-// goes down in between, it finds two and calls the log damaged. Nothing was written behind the shorter one yet, which may
-// not be whole either: the longer is the log as it was before.
+// libraft truncates a segment by writing the rest to another one with the same first entry and removing the
+// old one. After a crash in between it finds both and calls the log damaged. Nothing was written behind the
+// shorter one, which may not be whole: the shorter one is removed, and the log is as it was before the
+// truncation.
 
 static bool has_longer(const char *dir, unsigned long long first, unsigned long long last) {
         DIR *d = opendir(dir);

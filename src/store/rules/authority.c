@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// See authority.h. Tests: store/authority (the rule, and a cluster of models that freeze, start anew and hand
-// over).
+// Until when a leader may act alone: voters promise with each answer not to elect another one for a while
+// (authority.h).
+//
+//      authority_on_answer() per voter -> authority_until(): the time until which a majority has promised
+//      authority_on_timeout_now(): a handover was asked for -> 0 as long as that voter may obey it
+//
+// Times are in microseconds of the leader's boot clock, less a margin for the voters' clocks
+// (AUTHORITY_MARGIN). Pure functions that cannot fail. Tests: store/authority (the rule, and a cluster of
+// models that freeze and restart).
 
 #include "authority.h"
 #include "macro.h"
@@ -17,7 +24,7 @@ static uint64_t newest_term(const Witness *w) {
         return MAX_OF(w->term, w->timeout_now_term);
 }
 
-// Ids are never used again, so members that are gone give way to new ones.
+// Raft ids are never used again: the witness with the oldest term makes room for a new one.
 static Witness *get(Authority *a, uint32_t raft_id) {
         Witness *w = (Witness *) find(a, raft_id);
 
@@ -60,7 +67,8 @@ static const AuthorityVoter *find_voter(const AuthorityView *view, uint32_t raft
         return NULL;
 }
 
-// Who is no voter any more, as far as we know, may not know it yet.
+// Whether this voter may still obey a TimeoutNow of this term. One that is no voter in our view may not know
+// that yet.
 static bool may_obey(const Witness *w, const AuthorityView *view) {
         const AuthorityVoter *v;
 
@@ -83,7 +91,7 @@ static uint64_t witness_until(const Authority *a, uint32_t raft_id, uint64_t ter
         return w && w->term == term ? w->until_us : 0;
 }
 
-// How long at least `wanted` of the others are with us.
+// The latest time until which at least `wanted` other voters have promised.
 static uint64_t until_of(const Authority *a, const AuthorityView *view, size_t wanted) {
         uint64_t best = 0;
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// See judgement.h. Test: store/judgement.
+// The store's decisions as functions of plain structs (judgement.h): role, stuck progress, handover,
+// compaction.
+//
+//      raft-store.c fills a view -> plan_role(), progress_is_stuck(), plan_handover(), compaction_is_due()
+//
+// Times are in ms, sizes in bytes. Nothing allocates or fails. Test: store/judgement.
 
 #include "judgement.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// See marks.h. Anything but a frame that is too short can be decoded: what the numbers say is for
-// raft-authority.c to judge. Test: store/authority.
+// The marks in front of libraft's messages, by which promises are timed (marks.h): 28 bytes, big endian.
+// marks_encode() on the sender's side -> marks_decode() on the receiver's, which returns the message behind
+// them. -EBADMSG: the frame is shorter than MARKS_SIZE. Numbers are judged by raft-authority.c. Test:
+// store/authority.
 
 #include <endian.h>
 #include <errno.h>

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Guards 1 and 2: whatever libraft gives back to us has been checked end to end by us, because it accepts
-// bit rot in snapshots. Tests: store/record, and store/snapshot for the whole way.
+// Records that wrap log entries and snapshots with length and checksum (record.h; guards 1 and 2), as
+// libraft accepts bit rot in snapshots.
+//
+//      batch_record_encode() -> libraft -> batch_record_decode()        CRC-32C
+//      snapshot_record_seal() -> libraft -> snapshot_record_open()      SHA-256
+//
+// Failures: -EBADMSG for damage, -EPROTONOSUPPORT for a newer format. Tests: store/record, store/snapshot.
 
 #include <endian.h>
 #include <errno.h>

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// See bridge.h. Lifetime: the bridge ends when its stream and its end of the socket pair have both reported
-// their close.
+// Carries libraft's bytes between a stream to a peer and a socket pair whose other end libraft reads and
+// writes.
+//
+//      peer -> on_stream_frame(): marks, then the bytes -> the socket pair -> libraft
+//      libraft -> on_pipe_read(): marks in front -> stream_write() -> peer
+//
+// Both directions pause at a high-water mark (BRIDGE_HIGH_WATER, BRIDGE_UNSENT_MAX bytes). libraft owns its
+// end. Any error closes the bridge; ops.closed() is called when the stream and our end of the pair have both
+// closed.
 
 #include <endian.h>
 #include <errno.h>
@@ -108,7 +115,7 @@ static int on_stream_frame(Stream *s, const uint8_t *payload, size_t len, void *
         r = marks_decode(payload, len, &marks, &data, &len);
         if (r < 0)
                 return r;
-        b->ops->marks(b, &marks, b->userdata); // first: libraft is to find them when it takes the bytes
+        b->ops->marks(b, &marks, b->userdata); // before the bytes: libraft's callbacks read the marks
         r = len > 0 ? on_stream_data(s, data, len, userdata) : 0;
         if (r == 0 && !b->closing)
                 b->ops->piece(b, &marks, len, b->userdata);

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The node for a unit, or for a bundle of units that belong together: a walk over the index from its best
-// key on, stopping at the first key that has a node that takes it.
+// Chooses the node for a unit, or for a bundle of units that belong on one node.
+//
+//      placement_choose() -> the unit's home, if nothing speaks against it
+//                         -> else the index from its best key on -> the first key with a node that takes all
+//
+// With preferences each set of them is a walk of its own, bounded by the best so far; with spread the
+// domains with the fewest units come first. Nothing allocates. Failure: PLACEMENT_NONE; placement-why.c says
+// why.
+
 #include "placement-private.h"
 
 typedef struct Query {
         const uint32_t *units;
         uint32_t n;
-        const PlacementVector *demand; // of the first
+        const PlacementVector *demand; // of units[0]
         uint32_t selector;
         Index *index;
         const Spread *spread; // NULL: any domain; else only those whose count is `level`
@@ -45,7 +52,7 @@ bool spread_allows(const Placement *p, const Class *c, uint32_t node) {
                 return true;
         s = &p->spreads[c->spread];
         g = &p->groups[s->group];
-        spread_settle(p, s); // also for those who ask without choosing
+        spread_settle(p, s); // callers may not have settled it
         return group_at(g, node_domain(p, node, g->key)) < s->min + MAX_OF(c->spec.spread_skew, 1);
 }
 
@@ -85,7 +92,7 @@ bool unit_suits(const Placement *p, uint32_t unit, uint32_t node) {
         return selector_has(p, unit_class(p, &p->units[unit])->base, node);
 }
 
-// Where the unit is, what counts there for itself is no conflict.
+// On the node where the unit already is, its own entries in the conflict counts are no conflict.
 bool unit_admitted(const Placement *p, uint32_t unit, uint32_t node) {
         const PlacedUnit *u = &p->units[unit];
 
@@ -96,8 +103,8 @@ bool unit_admitted(const Placement *p, uint32_t unit, uint32_t node) {
         return selector_has(p, p->shapes[u->shape].selector, node);
 }
 
-// What only concerns one unit, apart from room. A node that it must leave does not take it again: others of its bundle
-// may be held there.
+// Whether the node takes this unit, apart from room and from the others of its bundle. A node that it has to
+// leave does not, though others of the bundle may stay there.
 static bool may_go_there(const Placement *p, uint32_t unit, uint32_t node) {
         const PlacedUnit *u = &p->units[unit];
 
@@ -184,7 +191,8 @@ static uint32_t best_of_list(const Placement *p, const Query *q, IndexKey *k, bo
         return best;
 }
 
-// A host that offers the most would be in this key with just enough room for the demand.
+// The first key in which a node can have room for the demand: the key of the largest host with just that
+// much free.
 static uint32_t first_fit(const Placement *p, const PlacementVector *demand) {
         uint64_t first = INDEX_LOADS;
 
@@ -195,7 +203,7 @@ static uint32_t first_fit(const Placement *p, const PlacementVector *demand) {
         return (uint32_t) MIN_OF(first, (uint64_t) INDEX_LOADS - 1);
 }
 
-// As walk(), of the few nodes to which one of the units is admitted.
+// Like walk(), for a bundle with a unit that only a few listed nodes admit: only those are looked at.
 static uint32_t walk_admitted(const Placement *p, const Query *q, uint32_t first, uint32_t last, uint32_t *ret_node) {
         uint32_t best = INDEX_KEYS;
 
@@ -289,7 +297,8 @@ static uint32_t search_spread(Placement *p, Query *q, const Class *c, const Shap
         return node;
 }
 
-// Where it was, unless its group is better spread elsewhere or something failed there.
+// Whether the units return to `home`: it is open, has room and no failures, and its domain has the fewest of
+// the group.
 static bool home_is_best(const Placement *p, const Class *c, uint32_t home, const uint32_t *units,
                          uint32_t n) {
         if (!slots_has(&p->node_slots, home) || p->nodes[home].state != PLACEMENT_OPEN ||

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Labels are numbers here: a key, and a pair (key=value). Strings that were seen once stay; there are as
-// many as somebody has written into unit files and onto hosts.
+// Labels, terms and selectors of the placement, all as numbers.
+//
+//      label_pair() "key=value" -> node_set_labels()
+//          -> selectors_refresh(): one bit for each selector and node
+//      term_make() -> selector_get(): equal terms and conflicts share a selector, which counts its users
+//
+// A string that was seen once keeps its number: there are as many as unit files and hosts have named.
+// Without memory the process ends (oom.h).
+
 #include <fnmatch.h>
 
 #include "buf.h"
 #include "placement-private.h"
 #include "str.h"
 
-enum { PAIR_NODES_MAX = 64 }; // that are known of a label; what more nodes have is looked for on all
+enum { PAIR_NODES_MAX = 64 }; // nodes listed for one label; with more of them all nodes are searched
 
 void label_key(Placement *p, const char *key, uint32_t *ret) {
         uint32_t number = number_of(&p->keys_by_name, key);
@@ -209,7 +216,7 @@ bool selector_has(const Placement *p, uint32_t selector, uint32_t node) {
         return bit_test(p->masks + (size_t) node * p->n_words, selector);
 }
 
-// Whether the bit should be set.
+// What the bit of this selector and node has to be.
 static bool selector_suits(const Placement *p, uint32_t selector, uint32_t node) {
         const Selector *s = &p->selectors[selector];
 
@@ -226,7 +233,7 @@ void selector_set(Placement *p, uint32_t selector, uint32_t node, bool yes) {
 
         if (selector_has(p, selector, node) == yes)
                 return;
-        if (!yes) { // the index may keep its bits: they are checked
+        if (!yes) { // bits of the index may stay set: walks check the node's own bit
                 bit_clear(p->masks + (size_t) node * p->n_words, selector);
                 bit_clear(s->nodes, node);
                 return;
@@ -253,7 +260,7 @@ static void numbers_copy(const Numbers *from, Numbers *ret) {
                 numbers_add(ret, from->of[i]);
 }
 
-// A term that few nodes meet, since few have any of its values. NULL: none is known to be one.
+// A term that at most PAIR_NODES_MAX nodes per value meet. NULL: none.
 static const Term *narrow_term(const Placement *p, const Selector *s) {
         for (uint32_t i = 0; i < s->n_terms; i++) {
                 bool many = s->terms[i].op != PLACEMENT_IN;
@@ -266,7 +273,7 @@ static const Term *narrow_term(const Placement *p, const Selector *s) {
         return NULL;
 }
 
-// Units that each name a host of their own come by the hundred.
+// Hundreds of units may each name one host, so a term that few nodes meet spares the walk over all nodes.
 static void selector_find_nodes(Placement *p, uint32_t selector) {
         const Term *narrow = narrow_term(p, &p->selectors[selector]);
 

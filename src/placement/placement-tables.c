@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Arrays that grow, slot numbers, lists of numbers, and counts by pairs (an OpenTable; what has become zero
-// takes no room). Without memory the process ends (oom.h).
+// The placement's containers: arrays that grow, slot numbers, lists of numbers, and counts by pairs of
+// numbers.
+//
+//      table_grow() -> zeroed items; slots_take()
+//          -> slots_give(); counts_set() with 0 frees its slot (an OpenTable)
+//
+// From MAPPED_BYTES on an array is pages of its own. Without memory the process ends (oom.h).
+
 #include <sys/mman.h>
 
 #include "open-table.h"
 #include "placement-private.h"
 
-// From here on a table is pages of its own, which the kernel moves by their addresses when it grows, and which take memory only where they
-// were written. 300,000 units in the heap were copied for 11 ms.
+// Arrays of this size are mapped: the kernel grows them by moving pages, and only written pages take memory.
+// In the heap an array of 300,000 units was copied, in 11 ms.
 enum { MAPPED_BYTES = 256 * 1024 };
 
 static bool is_mapped(size_t bytes) {
@@ -21,7 +27,7 @@ static void *map_pages(size_t bytes) {
         return oom_checked(pages == MAP_FAILED ? NULL : pages);
 }
 
-// Zero behind what was there.
+// Grows `table`; the bytes behind `before` are zero.
 static void *with_room(void *table, size_t before, size_t bytes) {
         void *larger;
 

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Why a node does not take a unit. Nothing is kept for this: the rules are looked at again, in an order in
-// which the reason that will stay the longest comes first.
+// Why a node does not take a unit, as sentences for people.
+//
+//      placement_why()
+//          -> per node the first reason, from the most lasting to the least: labels, an earlier failure,
+//                         affinity, the node's state, conflicts, room, reservations, spread
+//
+// Nothing is kept for this: the rules are evaluated again, for one unit on all nodes. The texts are the
+// caller's (placement_refusals_free()). Failure: -ENOMEM or NULL.
+
 #include <errno.h>
 #include <inttypes.h>
 
@@ -9,7 +16,7 @@
 #include "placement-private.h"
 #include "str.h"
 
-enum { CORE = 1000 }; // PLACEMENT_CPU of one
+enum { CORE = 1000 }; // PLACEMENT_CPU of one core
 
 // "has disk=hdd", "has no label disk"
 static int add_has(const Placement *p, const PlacedNode *n, uint32_t key, Buf *text) {
@@ -33,7 +40,7 @@ static int add_pools(const Placement *p, const PlacedNode *n, uint32_t key, Buf 
         return r < 0 || found ? r : buf_printf(text, "is in no pool");
 }
 
-// Who is in a pool has a label for that, which people know as Pool= only.
+// Membership in a pool is a label inside, but users know it as Pool= only.
 static char *pool_text(const Placement *p, const Term *t, uint32_t node) {
         _cleanup_buf_ Buf text = {0};
         int r = buf_printf(&text, "needs pool ");
@@ -45,7 +52,7 @@ static char *pool_text(const Placement *p, const Term *t, uint32_t node) {
         return r < 0 ? NULL : buf_take_string(&text);
 }
 
-// Keys that begin with '@' are not labels for people, and mostly come with a reason of their own.
+// Keys that begin with '@' are internal, and most such terms bring their own `reason`.
 static char *term_text(const Placement *p, const Term *t, uint32_t node) {
         const char *key = p->keys[t->key].name, *what = *key == '@' ? "" : "label ";
         _cleanup_buf_ Buf text = {0};
@@ -84,7 +91,8 @@ static bool listed(const Numbers *l, uint32_t number) {
         return false;
 }
 
-// The unit there that it conflicts with.
+// A unit on the node with which `unit` conflicts. *ret_its: by the unit's own Conflicts=, not by the
+// other's.
 static uint32_t find_conflict(const Placement *p, uint32_t unit, uint32_t node, uint32_t *ret_glob,
                               bool *ret_its) {
         const Selector *s = &p->selectors[p->shapes[p->units[unit].shape].selector];
@@ -129,12 +137,12 @@ static char *conflict_text(const Placement *p, uint32_t unit, uint32_t node, boo
 
 typedef struct AmountUnit {
         const char *word;
-        int32_t amount; // that one of it is
+        int32_t amount; // MiB or milli-cores in one
 } AmountUnit;
 
 static const AmountUnit memory_units[] = {{"T", 1 << 20}, {"G", 1 << 10}, {"M", 1}};
 
-// The greatest that the number of MiB is a whole number of: most likely the one of the unit file.
+// The largest unit that divides the amount: most likely the one that the unit file uses.
 static const AmountUnit *memory_unit_of(int32_t mib) {
         const AmountUnit *u = memory_units;
 
@@ -143,7 +151,7 @@ static const AmountUnit *memory_unit_of(int32_t mib) {
         return u;
 }
 
-// The greatest of which there is one, but none greater than `most`.
+// The largest unit that is not above the amount, nor above `most`.
 static const AmountUnit *memory_unit_for(int32_t mib, const AmountUnit *most) {
         while (most->amount > 1 && mib < most->amount)
                 most++;
@@ -185,7 +193,7 @@ static int lacks_text(const Placement *p, unsigned resource, int32_t needs, int3
         return r < 0 ? r : buf_printf(text, " %s free", free == u->amount ? "is" : "are");
 }
 
-// What there is too little of. NULL and *ret_is false: there is room.
+// The resources of which the host has too little. NULL and *ret_is false: there is room.
 static char *room_text(const Placement *p, const PlacedHost *h, const PlacementVector *demand,
                        bool *ret_is) {
         _cleanup_buf_ Buf text = {0};
@@ -228,7 +236,7 @@ static char *kept_for_it(char *lack) {
         return text;
 }
 
-// The first thing that it asks for in labels and that is not there. NULL: there is none.
+// The first term of the class that the node's labels do not meet. NULL: they meet all.
 static const Term *unmatched_term(const Placement *p, const Class *c, uint32_t node) {
         const Selector *base = &p->selectors[c->base];
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Life of a Placement, its hosts and nodes. What changes about a node (labels, state, room)
-// is put into whatever indexes it and marks those who wait for something like it; nothing is decided here.
+// Life of a Placement, and its hosts and nodes (placement.h).
+//
+//      placement_new() -> placement_host_add() -> placement_node_add() -> labels, state, room change
+//          -> placement_free()
+//
+// A change is entered into whatever indexes it, and units that wait for something like it are unblocked;
+// nothing is decided here. Without memory the process ends (oom.h); -ENOSPC: PLACEMENT_RESOURCES_MAX
+// resources are in use.
 
 #include "placement.h"
 
@@ -110,7 +116,7 @@ static bool is_open(const PlacedNode *n) {
         return n->state == PLACEMENT_OPEN || n->state == PLACEMENT_SECOND;
 }
 
-// What its units count for in domains depends on its labels.
+// Adds or removes the node's units in the counts of its domains, which depend on the node's labels.
 static void count_domains(Placement *p, uint32_t node, int step) {
         for (uint32_t u = p->nodes[node].first_unit; u != PLACEMENT_NONE; u = p->units[u].next) {
                 const Class *c = unit_class(p, &p->units[u]);

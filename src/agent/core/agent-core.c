@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What everybody in the agent does with the agent and its nodes: finds them, waits for their end, and sets the
-// mark that has the next drain attach again.
+// What all parts of the agent do with the agent and its nodes: find them, count their ends, begin the
+// session anew.
+//
+//      agent_node_find() -> agent_node_begin_writing() ... -> agent_node_close_step()
+//          -> the last one calls ended()
+//
+// agent_attach_again() only marks: the next drain attaches. agent_complain() passes `error` through and
+// fills *ret_why, which is NULL without memory.
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The names of units for which others were stopped stand in a table of the node: few have one, and a unit at rest is to stay
-// small. What a unit is skipped for is read in its file: systemd has forgotten it when it can be asked.
+// Because of which other unit, or which condition, a unit is down: the words for `why` and reports.
+//
+//      agent_unit_set_down() -> the node's table `down_by`, the ledger, a report -> agent_unit_down_by()
+//
+// Few units have a name there, and a unit at rest stays small, so the names are in a table of the node. The
+// condition of a skipped unit is read from its file, as systemd has forgotten it by then. Without memory
+// only the name is lost.
 
 #include "agent-down.h"
 
@@ -10,7 +15,7 @@
 #include "agent-unit.h"
 #include "str.h"
 
-// In one piece, which agent_unit_free() frees.
+// One allocation; agent_unit_free() frees it with the unit.
 typedef struct AgentDownBy {
         const char *by; // behind the name
         char name[];
@@ -20,7 +25,7 @@ void agent_unit_forget_down_by(AgentUnit *u) {
         free(map_take_str(&u->node->down_by, u->name));
 }
 
-// Without memory it is only not named.
+// Without memory the cause is kept without this name.
 static void keep_by(AgentUnit *u, const char *by) {
         size_t size = strlen(u->name) + 1;
         AgentDownBy *d = calloc(1, sizeof(*d) + size + strlen(by) + 1);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A content comes -> each of its files is counted -> the content goes -> the files that no other content names go from the store.
+// Counts by how many contents each carried file is named (carried-names.h).
+//
+//      a content comes -> carried_name_add() per file; it goes -> carried_name_drop()
+//          -> the last one removes the file
+//
+// The key is the hash and whether the file is executable. Failure: -ENOMEM, and the file is not counted.
 
 #include "carried-names.h"
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// See fleet-units.h.
+// The units of fleet that the agent knows and watches while a cluster of fleet is taken over
+// (fleet-units.h). agent_fleet_search() marks the next drain -> the units found are watched ->
+// agent_fleet_drop() or _release() ends it. Only the system's node has any. A program that cannot be watched
+// is counted as another's unit (`other`).
 
 #include "fleet-units.h"
 

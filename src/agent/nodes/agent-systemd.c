@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What systemd says by itself: a unit has changed, the connection is there or lost, the manager ends or goes on.
-// Nothing is decided here: the facts are noted and the units are marked, to be planned in this turn of the loop.
+// What a node's systemd reports by itself: units that changed, its connection, its end or its going on.
+//
+//      the systemd manager -> an on_*() below -> facts noted, units marked
+//          -> the drain of this turn plans them
+//
+// Nothing is decided here. A lost connection is logged and found again by the manager; units go on running.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -32,7 +36,7 @@ static void on_unit_changed(const char *name, const UnitRuntime *now, void *user
                 return;
         if (now->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE &&
             agent_unit_doing(u)->busy == PLAN_NOTHING && agent_unit_doing(u)->retry_us == 0 && !u->refused)
-                agent_unit_clear_error(u); // somebody helped
+                agent_unit_clear_error(u); // an administrator has started it
         if (now->loaded)
                 agent_unit_note_load(u, now->load);
         agent_probation_on_change(u);
@@ -47,12 +51,12 @@ static void on_unit_unloaded(const char *name, void *userdata) {
         if (!u)
                 return;
         u->stale = u->links_stale = false;
-        (void) agent_unit_note_read(u); // recorded with what comes next; until then it is found out again
+        (void) agent_unit_note_read(u); // recorded with the next change
         agent_unit_report_state(u);
         agent_unit_mark(u);
 }
 
-// Somebody else's reload spares us our own.
+// systemd has reloaded, whoever asked for it: files written before `since_us` need no reload of ours.
 static void on_read_again(uint64_t since_us, void *userdata) {
         AgentNode *node = userdata;
 
@@ -68,7 +72,8 @@ static void on_read_again(uint64_t since_us, void *userdata) {
         }
 }
 
-// What is asked before a Goodbye: the system's state is complete, or its systemd is out of reach.
+// The questions before a Goodbye have ended: the system's state is complete, or its systemd cannot be
+// reached.
 static void note_refreshed(AgentNode *node) {
         if (node == node->agent->system)
                 node->agent->asking_units = false;
@@ -113,7 +118,7 @@ static void on_stopping(void *userdata) {
                 return;
         node->stopping = true;
         node->stopping_since_us = clock_wall_us() - AGENT_SHUTDOWN_NEWS_US;
-        if (node != a->system) { // a user logs out, or a container ends: nobody else is concerned
+        if (node != a->system) { // a user logs out, or a container ends: other nodes go on
                 log_info("Manager %s is ending.", node->manager);
                 return;
         }
@@ -127,7 +132,8 @@ static bool is_down_or_goes_there(const UnitRuntime *rt) {
         return active_state_is_down(rt->active) || rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING;
 }
 
-// Of a one-shot only what was cut short: one that came to its end meanwhile has an outcome.
+// Whether the shutdown, which was called off, stopped this unit. A one-shot that completed meanwhile has an
+// outcome, so it does not count.
 static bool was_stopped_by_the_shutdown(const AgentUnit *u) {
         const AgentSpec *content = agent_unit_content(u);
         const AgentHeld *h = &u->held;
@@ -139,7 +145,7 @@ static bool was_stopped_by_the_shutdown(const AgentUnit *u) {
                u->watch.runtime.since_us >= u->node->stopping_since_us;
 }
 
-// It ended by nobody's wish.
+// The shutdown that stopped the unit was called off, so the unit is started again.
 static void start_again(AgentUnit *u) {
         agent_unit_keep_order(u);
         agent_step_undo_start(u);
@@ -163,7 +169,7 @@ static void on_resumed(void *userdata) {
                 return;
         }
         (void) unlink(node->shutdown_mark);
-        a->attach_wanted = true; // what the leader took from our Goodbye is not so
+        a->attach_wanted = true; // the leader still believes our Goodbye
         drain_mark(&a->drain);
 }
 

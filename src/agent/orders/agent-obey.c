@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Takes the leader's orders over: which units it names, with what content, and after a whole Welcome what it does
-// not name any more. An order that cannot be kept has the agent attach again: the Welcome has everything.
+// Takes the leader's orders over: which units it names, with what content; after a whole Welcome, which it
+// names no more.
+//
+//      WelcomePart ... -> Welcome -> units that it does not name are removed     Orders
+//          -> the units that they name
+//
+// An order that is already carried out only marks the unit. Nothing is started here: plan.c decides in the
+// drain. Failures: an order without its content or without memory has the agent attach again, as a Welcome
+// has everything; one that this host cannot carry out is logged and dropped.
 
 #include <errno.h>
 
@@ -38,8 +45,8 @@ static int spec_from_parcel(Agent *a, const Parcel *parcel, const Hash *hash, co
         return -ENOENT;
 }
 
-// The whole set of orders comes with each session, and most of it is what is held: then there is nothing to
-// be done but to look whether that is still so.
+// Each session brings the whole set of orders, most of which are carried out already. Such a unit is only
+// reported and planned again.
 static bool is_held_already(AgentUnit *u, const PlanWanted *w, bool from_template) {
         const AgentHeld *h = &u->held;
 
@@ -57,7 +64,7 @@ static bool is_held_already(AgentUnit *u, const PlanWanted *w, bool from_templat
         return true;
 }
 
-// One that only a later version knows is over all the same.
+// An outcome that only a later version knows is taken as UNKNOWN: the run is over.
 static Argosy__Outcome__Kind decode_outcome(const Argosy__UnitOrder *o) {
         if (!o->outcome || o->outcome->start_rev != o->start_rev)
                 return ARGOSY__OUTCOME__KIND__NONE;
@@ -95,16 +102,16 @@ static int obey_order(Agent *a, const Argosy__UnitOrder *o, const Parcel *parcel
         bool remove = o->remove || o->target == ARGOSY__TARGET__TARGET_INACTIVE;
 
         if (node && node->detaching)
-                return 0; // all of it is going, whatever a leader that does not know it yet wants
+                return 0; // the whole node goes, and its leader may not know that yet
         if (!node || (!remove && !hash_from_bytes(o->spec.data, o->spec.len, &hash)))
                 return -EINVAL;
         u = agent_unit_find(node, o->name);
         if (o->stay && o->target == ARGOSY__TARGET__TARGET_LAUNCHED)
-                return 0; // as it is: what was ordered before stays ordered, and is what reports answer
+                return 0; // the order before stays in force, and reports answer that one
         agent_secrets_ordered(node, o->name, remove ? NULL : o);
         if (remove) {
                 if (!u) {
-                        r = agent_unit_new(node, o->name, &u); // unknown here: still answered with `gone`
+                        r = agent_unit_new(node, o->name, &u); // not known here: the answer is `gone`
                         if (r < 0)
                                 return r;
                 }
@@ -146,20 +153,20 @@ static void obey_orders(Agent *a, Argosy__UnitOrder **orders, size_t n, const Pa
         }
 }
 
-// What was held or wanted and is not in the whole wanted set any more.
+// Removes the units that the complete Welcome does not name.
 static void unwant_the_rest(AgentNode *node) {
         agent_foreach_unit(u, node) {
                 if (u->in_welcome)
                         continue;
                 agent_secrets_ordered(node, u->name, NULL);
-                if (u->has_held || agent_unit_doing(u)->busy != PLAN_NOTHING) // also what is only looked at so far
-                        (void) agent_unit_unwant(u); // out of memory: the next Welcome comes to it again
-                else if (!u->gone) // the Attach may have said that it is here: its last word is still to be told
+                if (u->has_held || agent_unit_doing(u)->busy != PLAN_NOTHING) // or it is only looked at so far
+                        (void) agent_unit_unwant(u); // out of memory: the next Welcome tries again
+                else if (!u->gone) // a gone unit is kept until its last report is sent
                         agent_unit_free(u);
         }
 }
 
-// What the Welcome, or a part of it, names is there to stay.
+// Marks the units that the Welcome, or a part of it, names.
 static void obey_wanted(Agent *a, Argosy__UnitOrder **orders, size_t n, const Parcel *parcel) {
         if (a->welcome_parts == 0)
                 agent_foreach_node (each, a)
@@ -176,7 +183,7 @@ static void obey_wanted(Agent *a, Argosy__UnitOrder **orders, size_t n, const Pa
 }
 
 static void obey_companions(Agent *a, const Argosy__Companions *m) {
-        if (m) // else they are as they were
+        if (m) // absent: no change
                 agent_companions_obey(a, m);
 }
 
@@ -194,7 +201,7 @@ static void obey_welcome_part(Agent *a, const Argosy__ToHost__WelcomePart *p) {
 static void obey_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
         Parcel parcel = {w->specs, w->n_specs};
 
-        if (w->parts != a->welcome_parts) { // this is not the whole: nothing may be removed by it
+        if (w->parts != a->welcome_parts) { // parts are missing: no unit may be removed by this Welcome
                 log_warning("Of a Welcome in %u parts %u have come; asking for all of it again.", w->parts,
                             a->welcome_parts);
                 a->attach_wanted = true;
@@ -211,8 +218,8 @@ static void obey_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
         agent_session_welcome(a, w);
 }
 
-// What was ordered before an Attach and is not carried out yet counts no more: the leader takes what the
-// Attach says for all that is here, and may have the unit started elsewhere.
+// Orders of before the last Attach (another `seq`) are dropped: the leader takes the Attach for all that is
+// here, and may have the unit started elsewhere.
 void agent_obey(Agent *a, const Argosy__ToHost *m) {
         if (a->clearing)
                 return;

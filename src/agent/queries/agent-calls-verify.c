@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What this host's systemd says of contents that somebody asks about: one question to the verifier (unit-verifier.h), one answer.
-// A node of a container has another systemd, which is not asked.
+// What this host's systemd says of unit files (`argosyctl verify`).
+//
+//      call_start_verify() -> unit_verifier_ask() -> on_verified() -> a Response with the findings
+//          -> the call is freed
+//
+// Limits: UNIT_VERIFIER_FILES_MAX files, VERIFY_MS. Failures: -EOPNOTSUPP for a container's node (another
+// systemd, which is not asked) and without systemd-analyze, -E2BIG, -ETIMEDOUT, -ENOMEM; a call that was
+// cancelled ignores its answer.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +18,7 @@
 
 enum { VERIFY_MS = 20000 };
 
-typedef struct Answer { // what its Response points to
+typedef struct Answer { // the memory that the Response points to
         Argosy__Response__FileFindings *files, **file_pointers;
         Argosy__Response__Finding *findings, **finding_pointers;
 } Answer;

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A reader is a chain of jobs in the pool: open, read a batch, read a batch, ..., close. Between two of them
-// the loop hands the lines over. However many readers somebody has, one of them is in the pool at a time.
+// Reads a unit's journal in the pool, in batches.
+//
+//      journal_reader_new() -> [pool] open, read a batch -> ops.lines() -> [pool] read ... -> ops.ended()
+//                              with `follow`: wait for the journal's descriptor -> read on
+//
+// All readers of one asker have one job in the pool at a time. A container's journal is read by a helper
+// (foreign-journal.h). Failures: ops.ended() with -errno. Close: poll handle, then journal, then memory,
+// then closed().
 
 #include "journal.h"
 
@@ -19,12 +25,12 @@ struct JournalReader {
         uv_loop_t *loop;
         JournalOps ops;
         void *userdata;
-        JournalQuestion question; // `unit` is ours
+        JournalQuestion question; // owns its `unit`
 
-        ForeignJournal *foreign; // NULL: all of the following is used
+        ForeignJournal *foreign; // NULL: the members below are used
         JournalSource *source;   // by the pool while `working`
         bool working, polling, closing, closed_source;
-        bool held, waiting; // waiting: for that to end
+        bool held, waiting; // waiting: a read is due once `held` ends
         int result;         // of the last job: JournalRead or negative errno
         char **lines;       // the source's
         size_t n;

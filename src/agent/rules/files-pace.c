@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See files-pace.h. The pace is looked at anew with each job that ends, so PID 1 does not run out of work for it: with fewer than
-// FILES_LADEN_JOBS left the batch is due sooner. There is nothing that could fail.
+// When the next batch of unit files is due (files-pace.h), in microseconds of the boot clock; 0: there is
+// none. Each end of a job asks anew: with fewer than FILES_LADEN_JOBS jobs left the batch is due sooner, so
+// systemd does not run out of work for it. A pure function; it cannot fail.
 
 #include "files-pace.h"
 

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See plan.h for the rules. Order of the questions: is a step under way, may we act at all, is it to be
-// removed, is its file the wanted one, does it run as wanted. The first "no" names the step.
+// The next step for one unit of a node, decided from its order, the ledger's record and systemd's state
+// (plan.h).
+//
+//      plan_unit(): judge the last run -> is a step under way? -> removal -> stop -> file -> reload
+//          -> start, restart
+//
+// The first question that is answered "no" names the step; agent-steps.c carries it out and its end plans
+// again. A pure function: it owns nothing and cannot fail. Failed steps come back with retry_us
+// (plan_backoff_us()).
 
 #include "plan.h"
 
@@ -41,7 +48,7 @@ static bool invocation_is_known(const uint8_t id[16]) {
         return memcmp(id, none, 16) != 0;
 }
 
-// Whether the run that is up now is the one from before the pending one.
+// Whether the run that is up is the last one before the pending start.
 static bool is_old_run(const PlanInput *in) {
         return invocation_is_known(in->held->invocation_id) &&
                memcmp(in->held->invocation_id, in->runtime->invocation_id, 16) == 0;
@@ -51,7 +58,7 @@ static bool is_new_run(const PlanInput *in) {
         return invocation_is_known(in->runtime->invocation_id) && !is_old_run(in);
 }
 
-// The last run failed, and does not show that any more. Our own resets are followed by a start.
+// The last run failed, and somebody has reset that in systemd; our own resets are followed by a start.
 static bool was_reset(const PlanInput *in) {
         return in->runtime && in->was_reset;
 }
@@ -64,8 +71,8 @@ static bool is_over(const PlanWanted *w) {
         return w->outcome != ARGOSY__OUTCOME__KIND__NONE;
 }
 
-// Whether a one-shot was about to be started when we went away. That it is pinned says that it is one, also
-// where its content is not known yet.
+// Whether a one-shot was about to be started when this daemon ended, so that it may have run unseen. Only
+// one-shots are pinned, so a pinned unit is one even if its content is not known yet.
 static bool may_have_run(const PlanInput *in) {
         return (in->oneshot || in->pinned) && in->held && in->held->pending && !in->held->owed && in->unwatched;
 }
@@ -75,12 +82,12 @@ static bool asks_for_a_run(const PlanWanted *w, const LedgerRecord *h) {
         return w->start_rev > h->start_rev || w->restart_rev > h->restart_rev;
 }
 
-// The name became ours while systemd had something else of that name in memory, and it has not read ours since.
+// Whether systemd still has another file of this name in memory, from before we took the name.
 static bool is_unread(const PlanInput *in) {
         return in->held && in->held->taking && in->file_present && in->runtime;
 }
 
-// Of one that has ended for good only that it was skipped is still worth a word.
+// Why the unit is down. A unit that is over reports only that it was skipped.
 static Argosy__DownCause cause_of(const PlanInput *in, bool over) {
         const DownFacts facts = {
                 .found = in->down,
@@ -98,7 +105,7 @@ static Argosy__DownCause cause_of(const PlanInput *in, bool over) {
         return over && cause != ARGOSY__DOWN_CAUSE__DOWN_SKIPPED ? ARGOSY__DOWN_CAUSE__DOWN_NOT : cause;
 }
 
-// What the recorded run came to, whoever leads.
+// The outcome of the recorded run; it does not depend on the leader.
 static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
         const LedgerRecord *h = in->held;
         const PlanWanted *w = in->wanted;
@@ -139,7 +146,8 @@ static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
                 res->down = ARGOSY__DOWN_CAUSE__DOWN_SKIPPED;
 }
 
-// The new file or link is in place, or gone, but systemd still has what was there before in memory.
+// The file or link has changed on the disk, and systemd has the former one in memory: wait until it unloads
+// the unit, and reload after PLAN_UNLOAD_GRACE_US.
 static void plan_reload(const PlanInput *in, uint64_t since_us, PlanResult *res) {
         uint64_t pinned_us = since_us + PLAN_UNLOAD_GRACE_US;
 
@@ -151,7 +159,7 @@ static void plan_reload(const PlanInput *in, uint64_t since_us, PlanResult *res)
         }
 }
 
-// What keeps it in memory by our own hand goes before anything needs it to leave. Returns true if that is so.
+// Unpins the unit, so that systemd can unload it. Returns true if the unit was pinned.
 static bool let_go(const PlanInput *in, PlanResult *res) {
         if (in->pinned)
                 res->step = PLAN_UNPIN;
@@ -175,7 +183,7 @@ static void plan_removal(const PlanInput *in, Phase phase, PlanResult *res) {
                 res->step = PLAN_FORGET;
 }
 
-// It is not ours so far.
+// A unit that the ledger does not have yet.
 static void plan_to_hold(const PlanInput *in, Phase phase, PlanResult *res) {
         if (phase == PHASE_DOWN || phase == PHASE_FAILED)
                 res->step = PLAN_WRITE;
@@ -185,7 +193,7 @@ static void plan_to_hold(const PlanInput *in, Phase phase, PlanResult *res) {
                 res->refused = res->answered = true;
 }
 
-// The unit has to leave the state `launched`: once, when the order first says so.
+// Whether the unit has to leave the state `launched`; once per order.
 static bool must_stop(const PlanInput *in) {
         const PlanWanted *w = in->wanted;
 
@@ -211,19 +219,20 @@ static bool must_restart(const PlanInput *in) {
         return in->wanted->restart_rev > in->held->restart_rev || (in->held->pending && is_old_run(in));
 }
 
-// Whether a run that goes on is not the one that is asked for: a stop between the two was missed, or a start is joined that had begun before.
+// Whether the current run is not the one that is asked for: a stop in between was missed, or it had begun
+// before.
 static bool asks_for_a_run_of_its_own(const PlanInput *in) {
         const PlanWanted *w = in->wanted;
 
         return w->start_rev > in->held->start_rev && (w->stop_rev > in->held->stop_rev || is_activating(in) || in->superseded);
 }
 
-// It was started with other secrets than the start that is asked for is to have.
+// Whether it runs with other secrets than those of the wanted start.
 static bool runs_with_others(const PlanInput *in) {
         return in->secrets_differ && !in->held->pending && (!was_launched(in) || asks_for_a_run_of_its_own(in));
 }
 
-// Not for what systemd would refuse: nothing else than that content is to come up, and what runs is not out of date then.
+// A running unit is not stopped for content that systemd would refuse, and then counts as up to date.
 static bool may_stop_for_content(const PlanInput *in, PlanResult *res) {
         if (in->verdict == PLAN_VERDICT_NONE)
                 res->step = PLAN_VERIFY;
@@ -261,14 +270,14 @@ static void plan_replacement(const PlanInput *in, Phase phase, PlanResult *res) 
         }
 }
 
-// It runs, and gets nothing new but files. Returns true if that decides the step.
+// The unit runs and only its carried files change. Returns true if that decides the step.
 static bool plan_in_place(const PlanInput *in, Phase phase, PlanResult *res) {
         bool reloads = in->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD;
 
         if (in->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART || phase != PHASE_UP || in->stale || is_unread(in) ||
             (runs_with_others(in) && !must_restart(in)))
                 return false;
-        if (reloads && is_activating(in) && !must_restart(in)) // when it is up it can be reloaded
+        if (reloads && is_activating(in) && !must_restart(in)) // reloaded once it is up
                 return true;
         res->step = PLAN_WRITE;
         res->in_place = true;
@@ -276,13 +285,14 @@ static bool plan_in_place(const PlanInput *in, Phase phase, PlanResult *res) {
         return true;
 }
 
-// The files are in place, and what runs has read those of before. Returns true if that comes first.
+// The carried files are in place, and the running unit has read the former ones. Returns true if its reload
+// comes first.
 static bool plan_reload_unit(const PlanInput *in, Phase phase, PlanResult *res) {
         LedgerReload reload = in->held->reload;
 
         if (reload == LEDGER_RELOAD_NONE || phase != PHASE_UP || must_restart(in))
                 return false;
-        if (reload == LEDGER_RELOAD_FAILED && !in->held->pending && is_new_run(in)) { // a start of somebody else's, which has read them
+        if (reload == LEDGER_RELOAD_FAILED && !in->held->pending && is_new_run(in)) { // by others
                 res->reread = res->again = true;
                 return true;
         }
@@ -312,7 +322,7 @@ static bool plan_file(const PlanInput *in, Phase phase, PlanResult *res) {
         }
         if (installed && !in->stale && !is_unread(in))
                 return false;
-        if (same && !installed) { // lost under us, or a crash before it was written: nothing else changes
+        if (same && !installed) { // the file was removed, or a crash came before it was written
                 res->step = PLAN_WRITE;
                 return true;
         }
@@ -320,7 +330,7 @@ static bool plan_file(const PlanInput *in, Phase phase, PlanResult *res) {
                 return true;
         res->file_stale = in->runtime && in->runtime->loaded;
         if (phase == PHASE_UP && w->target != ARGOSY__TARGET__TARGET_LAUNCHED)
-                return false; // something else started it: replaced once it is down
+                return false; // started by something else: replaced once it is down
         if (installed && phase == PHASE_DOWN && let_go(in, res))
                 return true;
         if (installed && phase == PHASE_DOWN)
@@ -354,8 +364,8 @@ static bool plan_links(const PlanInput *in, PlanResult *res) {
         return true;
 }
 
-// It is up, and systemd did not find its file, or could not use it, when it last read it. It restarts no such unit,
-// and to look again for the file of one that runs is an error to it.
+// Whether the unit is up although systemd did not find its file or could not use it. systemd does not
+// restart such a unit, and LoadUnit is an error for it while it runs.
 static bool runs_without_its_file(const PlanInput *in) {
         return in->runtime && !active_state_is_down(in->runtime->active) &&
                (in->runtime->load == ARGOSY__LOAD_STATE__LOAD_NOT_FOUND ||
@@ -373,7 +383,7 @@ static void settle(const PlanInput *in, PlanResult *res) {
         res->settled = res->answered = true;
         if (!in->oneshot || in->wanted->target != ARGOSY__TARGET__TARGET_LAUNCHED || is_over(in->wanted) ||
             in->held->interrupted)
-                (void) let_go(in, res); // nothing is to be learned any more
+                (void) let_go(in, res); // its outcome is known
 }
 
 static void plan_start(const PlanInput *in, PlanStep step, PlanResult *res) {
@@ -383,7 +393,7 @@ static void plan_start(const PlanInput *in, PlanStep step, PlanResult *res) {
                 res->step = in->oneshot && !in->pinned && !in->pin_failed ? PLAN_PIN : step;
 }
 
-// Returns true if units that were stopped with it can come back now.
+// Returns true if units that were stopped with this one can be started again now.
 static bool plan_returns(const PlanInput *in, Phase phase, PlanResult *res) {
         bool up = in->runtime && active_state_is_up(in->runtime->active),
              down = phase == PHASE_DOWN || phase == PHASE_FAILED;
@@ -451,7 +461,8 @@ static void plan_loaded(const PlanInput *in, Phase phase, PlanResult *res) {
                 settle(in, res);
 }
 
-// Units that were stopped with it may take as long as they like to come back.
+// Bringing back the units that were stopped with this one has no limit, so new work for the unit itself ends
+// it.
 static bool has_more_to_do(const PlanInput *in) {
         const PlanWanted *w = in->wanted;
 
@@ -459,8 +470,9 @@ static bool has_more_to_do(const PlanInput *in) {
                (!hash_equal(&w->spec, &in->held->spec) || asks_for_a_run(w, in->held));
 }
 
-// A step under way is waited for, but a stop overtakes a start: systemd cancels the start. It overtakes a question, too. Another start of
-// the same content joins it, as with systemctl: a one-shot that is started twice while it runs has run once.
+// A step under way is waited for, but a stop overtakes a start (systemd cancels the start) and a question.
+// Another start of the same content joins the first, as with systemctl: a one-shot that is started twice
+// while it runs, runs once.
 static void plan_while_busy(const PlanInput *in, PlanResult *res) {
         const PlanWanted *w = in->wanted;
         bool starting = in->busy == PLAN_START || in->busy == PLAN_RESTART,
@@ -478,8 +490,7 @@ static void plan_while_busy(const PlanInput *in, PlanResult *res) {
         res->file_stale = starting && !w->remove && !hash_equal(&w->spec, &in->held->spec);
 }
 
-// Before anything of it changes: what systemd knows about a start that we did not see through. Returns true if
-// it knows.
+// What systemd knows of a start whose end this daemon did not see. Returns true if it knows the outcome.
 static bool judge_unseen(const PlanInput *in, Phase phase, PlanResult *res) {
         if (!may_have_run(in) || (phase != PHASE_DOWN && phase != PHASE_FAILED))
                 return false;
@@ -512,7 +523,7 @@ PlanResult plan_unit(const PlanInput *in) {
                 plan_removal(in, phase, &res);
                 return res;
         }
-        // A stop comes before new content: what is to be down anyway is replaced when it is.
+        // A stop comes before new content: a unit that is to be down is replaced when it is down.
         if (must_stop(in) && (phase == PHASE_UP || phase == PHASE_GOING_DOWN)) {
                 res.step = PLAN_STOP;
                 return res;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See restart-loop.h for the rule. The last RESTART_LOOP_COUNT restarts are remembered, each as of when it was seen; of several that
-// are seen at once each counts.
+// Whether a unit fails and is restarted by systemd again and again (restart-loop.h has the rule).
+// restart_loop_note() per change -> looping, if RESTART_LOOP_COUNT restarts lie within RESTART_LOOP_US -> it
+// ends by time. The last restarts are kept with the time at which they were seen; several seen at once each
+// count. It cannot fail.
 
 #include "restart-loop.h"
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A unit that another one's stop takes along mostly goes first, so that one may still have its job. What it requires, and
-// what it is a part of, may have ended long ago by itself: that stops nothing, so there the time counts.
+// Whether another unit's stop or start took a unit down, by the tie between the two and the other's state.
+//
+//      stop_tie(): systemd's property -> a tie -> stop_cause(): BOUND, CONFLICT or not
+//
+// A unit that takes others along mostly stops after them, so it may still have its job. A required unit may
+// have ended by itself long ago, which stops nothing, so there its time counts. Pure functions that cannot
+// fail.
 
 #include "stop-cause.h"
 
@@ -9,7 +14,7 @@
 #include "str.h"
 #include "unit-state.h"
 
-// All units have these ties, and such a unit goes down only with the machine.
+// Nearly all units depend on these by default, and they go down only with the machine.
 static bool is_of_all(const char *unit) {
         static const char *const names[] = {"shutdown.target", "sysinit.target", "basic.target", "-.mount"};
 

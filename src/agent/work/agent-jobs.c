@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The ends of the jobs, pins, loads and reloads that agent-steps.c began. Nothing is decided here: the facts are
-// noted and the unit is marked, to be planned in this turn of the loop.
+// The ends of the jobs, pins, loads and reloads that agent-steps.c began.
+//
+//      systemd's answer -> the unit, by the step's number -> facts into the ledger -> the step ends
+//          -> planned again
+//
+// Nothing is decided here. Failures: a failed job is retried later (agent_step_done()) or given up until the
+// next order (agent_step_given_up()); a lost one is found out again from systemd's state. Answers to former
+// steps are ignored.
 
 #include <errno.h>
 
@@ -65,8 +71,8 @@ static void on_outdated(int outdated, void *userdata) {
         agent_unit_mark(u);
 }
 
-// Somebody may have made systemd load the unit between its stop and the write, with the old content, and of
-// that we hear too late. So it is asked after a start that was to take up new content, once.
+// systemd may have loaded the unit between its stop and the write, with the old content, and the signal
+// comes too late. So it is asked once after a start that was to use new content.
 static void verify_content(AgentUnit *u) {
         AgentStepCall *call;
 
@@ -74,7 +80,7 @@ static void verify_content(AgentUnit *u) {
                 return;
         call = agent_step_call_new(u);
         if (!call || systemd_manager_outdated(u->node->systemd, u->name, on_outdated, call) < 0)
-                free(call); // asked after the next start
+                free(call); // the next start asks
         else {
                 u->to_verify = false;
                 u->work->verify_number = u->work->step_number;
@@ -83,8 +89,8 @@ static void verify_content(AgentUnit *u) {
 
 // ---- ends of jobs
 
-// systemd finds no file of the unit. If somebody has removed ours, it is written again and the step
-// repeated; once for each request, since it may be the file of another unit that is missing.
+// systemd found no file. If ours was removed, it is written again and the step repeated; once per request,
+// since the missing file may be that of another unit.
 static bool retries_load(AgentUnit *u) {
         if (u->load_retried)
                 return false;
@@ -95,7 +101,7 @@ static bool retries_load(AgentUnit *u) {
         return true;
 }
 
-// A start that systemd gave up before the unit began, and that nobody repeats. NULL: it may have begun.
+// Why systemd gave a start up before the unit began, in one word. NULL: the unit may have begun.
 static const char *why_never_began(const AgentUnit *u, SystemdJobResult result) {
         static const char *const words[] = {
                 [SYSTEMD_JOB_TIMEOUT] = "timeout",       [SYSTEMD_JOB_FAILED] = "",
@@ -108,7 +114,8 @@ static const char *why_never_began(const AgentUnit *u, SystemdJobResult result) 
         return is_down && (size_t) result < ELEMENTSOF(words) ? words[result] : NULL;
 }
 
-// It ends for good by what no later start of systemd's own would mend; not so while everything is stopped.
+// A one-shot that never began has failed for good, as systemd will not start it again; not so during a
+// shutdown.
 static void note_how_it_began(AgentUnit *u, SystemdJobResult result) {
         const AgentSpec *content = agent_unit_content(u);
         const char *never_began = why_never_began(u, result);
@@ -120,7 +127,8 @@ static void note_how_it_began(AgentUnit *u, SystemdJobResult result) {
                 u->held.down = ARGOSY__DOWN_CAUSE__DOWN_UNBEGUN;
 }
 
-// By our own hand: a unit that it hangs on is stopped for new content, and systemd has stopped this one with it.
+// We stopped a unit on which this one depends, for new content, and systemd stopped this one with it: a run
+// is owed.
 static void start_again_later(AgentUnit *u) {
         u->held.owed = true;
         agent_unit_record(u);
@@ -150,7 +158,7 @@ static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result,
         u->parsed = true;
         agent_unit_record(u);
         verify_content(u);
-        if (result == SYSTEMD_JOB_REFUSED) // maybe for its file, or for that of another unit
+        if (result == SYSTEMD_JOB_REFUSED) // its file, or another unit's, may be the reason
                 agent_load_look(u);
         if (result == SYSTEMD_JOB_DONE) {
                 agent_probation_begin(u);
@@ -164,7 +172,7 @@ static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result,
         agent_step_given_up(u, text);
 }
 
-// What a stop, or somebody else's restart, has overtaken is planned anew.
+// A reload that a stop or a foreign restart has overtaken is planned anew.
 static void reload_ended(AgentUnit *u, SystemdJobResult result, const char *error) {
         const UnitRuntime *rt = agent_unit_runtime(u);
         char text[AGENT_ERROR_MAX], all[AGENT_ERROR_MAX];
@@ -179,7 +187,7 @@ static void reload_ended(AgentUnit *u, SystemdJobResult result, const char *erro
                 return;
         }
         u->held.reload = result == SYSTEMD_JOB_DONE ? LEDGER_RELOAD_NONE : LEDGER_RELOAD_FAILED;
-        if (result != SYSTEMD_JOB_DONE && rt && !u->held.pending) // another run reads the files as it begins
+        if (result != SYSTEMD_JOB_DONE && rt && !u->held.pending) // a pending run will read the new files
                 memcpy(u->held.invocation_id, rt->invocation_id, sizeof(rt->invocation_id));
         agent_unit_record(u);
         if (result == SYSTEMD_JOB_DONE) {
@@ -200,7 +208,7 @@ static void stop_ended(AgentUnit *u, SystemdJobResult result, const char *error)
         }
         if (result == SYSTEMD_JOB_DONE) {
                 if (u->has_held && !u->held.pending && u->held.target == ARGOSY__TARGET__TARGET_LAUNCHED)
-                        agent_step_undo_start(u); // it ended by our hand
+                        agent_step_undo_start(u); // we stopped it
                 agent_step_done(u, NULL);
                 return;
         }
@@ -277,7 +285,7 @@ void agent_on_pin_done(const char *pin, SystemdJobKind kind, SystemdJobResult re
                 agent_step_prepared(u);
 }
 
-// It has read the file of what it has in memory.
+// systemd has read the file of this unit again.
 static void note_reread(AgentUnit *u) {
         const UnitRuntime *rt = agent_unit_runtime(u);
 
@@ -329,7 +337,7 @@ static void on_reload_needed(int outdated, void *userdata) {
         }
 }
 
-// Of links systemd does not say that it has not seen them.
+// NeedDaemonReload says nothing about links, so these always need the reload.
 int agent_reload(AgentUnit *u, AgentStepCall *call) {
         SystemdManager *m = u->node->systemd;
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The step that is under way about a unit: found by its number, and its end noted. What comes of the unit then is
-// decided when it is planned again, for which each end marks it.
+// The step that is under way for a unit: found by its number, and its end noted.
+//
+//      agent_step_call_new() -> the answer -> agent_step_find()
+//          -> agent_step_done(), _given_up(), _lost() ...
+//
+// Each end marks the unit, so that it is planned again. A step that failed is tried again after
+// plan_backoff_us(); one that was given up waits for the next order. An answer to a former step finds no
+// unit (NULL).
 
 #include "agent-core.h"
 #include "agent-step.h"

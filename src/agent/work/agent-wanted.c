@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a unit is to be from now on: an order becomes the unit's, and the unit is marked to be planned and
-// reported. Without memory for it nothing has happened (-ENOMEM).
+// What a unit is to be from now on: an order becomes the unit's, which is then planned and reported.
+//
+//      agent_unit_want(), agent_unit_want_gone(), agent_unit_unwant() -> marked
+//          -> plan.c decides in this turn's drain
+//
+// On success the unit owns `spec`. Failure: -ENOMEM, and nothing has changed.
 
 #include <errno.h>
 
@@ -12,8 +16,8 @@
 #include "agent-unit.h"
 #include "agent-wanted.h"
 
-// After `cluster recover` the counter may have gone back: a number in the record that the order does not
-// know was never given.
+// After `cluster recover` revisions may have gone back: a number in the record above the order's was never
+// given.
 static void clamp_held(AgentUnit *u, const PlanWanted *w) {
         if (!u->has_held || w->remove)
                 return;
@@ -22,13 +26,14 @@ static void clamp_held(AgentUnit *u, const PlanWanted *w) {
         u->held.stop_rev = MIN_OF(u->held.stop_rev, w->stop_rev);
 }
 
-// Only its number is new, as when other nodes of a unit have got something: nothing is done here.
+// Only the order's revision is new, as for an order that concerns the unit's other nodes.
 static bool asks_for_nothing_new(const PlanWanted *before, const PlanWanted *w) {
         return !w->remove && !before->remove && w->target == before->target && hash_equal(&w->spec, &before->spec) &&
                w->start_rev <= before->start_rev && w->restart_rev <= before->restart_rev && w->stop_rev <= before->stop_rev;
 }
 
-// A new request: tried at once, whatever the last one came to. What was given up before stays so if it asks for nothing new.
+// A new request is tried at once, without the last one's back-off. What was given up stays so if nothing new
+// is asked.
 static void begin_anew(AgentUnit *u, const PlanWanted *wanted) {
         AgentUnitWork *work = u->work;
         bool given_up = work->error && work->failures == 0 && u->has_wanted && asks_for_nothing_new(&work->wanted, wanted);
@@ -57,7 +62,7 @@ int agent_unit_want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, boo
         work->wanted = *wanted;
         work->request = a->n_obeyed;
         work->from_template = from_template;
-        work->left_behind = false; // that was looked at for another content
+        work->left_behind = false; // known only for the former content
         u->has_wanted = true;
         u->gone = false;
         agent_start_barrier_ordered(u);

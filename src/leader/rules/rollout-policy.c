@@ -57,7 +57,7 @@ uint64_t rollout_policy_wake_us(const RolloutView *v, const RolloutItem *i) {
                 return 0;
         if (i->up)
                 return may_be_well_us(v, i);
-        return i->unreachable || v->returning ? 0 : patience_us(i);
+        return i->unreachable || v->returning || v->now_us >= patience_us(i) ? 0 : patience_us(i);
 }
 
 RolloutSums rollout_policy_counts(const RolloutView *v, const RolloutItem *i) {

@@ -311,6 +311,28 @@ static void an_update_that_fails_goes_back(void **state) {
         assert_true(record_is("web@1.service", OLD));
 }
 
+// A host that is not told what to do, and says nothing of it, is waited for as long as a start may take.
+static void an_update_that_nothing_is_heard_of_goes_back(void **state) {
+        RigHost *h;
+        RigAnswer *a;
+
+        start_instances(1, OLD);
+        h = rig_host(&g, rig_host_of(&g, "web@1.service"));
+        h->full = true;
+        a = begin((RigRollout){UPDATE, "web@.service", NEW});
+        rig_pass_ms(&g, 299 * 1000);
+        assert_true(record_is("web@1.service", NEW));
+        assert_false(a->final);
+        rig_pass_ms(&g, 2 * 1000);
+        assert_true(record_is("web@1.service", OLD));
+        rig_host_drain(&g, h->number);
+        rig_pass_ms(&g, START_MS);
+        assert_true(a->final);
+        assert_string_equal(rig_last(a)->message,
+                            "web@1.service on n1: it does not become active; everything has the file of "
+                            "before again");
+}
+
 static void a_restart_goes_through_them_all_and_changes_nothing_else(void **state) {
         RigAnswer *a;
 
@@ -753,6 +775,7 @@ int main(void) {
                 RIG_TEST(so_many_as_the_command_says_go_together),
                 RIG_TEST(the_units_own_option_is_stricter_than_the_command),
                 RIG_TEST(an_update_that_fails_goes_back),
+                RIG_TEST(an_update_that_nothing_is_heard_of_goes_back),
                 RIG_TEST(a_restart_goes_through_them_all_and_changes_nothing_else),
                 RIG_TEST(of_a_unit_that_has_no_node_it_is_said_that_it_has_none),
                 RIG_TEST(an_update_that_ties_units_to_each_other_is_refused),

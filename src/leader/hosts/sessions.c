@@ -42,6 +42,7 @@
 #include "message.h"
 #include "nodes.h"
 #include "oom.h"
+#include "ordering.h"
 #include "orders.h"
 #include "previous-nodes.h"
 #include "registry.h"
@@ -479,7 +480,11 @@ static UnitOnNode *unit_on_node_of_report(Leader *l, Host *h, const Argosy__Unit
 }
 
 static void take_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) {
+        bool was_reported = unit_on_node_is_reported(s);
+
         oom_check(unit_on_node_report(l, s, report));
+        if (!was_reported)
+                ordering_on_first_report(l, s);
         note_outcome(l, s, report->outcome);
         if (unit_on_node_is_to_go(s))
                 unit_release(l, s->unit);

@@ -352,6 +352,11 @@ void ordering_mark(Leader *l, Unit *u) {
         leader_mark(l);
 }
 
+void ordering_on_first_report(Leader *l, UnitOnNode *s) {
+        if (s->hold == HOLD_START || s->hold == HOLD_BLOCKED)
+                orders_mark(l, s->unit, s->node);
+}
+
 static void reconsider(Leader *l, Unit *u) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 

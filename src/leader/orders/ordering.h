@@ -10,6 +10,9 @@
 // Follows the record. 0 or -ENOMEM.
 int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions *options);
 void ordering_mark(Leader *l, Unit *u); // something about it has changed
+// Its host holds the unit after all: an order that needed not go out while its start waited is one to be
+// down now.
+void ordering_on_first_report(Leader *l, UnitOnNode *s);
 void ordering_drain(Leader *l);         // marks the orders that may go out now, or are to be taken back
 void ordering_clear(Leader *l);         // a term is over: nothing is due any more
 // What the order for the unit on the node has to wait for now. `wanted`: the unit is to be there at all;

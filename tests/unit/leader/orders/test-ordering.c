@@ -228,6 +228,29 @@ static void a_restart_goes_down_and_up_in_order(void **state) {
         assert_true(is_up(1, "a.service"));
 }
 
+// Its host says only then that it has begun, and has not been told of the restart, which waited for no more
+// than a start does.
+static void one_that_is_first_seen_while_it_is_to_restart_ends_too(void **state) {
+        change(SUBMIT, "c.service", SERVICE ON("three"));
+        change(SUBMIT, "b.service", SERVICE ON("two") "Requires=c.service\n");
+        change(START, "a.service", SERVICE ON("one") "Requires=c.service\n");
+        rig_pass_ms(&g, 3000);
+        rig_host(&g, 2)->lazy = true;
+        change(START, "b.service", NULL);
+        rig_pass_ms(&g, 1500);
+        assert_true(is_up(1, "a.service") && is_up(2, "b.service") && is_up(3, "c.service"));
+        g.stop_ms = 1000;
+        change(RESTART, "c.service", NULL);
+        rig_host(&g, 2)->lazy = false;
+        rig_settle(&g);
+        assert_int_equal(on(1, "a.service"), DEACTIVATING);
+        assert_int_equal(on(2, "b.service"), DEACTIVATING);
+        rig_pass_ms(&g, 5000);
+        assert_true(is_up(1, "a.service") && is_up(2, "b.service") && is_up(3, "c.service"));
+        assert_int_equal(rig_unit_on(&g, 3, "c.service")->restarts, 1);
+        assert_int_equal(rig_unit_on(&g, 2, "b.service")->starts, 2);
+}
+
 // What a new leader knows are the records, and what hosts hold: the stop that a restart begins with is held back by
 // these, too. (Hosts that have no word for it are told to restart with the Welcome.)
 static void a_restart_that_waits_for_a_stop_waits_under_the_next_leader(void **state) {
@@ -599,6 +622,7 @@ int main(void) {
                 T(all_that_go_along_are_counted),
                 T(a_stop_waits_for_nobody_who_goes_on),
                 T(a_restart_goes_down_and_up_in_order),
+                T(one_that_is_first_seen_while_it_is_to_restart_ends_too),
                 T(a_restart_that_waits_for_a_stop_waits_under_the_next_leader),
                 T(a_restart_waits_for_the_stop_of_a_lost_one_no_longer),
                 T(who_waits_for_another_is_told_to_stay),

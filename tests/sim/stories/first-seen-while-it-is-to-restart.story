@@ -1,0 +1,27 @@
+# check next-leader-says-the-same: check next-leader-says-the-same: the former leader said t2@6.service n1 loaded inactive dead e713bf81fc57 waits=0 drift=0 stale=0 looping=0 '' '', and the next 
+chance ccb7a016849e9db6
+hosts 2
+units 16
+lease_ms 274
+start_ms 0
+stop_ms 0
+mass_loss_percent 64
+batch_max 0
+time_max_ms 319
+voters 0
+guarded 0
+fresh 0
+crowd 0
+events_bytes 0
+fault.lazy 2a
+load.several 40
+load.access 1
+load.looks 1
+load.again 40
+load.calls_off 4
+load.options 15
+time 0
+ask 0
+ask f7d34b17503f20bd
+fault 1
+ask 70d29f10a0bc5f8e

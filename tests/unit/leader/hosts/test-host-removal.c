@@ -49,6 +49,45 @@ static void look_for_b(Rig *rig) {
         b_began_elsewhere |= !is_member(2) && !b_began_elsewhere && runs;
 }
 
+static void take_vote(const char *host) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRole m = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
+
+        m.host = (char *) host;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
+        request.cluster_role = &m;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+// Both requests wait for an entry that is on its way, and the host goes with the next one.
+static void no_right_is_given_at_a_host_that_goes_by_the_same_entry(void **state) {
+        Argosy__Request removal = ARGOSY__REQUEST__INIT, grant = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        RigAnswer *given;
+
+        remove.host = change.host = (char *) "n2";
+        remove.force = true;
+        removal.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        removal.cluster_remove = &remove;
+        change.right = ARGOSY__RIGHT__RIGHT_ADMIN;
+        change.user = (char *) "alice";
+        grant.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
+        grant.access_change = &change;
+        take_vote("n2");
+        g.slow = true;
+        (void) rig_change_with(&g, START, "a.service", SERVICE, false, NULL);
+        rig_turns(&g, 2);
+        (void) rig_ask(&g, &removal);
+        given = rig_ask(&g, &grant);
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_false(is_member(2));
+        assert_int_equal(rig_last(given)->status, ENOENT);
+        assert_int_equal(cluster_state_figures(g.state).state_operations_refused, 0);
+}
+
 static void a_unit_ends_before_its_host_is_removed(void **state) {
         RigAnswer *a;
 
@@ -205,6 +244,7 @@ static void the_next_leader_goes_on_with_the_same_command(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_unit_ends_before_its_host_is_removed, setup, teardown),
+                cmocka_unit_test_setup_teardown(no_right_is_given_at_a_host_that_goes_by_the_same_entry, setup, teardown),
                 cmocka_unit_test_setup_teardown(whoever_opens_the_node_calls_the_removal_off, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_no_other_node_takes_is_stopped_and_waits, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_host_that_leaves_keeps_the_budgets, setup, teardown),

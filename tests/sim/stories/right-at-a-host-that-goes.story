@@ -1,0 +1,23 @@
+# check entry-within-limits: check entry-within-limits: an operation of an entry was refused by whoever applies it
+chance 58351b14fb36f753
+hosts 2
+units 2
+lease_ms 3a7
+start_ms 0
+stop_ms 0
+mass_loss_percent 27
+batch_max 0
+time_max_ms 204
+voters 0
+guarded 0
+fresh 0
+crowd 0
+events_bytes 0
+load.several 40
+load.access 2c
+load.members 4
+load.watches 10
+load.again 1
+ask 0
+ask 514456f689321f0d
+ask e15bd33d3db5dc0a

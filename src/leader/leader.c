@@ -255,6 +255,7 @@ void leader_on_host_drained(Leader *l, uint32_t host) {
         if (h) {
                 forwards_on_drained(h);
                 session_on_drained(l, h);
+                file_pieces_on_drained(l, h);
                 host_asks_on_drained(l, h);
         }
         leader_mark(l);

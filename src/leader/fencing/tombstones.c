@@ -83,6 +83,11 @@ void tombstones_on_applied(Leader *l) {
         }
 }
 
+void tombstones_on_wanted(Leader *l, const Unit *u, Node *n) {
+        if (cluster_state_find_tombstone(l->state, u->name, n->number))
+                host_mark_tombstones(l, n->host);
+}
+
 // ------------------------------------------------------------------------------------------------ time
 
 // Nothing of it runs there any more: what was kept to know that it may goes, and who waits may go on.

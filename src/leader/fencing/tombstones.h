@@ -11,6 +11,7 @@
 int tombstones_part_with_host(Leader *l, BatchBuilder *b, const Argosy__HostRecord *next);
 void tombstones_on_applied(Leader *l);         // follows the log
 void tombstones_on_time(Leader *l);            // a guard has ended something
+void tombstones_on_wanted(Leader *l, const Unit *u, Node *n); // the node is to have the unit, maybe again
 void tombstones_on_lost(Leader *l, Host *h);
 void tombstones_part(Leader *l, const UnitOnNode *s); // a unit that runs on all nodes is not wanted on this
                                                       // one

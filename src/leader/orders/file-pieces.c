@@ -5,7 +5,9 @@
 //
 //      asked -> noted, one piece of each host -> at the end of a turn the pieces of some hosts leave, in the order in which they asked
 //
-// All hosts may ask in the same turn, and what they get is packed and encrypted in it: hence some. A session that ends takes its question along.
+// All hosts may ask in the same turn, and what they get is packed and encrypted in it: hence some. A host
+// that has much to take by then gets its piece when it takes more. A session that ends takes its question
+// along.
 //
 // A host gets only files of units that it was told to have: it says which unit a file is for, and all that it asks for beside that is said to
 // be not there, as is what is not there any more. That is judged when a piece leaves: the log may have gone on since it was asked for.
@@ -74,14 +76,32 @@ void file_pieces_on_ask(Leader *l, Host *h, const Argosy__ToVoter__FileAsk *ask)
 
         str_fit(q->unit, sizeof(q->unit), "%s", is_hash && strlen(ask->unit) <= UNIT_NAME_MAX ? ask->unit : "");
         q->from = ask->from;
+        q->held = false;
         host_mark_now(l, h, HOST_FILE_QUESTION);
+}
+
+void file_pieces_on_drained(Leader *l, Host *h) {
+        if (!h->file_question.held)
+                return;
+        h->file_question.held = false;
+        host_mark(l, h, HOST_FILE_QUESTION);
+}
+
+void file_pieces_on_session_ended(Host *h) {
+        h->file_question.held = false;
+        host_unmark(h, HOST_FILE_QUESTION);
 }
 
 void file_pieces_turn(Leader *l) {
         Host *h;
 
-        for (unsigned n = 0; n < l->limits.file_pieces && (h = host_take_marked(l, HOST_FILE_QUESTION)); n++)
+        for (unsigned n = 0; n < l->limits.file_pieces && (h = host_take_marked(l, HOST_FILE_QUESTION));) {
+                h->file_question.held = l->ops.host_is_full(h->number, l->userdata);
+                if (h->file_question.held)
+                        continue;
                 send_piece(l, h);
+                n++;
+        }
         if (hosts_have_mark(l, HOST_FILE_QUESTION))
                 leader_mark(l);
 }

@@ -6,4 +6,6 @@
 #include "leader-core.h"
 
 void file_pieces_on_ask(Leader *l, Host *h, const Argosy__ToVoter__FileAsk *ask);
+void file_pieces_on_drained(Leader *l, Host *h); // it takes more again
+void file_pieces_on_session_ended(Host *h);
 void file_pieces_turn(Leader *l); // once in each turn

@@ -17,6 +17,7 @@
 #include "due.h"
 #include "event-marks.h"
 #include "fencing-policy.h"
+#include "file-pieces.h"
 #include "frame.h"
 #include "host-link.h"
 #include "host-marks.h"
@@ -77,8 +78,10 @@ void orders_on_unit(Leader *l, const UnitEntry *e, Unit *u, Node *before) {
 
         if (before)
                 orders_mark(l, u, before);
-        if (e && !e->record->global && u->node)
+        if (e && !e->record->global && u->node) {
                 orders_mark(l, u, u->node);
+                tombstones_on_wanted(l, u, u->node);
+        }
         list_foreach (i, &u->on_nodes) {
                 if (n++ == l->limits.rows_at_once) {
                         row_walk_begin(l, u);
@@ -111,6 +114,8 @@ static void judge_global(Leader *l, Unit *u, const UnitEntry *e, Node *n) {
                 event_mark_unit_on_node(l, s);
         if (s && !wanted)
                 tombstones_part(l, s);
+        if (wanted)
+                tombstones_on_wanted(l, u, n);
         if (wanted != (s && unit_on_node_is_to_have(s)) && (wanted || s))
                 orders_mark(l, u, n);
 }
@@ -612,7 +617,7 @@ void orders_on_session_ended(Host *h) {
                 n->welcome.placed = n->welcome.held = NULL;
         }
         host_unmark(h, HOST_NODES);
-        host_unmark(h, HOST_FILE_QUESTION);
+        file_pieces_on_session_ended(h);
         host_unmark(h, HOST_ORDERS);
         host_unmark(h, HOST_SESSION_BEGUN);
 }

@@ -49,6 +49,7 @@ typedef struct FileQuestion { // which piece of a file a host waits for: file-pi
         Hash hash;
         char unit[UNIT_NAME_MAX + 1]; // that it is for; "": none can have what was asked for
         uint64_t from;
+        bool held; // until the host takes more
 } FileQuestion;
 
 struct Host {

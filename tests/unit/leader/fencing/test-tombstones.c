@@ -14,6 +14,7 @@
 #define KEPT SERVICE "[X-Argosy]\nNodeLost=keep\n"
 #define GLOBAL SERVICE "[X-Argosy]\nGlobal=true\n"
 #define LABELLED SERVICE "[X-Argosy]\nGlobal=true\nMachineMetadata=role=web\n"
+#define BEHIND_Y SERVICE "[X-Argosy]\nAfter=y.service\n"
 #define START ARGOSY__VERB__VERB_START
 #define STOP ARGOSY__VERB__VERB_STOP
 #define UNLOAD ARGOSY__VERB__VERB_UNLOAD
@@ -99,12 +100,23 @@ static const char *reason(void) {
 
 // ------------------------------------------------------------------------------------------------ destroying
 
-// One entry for what is destroyed, and at most one for each host that has let go.
-static void the_usual_way_costs_an_entry_for_each_host(void **state) {
+static void destroy(char **names, size_t n) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        char names[60][32], *pointers[60];
         uint8_t id[16] = "many";
+
+        change.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
+        change.verb = DESTROY;
+        change.names = names;
+        change.n_names = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        (void) rig_ask_and_settle(&g, &request);
+}
+
+// One entry for what is destroyed, and at most one for each host that has let go.
+static void the_usual_way_costs_an_entry_for_each_host(void **state) {
+        char names[60][32], *pointers[60];
         unsigned batches;
 
         for (unsigned i = 0; i < ELEMENTSOF(names); i++) {
@@ -113,13 +125,7 @@ static void the_usual_way_costs_an_entry_for_each_host(void **state) {
                 assert_int_equal(rig_change(&g, START, names[i], SERVICE)->status, 0);
         }
         batches = g.batches;
-        change.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
-        change.verb = DESTROY;
-        change.names = pointers;
-        change.n_names = ELEMENTSOF(names);
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
-        (void) rig_ask_and_settle(&g, &request);
+        destroy(pointers, ELEMENTSOF(names));
         assert_int_equal(n_tombstones(), 0);
         assert_in_range(g.batches - batches, 2, 4);
 }
@@ -332,6 +338,28 @@ static void a_global_unit_is_remembered_on_silent_nodes_only(void **state) {
         assert_int_equal(n_tombstones(), 0);
 }
 
+// y.service ends behind z.service, which its host is not told of yet, and is to be on its node again by then:
+// nothing is left to wait for there.
+static void what_is_started_again_before_it_has_gone_is_remembered_no_more(void **state) {
+        char *all[] = {(char *) "y.service", (char *) "z.service", (char *) X};
+
+        start_on_2(SERVICE);
+        assert_int_equal(rig_change(&g, START, "z.service", BEHIND_Y)->status, 0);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        assert_int_equal(rig_change(&g, START, "y.service", SERVICE)->status, 0);
+        assert_non_null(rig_unit_on(&g, 3, "z.service"));
+        rig_host(&g, 3)->full = true;
+        destroy(all, ELEMENTSOF(all));
+        assert_int_equal(n_tombstones(), 3);
+        assert_null(rig_unit_on(&g, 2, X));
+        assert_int_equal(rig_change(&g, START, "y.service", SERVICE)->status, 0);
+        assert_int_equal(n_tombstones(), 1);
+        rig_host_drain(&g, 3);
+        rig_settle(&g);
+        assert_int_equal(n_tombstones(), 0);
+}
+
 static void what_is_left_again_is_looked_at_anew(void **state) {
         const Node *n;
 
@@ -519,6 +547,7 @@ int main(void) {
                 TEST(a_guard_ends_them),
                 TEST(a_guard_that_was_alive_at_the_shutdown_ends_them_a_lease_later),
                 TEST(a_global_unit_is_remembered_on_silent_nodes_only),
+                TEST(what_is_started_again_before_it_has_gone_is_remembered_no_more),
                 TEST(what_is_left_again_is_looked_at_anew),
                 TEST(a_stop_of_a_global_unit_waits_for_all_nodes),
                 TEST(a_global_unit_that_is_unloaded_is_remembered),

@@ -84,6 +84,21 @@ static void all_hosts_get_it_some_in_each_turn(void **state) {
                 assert_int_equal(rig_host(&g, i)->virtual.n_files, 1);
 }
 
+// A host that takes no more has its piece when it does again, and others have theirs meanwhile.
+static void a_host_that_is_full_when_its_piece_is_to_leave_gets_it_later(void **state) {
+        start();
+        while (!host_has_mark(host_find(g.leader, 40), HOST_FILE_QUESTION))
+                rig_turn(&g);
+        rig_host(&g, 40)->full = true;
+        rig_settle(&g);
+        assert_int_equal(n_running(), HOSTS - 1);
+        assert_in_range(n_pieces, (HOSTS - 1) * 4, (HOSTS - 1) * 4 + 3);
+        rig_host_drain(&g, 40);
+        rig_settle(&g);
+        assert_int_equal(n_running(), HOSTS);
+        assert_int_equal(n_pieces, HOSTS * 4);
+}
+
 // A host that is lost meanwhile costs the others nothing, and gets the rest when it is back.
 static void who_goes_meanwhile_goes_on_when_it_is_back(void **state) {
         start();
@@ -202,6 +217,7 @@ static void what_a_host_is_not_to_have_any_more_is_not_sent_in_a_later_turn(void
 int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(all_hosts_get_it_some_in_each_turn),
+                RIG_TEST(a_host_that_is_full_when_its_piece_is_to_leave_gets_it_later),
                 RIG_TEST(who_goes_meanwhile_goes_on_when_it_is_back),
                 RIG_TEST(another_leader_goes_on_with_what_one_began),
                 RIG_TEST(what_is_no_file_is_not_given_out),

@@ -1,0 +1,27 @@
+# check full-hosts-wait: check full-hosts-wait: n1 has much to take yet, and is sent a message of kind 600
+chance 592b8ab6f8a3076e
+hosts 2
+units 9
+lease_ms 281
+start_ms 0
+stop_ms 0
+mass_loss_percent 49
+batch_max 0
+time_max_ms 71
+voters 0
+guarded 0
+fresh 0
+crowd 0
+events_bytes 0
+fault.full 40
+fault.goodbye 40
+load.several 40
+load.looks 2a
+load.again a
+load.calls_off 1
+load.options 40
+fault 73ee3c6ce53f1a4b
+fault 7a2a79a5405c966e
+ask 5b35da65128b970a
+fault 0
+fault 1cd6c0a2c04a7373

@@ -1,0 +1,27 @@
+# check left-is-forgotten: check left-is-forgotten: the log has a tombstone of u0.service on node 1, and it is gone from there
+chance eadc850ef2c8feb1
+hosts 2
+units 3
+lease_ms 1f4
+start_ms 0
+stop_ms 0
+mass_loss_percent 64
+batch_max 0
+time_max_ms 64
+voters 0
+guarded 0
+fresh 0
+crowd 0
+events_bytes 0
+fault.full 24
+load.several 40
+load.access 1
+load.looks 1
+load.options 3d
+ask 3
+time 0
+fault 1
+ask f6c42f2474f689d2
+ask 6e33ca34412bf9b
+time 0
+ask 2

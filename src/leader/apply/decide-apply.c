@@ -80,8 +80,8 @@ static int add_to_rollout(ApplyList *list, const ApplyItem *item, const char **r
                 return -EINVAL;
         }
         return rollout_group_add(&list->rolls, item->to.name,
-                                 u->record->from_template && item->wanted->from_template, &item->unit.spec,
-                                 ret_why);
+                                 u->record->from_template && item->wanted->from_template, u->record->global,
+                                 &item->unit.spec, ret_why);
 }
 
 // Those of the group that get the file, and that the folder names as about to get it.

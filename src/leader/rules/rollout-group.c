@@ -22,12 +22,16 @@ static char *name_of(const char *unit, bool from_template) {
                                                                                  : strdup(unit);
 }
 
-int rollout_group_add(RolloutGroup *g, const char *unit, bool from_template, const Hash *spec,
+int rollout_group_add(RolloutGroup *g, const char *unit, bool from_template, bool global, const Hash *spec,
                       const char **ret_why) {
         _cleanup_free_ char *name = name_of(unit, from_template);
 
         if (!name)
                 return -ENOMEM;
+        if (global && !streq(name, unit)) {
+                *ret_why = "runs on all nodes, and such an instance is updated by itself";
+                return -EINVAL;
+        }
         if (!g->name) {
                 g->name = TAKE_PTR(name);
                 g->spec = *spec;

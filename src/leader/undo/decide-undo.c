@@ -498,7 +498,7 @@ static int refuse_rolling(Ticket *t) {
         int r;
 
         rollout_group_done(&w->rolls);
-        r = undo_rollout_find(&w->list, &w->rolls, &why);
+        r = undo_rollout_find(&w->list, t->leader->state, &w->rolls, &why);
         if (r == -EINVAL)
                 return settle(t, response_error(EOPNOTSUPP, "%s; nothing was changed", why));
         return r < 0 ? r : STEP_PASSED;

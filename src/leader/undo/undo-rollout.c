@@ -24,19 +24,22 @@ static bool is_about_content_only(const UndoItem *item) {
                !item->leaves_set;
 }
 
-static int add(const UndoList *list, const UndoItem *item, RolloutGroup *ret, char **ret_why) {
+static int add(const UndoList *list, const ClusterState *state, const UndoItem *item, RolloutGroup *ret,
+               char **ret_why) {
         bool from_template = item->unit.now.from_template && item->wanted.from_template;
+        const UnitEntry *e = cluster_state_find_unit(state, item->name);
         const char *why;
         int r;
 
         if (!is_about_content_only(item))
                 return cannot(list, ret_why, "is to be something else again, too, or was not there",
                               item->name);
-        r = rollout_group_add(ret, item->name, from_template, &item->wanted.spec, &why);
+        r = rollout_group_add(ret, item->name, from_template, e && e->record->global, &item->wanted.spec,
+                              &why);
         return r == -EINVAL ? cannot(list, ret_why, why, item->name) : r;
 }
 
-int undo_rollout_find(const UndoList *list, RolloutGroup *ret, char **ret_why) {
+int undo_rollout_find(const UndoList *list, const ClusterState *state, RolloutGroup *ret, char **ret_why) {
         int r = 0;
 
         for (size_t i = 0; i < list->settings.n; i++)
@@ -44,6 +47,6 @@ int undo_rollout_find(const UndoList *list, RolloutGroup *ret, char **ret_why) {
                         return cannot(list, ret_why, "it has changed more than units", "");
         for (size_t i = 0; r == 0 && i < list->n; i++)
                 if (undo_item_is_aimed(&list->items[i]))
-                        r = add(list, &list->items[i], ret, ret_why);
+                        r = add(list, state, &list->items[i], ret, ret_why);
         return r;
 }

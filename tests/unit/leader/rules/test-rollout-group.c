@@ -12,6 +12,7 @@ typedef struct Member {
         const char *unit;
         bool from_template;
         uint8_t content;
+        bool global;
 } Member;
 
 static const struct {
@@ -27,6 +28,10 @@ static const struct {
         {{{"w@1.service", true, 1}, {"w@2.service", true, 2}}, NULL},
         {{{"w@1.service", true, 1}, {"v@1.service", true, 1}}, NULL},
         {{{"a.service", false, 1}, {"b.service", false, 1}}, NULL},
+        {{{"a.service", false, 1, true}}, "a.service"},
+        {{{"w@1.service", false, 1, true}}, "w@1.service"},
+        {{{"w@1.service", true, 1, true}}, NULL},
+        {{{"w@1.service", true, 1}, {"w@2.service", true, 1, true}}, NULL},
 };
 
 static void one_rollout_is_of_one_file(void **state) {
@@ -38,8 +43,8 @@ static void one_rollout_is_of_one_file(void **state) {
                 for (size_t k = 0; r == 0 && k < 3 && groups[i].members[k].unit; k++) {
                         const Member *m = &groups[i].members[k];
 
-                        r = rollout_group_add(&g, m->unit, m->from_template, &(Hash){.bytes[0] = m->content},
-                                              &why);
+                        r = rollout_group_add(&g, m->unit, m->from_template, m->global,
+                                              &(Hash){.bytes[0] = m->content}, &why);
                 }
                 if (r != (groups[i].name ? 0 : -EINVAL) || (r < 0 && !why))
                         fail_msg("group %zu: %d", i, r);

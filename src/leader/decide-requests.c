@@ -135,18 +135,23 @@ static size_t file_bytes(const Argosy__Request__Change *change, size_t most) {
         return MIN_OF(bytes, most);
 }
 
-// What it puts into one entry. The largest part of any Change counts as much as the leader fills by itself, by its units or by the files that are read.
+// What it puts into one entry. What is submitted gets no node and no order, and counts half; files that are
+// read count as much as the leader fills by itself if there are as many of them as one part has.
 static size_t units_of(const Ticket *t, const Handler *h) {
+        const LeaderLimits *limits = &t->leader->limits;
         const Argosy__Request__Change *change = t->request->change;
-        size_t part, whole = t->leader->limits.entry_units, most = t->leader->limits.change_file_bytes;
+        size_t units, files, most = limits->change_file_bytes;
 
         switch (h->log.entry) {
         case ENTRY_UNITS:
-                part = change_part_units(t->leader, change);
-                part = MIN_OF(change->n_names, part) * whole / part;
-                return MAX_OF(MAX_OF(part, file_bytes(change, most) * whole / most), (size_t) 1);
+                units = MIN_OF(change->n_names, change_part_units(t->leader, change));
+                if (change->verb == ARGOSY__VERB__VERB_SUBMIT)
+                        units /= 2;
+                files = file_bytes(change, most) * limits->entry_units / most;
+                return MAX_OF(MAX_OF(units, files), (size_t) 1);
         case ENTRY_FULL:
-                return whole;
+                return MAX_OF(MAX_OF(limits->undo_part_units, limits->apply_part_units),
+                              limits->entry_units);
         case ENTRY_SMALL:
                 break;
         }

@@ -56,18 +56,27 @@ void voters_end(void) {
 
 enum { ENTRY_UNITS_MAX = 384 }; // that one entry touches, since each voter applies it in one turn
 
+// What it costs to put a unit, of two halves: one that is to be no more than known gets no node and no order.
+static unsigned cost_of(const Argosy__LogOp *op) {
+        if (op->op_case == ARGOSY__LOG_OP__OP_UNIT_REMOVE)
+                return 2;
+        if (op->op_case != ARGOSY__LOG_OP__OP_UNIT)
+                return 0;
+        return op->unit->unit->target == ARGOSY__TARGET__TARGET_INACTIVE && op->unit->unit->node == 0 ? 1 : 2;
+}
+
 void limits_on_entry(const Argosy__LogBatch *batch) {
-        size_t n_stored, bytes = world.rig.entry_len, n_units = 0;
+        size_t n_stored, bytes = world.rig.entry_len, cost = 0;
         size_t max = world.rig.batch_max ? world.rig.batch_max : STORE_BATCH_MAX;
 
         for (size_t i = 0; i < batch->n_ops; i++)
-                n_units += batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_UNIT || batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_UNIT_REMOVE;
+                cost += cost_of(batch->ops[i]);
         if (batch->n_ops == 0)
                 check_fail("entry-within-limits", "an entry does nothing");
         if (bytes > max)
                 check_fail("entry-within-limits", "an entry has %zu bytes, of %zu", bytes, max);
-        if (n_units > ENTRY_UNITS_MAX)
-                check_fail("entry-within-limits", "an entry puts %zu units", n_units);
+        if (cost > 2 * ENTRY_UNITS_MAX)
+                check_fail("entry-within-limits", "an entry puts as many units as cost %zu halves", cost);
         (void) cluster_state_stored_requests(world.rig.state, &n_stored);
         if (n_stored > CLUSTER_STORED_REQUESTS_MAX || cluster_state_jobs_bytes(world.rig.state) > cluster_state_history_bytes(world.rig.state))
                 check_fail("entry-within-limits", "the log keeps more of jobs than it may");

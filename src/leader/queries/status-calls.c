@@ -266,7 +266,8 @@ static int status_of_unit(Leader *l, Ticket *t, size_t *left) {
         const StatusQuestion q = status_question(l, t);
         int r = 0;
 
-        *left -= MIN_OF(*left, (size_t) LOOKS_OF_NAME);
+        if (!t->asks_hosts) // it begins with the unit
+                *left -= MIN_OF(*left, (size_t) LOOKS_OF_NAME);
         if (t->asks_hosts || is_anywhere(l, &q))
                 r = node_calls_ask_hosts(l, t, left, status_on_node);
         else if (q.e)

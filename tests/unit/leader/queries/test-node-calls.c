@@ -102,6 +102,19 @@ static void a_turn_looks_at_some_of_thousands(void **state) {
         assert_each_is_told_once(a, MANY);
 }
 
+// However few looks a turn has.
+static void a_unit_on_all_nodes_is_looked_for_in_the_end(void **state) {
+        RigAnswer *a;
+
+        snprintf(names[0], sizeof(names[0]), "all.service");
+        g.leader->limits.status_share = 1;
+        assert_int_equal(rig_change(&g, START, names[0], EVERYWHERE)->status, 0);
+        a = ask_status(1);
+        rig_turns(&g, 20);
+        assert_true(a->final);
+        assert_int_equal(a->n, 3);
+}
+
 static void who_asks_for_many_does_not_hold_up_who_asks_for_one(void **state) {
         RigAnswer *many, *one;
 
@@ -345,6 +358,7 @@ int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
         const struct CMUnitTest tests[] = {
                 CASE(a_turn_looks_at_some_of_thousands),
+                CASE(a_unit_on_all_nodes_is_looked_for_in_the_end),
                 CASE(who_asks_for_many_does_not_hold_up_who_asks_for_one),
                 CASE(whoever_goes_in_the_middle_is_forgotten),
                 CASE(what_a_lost_host_does_not_answer_is_said),

@@ -110,15 +110,19 @@ static bool changes(const struct LogTouched *t) {
                t->before.node != t->after.node;
 }
 
-// A turn of a rollout that was under way before this entry. Its first entry may do what was asked for at once.
-static const LogRollout *rollout_turn(const struct LogTouched *t) {
-        const LogRollout *o = log_rollout_of(log_truth.rollouts_before, t->unit);
-
-        return o && t->asked && t->goes_on && is_wanted(&t->before) && is_wanted(&t->after) && t->before.node > 0 ? o : NULL;
-}
-
 static const LogJob *job_of(const struct LogTouched *t) {
         return t->job > 0 && t->job <= log_truth.n_jobs ? log_truth.jobs[t->job] : NULL;
+}
+
+// A turn of a rollout that was under way before this entry. Its first entry may do what was asked for at once; and another job, which goes on
+// part by part, is no turn of it. What has ended for good gets another content without being started for it.
+static const LogRollout *rollout_turn(const struct LogTouched *t) {
+        const LogRollout *o = log_rollout_of(log_truth.rollouts_before, t->unit);
+        const LogJob *j = job_of(t);
+
+        if (!o || !t->goes_on || !j || strcmp(j->rollout, o->name) != 0 || t->before.start_rev == log_truth.units[t->unit].start_rev)
+                return NULL;
+        return is_wanted(&t->before) && is_wanted(&t->after) && t->before.node > 0 ? o : NULL;
 }
 
 // It runs, and the leader has heard so.

@@ -53,7 +53,7 @@ static bool runs_on(uint32_t host, int unit) {
         const RigHost *h = rig_host(&world.rig, host);
         const VirtualUnit *v = virtual_host_find(&h->virtual, asks.units[unit].name);
 
-        return h->up && h->linked && h->attached && h->virtual.welcomed && !h->reason && v && v->ordered && is_up(v->active) && is_up(last[host][unit].active) &&
+        return h->up && h->linked && h->attached && h->virtual.welcomed && !h->reason && !world_host_lies(host) && v && v->ordered && is_up(v->active) && is_up(last[host][unit].active) &&
                cluster_state_find_host(world.rig.state, host) && !heard_may_be_lost(host);
 }
 

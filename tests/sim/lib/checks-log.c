@@ -317,6 +317,8 @@ static void on_job(const Argosy__LogOp__JobPut *put, size_t first) {
         for (size_t i = 0; i < put->n_cancels; i++)
                 call_off(log_place(put->cancels[i]));
         j = number <= log_truth.n_jobs ? log_truth.jobs[number] : NULL;
+        if (j && *put->job->rollout)
+                snprintf(j->rollout, sizeof(j->rollout), "%s", put->job->rollout);
         if (put->job->own != ARGOSY__OWN_CAUSE__OWN_NONE)
                 on_moves(put->job);
         for (size_t i = first; j && i < log_truth.n_touched; i++) {

@@ -31,6 +31,7 @@ typedef struct LogJob {
         Argosy__OwnCause own;
         uint64_t entry; // in which it began, by LogTruth.n_entries
         char user[24], verb[24];
+        char rollout[48]; // that it has begun; "": none
         uint32_t host, uid;
         Argosy__JobState state;
         bool resumed; // it goes on behind its end

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A line is what the operation alone would have been answered: {"line":3,"status":202,"job":17,"cursor":"...","units":[...]}, or the
-// members of a problem. With ?wait= it has the state in which the job has ended, and each unit that did not end well how it did.
+// The answer to POST /v1/bulk: one JSON line per operation, as the operation alone would have been answered:
+//
+//      {"line":3,"status":202,"job":17,"cursor":"...","units":[...]}     or the members of a problem
+//
+//      steps that were carried out -> read_step() -> write_operation() per operation
+//          -> the text, which the caller frees
+//
+// With ?wait= a line has the state in which its job has ended, and how each unit ended that did not end
+// well. Failure: NULL without memory, or if a part is no response. An operation that was never asked for is
+// a 503 problem.
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +22,7 @@
 #include "message.h"
 #include "row-fields.h"
 
-// What was answered to one step.
+// The unpacked responses to one step.
 typedef struct Answer {
         const HttpBulkStep *step; // NULL: none yet
         Argosy__Response **responses;
@@ -129,7 +137,8 @@ static const char *text_of(int error, const char *message) {
         return message && *message ? message : strerror(error);
 }
 
-// The first of these units, if none of them was taken: its reason is that of the operation. How one ended that was taken is no refusal.
+// The first of these units if all of them were refused, whose reason is the operation's; else NULL. A unit
+// that was accepted and ended badly was not refused.
 static const Argosy__Response__UnitResult *find_refusal(const Answer *a, size_t first, size_t n) {
         for (size_t i = first; i < first + n; i++)
                 if (a->units[i]->status == 0 || a->units[i]->repeated)
@@ -137,7 +146,7 @@ static const Argosy__Response__UnitResult *find_refusal(const Answer *a, size_t 
         return n > 0 ? a->units[first] : NULL;
 }
 
-// What an operation about something else than units was answered is about all of it.
+// Writes the line of one operation; one without unit names has all units of its step.
 static void write_operation(const Answer *a, const HttpOperation *o, Json *j) {
         const HttpBulkStep *s = a->step;
         size_t first = MIN_OF(o->first, a->n_units),
@@ -166,7 +175,7 @@ static void write_operation(const Answer *a, const HttpOperation *o, Json *j) {
         }
         json_end(j, '}');
         json_finish(j);
-        j->used[0] = false; // the next line is a text of its own
+        j->used[0] = false; // no comma between lines
 }
 
 char *http_bulk_answer(const HttpBulk *b, size_t *ret_len) {

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// read_files() notes drop-ins -> all are known -> each file is composed with its own. A drop-in without a file is refused, since a change
-// would do nothing about it. The composed content is what the leader and the log see: they know no drop-ins.
+// Drop-ins that come with a change: composed with the unit files of the same request.
+//
+//      http_drop_ins_add() per drop-in
+//          -> http_drop_ins_take(): each file is replaced by its composed content
+//
+// The leader and the log see only composed contents and know no drop-ins. The composed bytes are owned by
+// HttpDropIns. Limits: HTTP_FILES_MAX, HTTP_COMPOSED_MAX bytes. Failures: -EINVAL and *ret_why, also for a
+// drop-in without a file, as a change would do nothing about it; -ENOMEM.
 
 #include "http-drop-ins.h"
 
@@ -64,7 +70,7 @@ static int compose(HttpDropIns *d, const UnitPart *list, size_t n, Argosy__Named
         return r;
 }
 
-// Those of the unit, or of its template; *ret_own: some are the unit's. `used`: one for each.
+// The drop-ins of the unit and of its template; *ret_own: some are the unit's own. Marks them in `used`.
 static size_t pick(const HttpDropIns *d, const char *unit, UnitPart *ret, uint8_t *used, bool *ret_own) {
         _cleanup_free_ char *template = unit_name_kind(unit, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(unit) : NULL;
         size_t n = unit_parts_pick(d->list, d->n, unit, template, ret, used);
@@ -90,7 +96,7 @@ static size_t find_file(const Argosy__NamedFile *files, size_t n, const char *na
         return i;
 }
 
-// The unit that the drop-in is of. NULL: out of memory.
+// The name of the drop-in's unit, in `arena`. NULL: out of memory.
 static char *unit_of(const UnitPart *part, Arena *arena) {
         size_t len = (size_t) ((const char *) memchr(part->path, '/', part->path_len) - part->path) - strlen(".d");
         char *name = arena_alloc(arena, len + 1);
@@ -103,7 +109,8 @@ static char *unit_of(const UnitPart *part, Arena *arena) {
         return name;
 }
 
-// An instance of which only drop-ins came, beside its template's file. `originals`: contents of the files as they came.
+// Adds a file for an instance that has only drop-ins here, made from its template's file. `originals`: the
+// contents as they came, before drop-ins.
 static int add_instance(HttpDropIns *d, char *name, const ProtobufCBinaryData *originals, size_t n_came, Argosy__NamedFile **files, size_t *n_files,
                         UnitPart *room, uint8_t *used, char **ret_why) {
         _cleanup_free_ char *template = unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(name) : NULL;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//      http_members_read() -> each row of the list -> its kind's function -> the field of the message
+// Reads the members of a JSON body into a message, by a list of typed rows (http-members.h).
 //
-// A value that is not of its kind is refused by its member's name; out of memory is the only other failure.
+//      http_members_read() -> each row of the list -> the function of its kind -> the field of the message
+//
+// Strings and lists belong to the body or the arena. Failures: -EINVAL and a sentence with the member's name
+// for a value that is not of its kind; -ENOMEM.
 
 #include "http-members.h"
 
@@ -121,7 +124,7 @@ static int read_right(HttpReading *g, const HttpMember *m, const cJSON *value, v
 
 // ---- several values
 
-// Of a list that `value` is: an array of `size` each at `at`, and its length, 0 yet, at `other`.
+// Puts an empty list with room for all items of `value`, of `size` bytes each, into the field `at`.
 static void *begin_list(HttpReading *g, const HttpMember *m, const cJSON *value, size_t size, void *message) {
         void *list = http_reading_alloc(g, (size_t) cJSON_GetArraySize(value), size);
 
@@ -183,7 +186,7 @@ static int read_labels(HttpReading *g, const HttpMember *m, const cJSON *value, 
         return 0;
 }
 
-// "cpu" and "memory" as options of units have them, and any counted resource; null takes it back.
+// Parses "cpu" and "memory" as in unit options, or the number of another resource; null unsets the amount.
 static bool parse_amount(const cJSON *value, Argosy__Amount *a) {
         const char *text = http_value_is_text(value) ? value->valuestring : NULL;
         uint32_t n = 0;

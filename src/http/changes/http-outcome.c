@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See http-outcome.h. Who has a key is told to ask again; who has none, and whose change may have been carried out, is not.
+// What a client hears of a change whose outcome is not known yet (http-outcome.h). http_outcome_status() at
+// an answer, http_outcome_at_end() when argosyd ends, http_outcome_taken() for an accepted job. A client
+// with a key is asked to repeat the request, as it is then done once; one without a key whose change may
+// have been carried out is told to look. NULL: out of memory.
 
 #include "http-outcome.h"
 

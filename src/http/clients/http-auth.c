@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A header that decides something may be there once: of two, whoever stands between us and the client may have looked at the other.
+// Judges whether and as whom a request of HTTP is served: host name, then certificate, session or bearer
+// token.
+//
+//      http_auth_judge() -> 0 and the principal; 400, 401 or 421 and why
+//          -> the caller answers with a problem
+//
+// A header that decides something may be there once: a proxy in between may have looked at the other one.
+// Names, proxies and sessions are behind one lock, as threads of listeners ask. http-sessions.c has the
+// limits.
 
 #include "http-auth.h"
 
@@ -73,7 +81,7 @@ static Headers find_all(struct MHD_Connection *connection) {
         return h;
 }
 
-// Whom a browser has asked is what its proxy was asked for.
+// The headers of the request; behind a trusted proxy X-Forwarded-Host stands for Host.
 static Headers find_headers(const HttpClaim *c) {
         Headers h = find_all(c->connection);
 
@@ -106,14 +114,15 @@ Principal http_auth_client(HttpAuth *g, struct MHD_Connection *connection, const
         return f.found ? principal_of_address((struct sockaddr *) &f.client) : *proxy;
 }
 
-// Of several nobody knows which one is whose.
+// More than one X-Forwarded-Proto means "not secure", as it is not known which proxy wrote which.
 bool http_auth_is_secure(struct MHD_Connection *connection, bool tls) {
         Headers h = find_all(connection);
 
         return h.forwarded_proto.n == 0 ? tls : h.forwarded_proto.n == 1 && strcasecmp(h.forwarded_proto.value, "https") == 0;
 }
 
-// A page of somebody else has a name of his and no address of ours, so who has found the way to an address may say it.
+// Whether Host is the address at which the client connected. This is safe against DNS rebinding: a foreign
+// page would be asked for by its own name.
 static bool is_where_he_came(const HttpClaim *c, const HttpName *name) {
         struct sockaddr_storage at = {};
         socklen_t len = sizeof(at);
@@ -146,7 +155,7 @@ static bool has_session(HttpAuth *g, const Hash *session, Hash *ret_proof) {
         return has;
 }
 
-// A cookie that was seen in clear text would be anybody's.
+// A session needs TLS, since a cookie in clear text can be read by others.
 static bool find_session(HttpAuth *g, const HttpClaim *c, const Header *cookie, HttpPrincipal *ret) {
         char id[HTTP_SECRET_SIZE];
 
@@ -157,7 +166,8 @@ static bool find_session(HttpAuth *g, const HttpClaim *c, const Header *cookie, 
         return has_session(g, &ret->session, &ret->proof);
 }
 
-// That its key is the client's, the handshake has shown. Who has signed it, nobody asks: the cluster knows this one, or it does not.
+// The handshake has proved that the client has the certificate's key. Its issuer does not matter: the leader
+// knows the proof, or it does not.
 static unsigned find_certificate(const HttpClaim *c, HttpPrincipal *ret, const char **ret_why) {
         *ret_why = "who asks says so by a certificate: argosyctl token create --certificate makes one";
         if (!c->certificate)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A token is taken as it is, or not at all: no blanks, no other length, no other alphabet (access-token.h). So what is hashed is what was
-// made, and a text that is none costs no question to the leader.
+// Finds secrets in headers: the token of Authorization, the session of Cookie; and a token in a URL, which
+// is refused. http_bearer_proof(), http_cookie_find(): header -> proof or id. Both borrow and allocate
+// nothing. False: no token or cookie, or not exactly of the format (access-token.h), which spares the leader
+// a question.
 
 #include "http-bearer.h"
 
@@ -20,7 +22,8 @@ bool http_bearer_proof(const char *authorization, Hash *ret) {
         return access_token_proof(authorization + strspn(authorization, " "), ret);
 }
 
-// Who could set a second one (a page of another port of this host) could choose whose session counts; so none does then.
+// Of two session cookies neither counts: a page on another port of this host can set one and would choose
+// the session.
 bool http_cookie_find(const char *cookie, char ret[HTTP_SECRET_SIZE]) {
         const size_t name = strlen(HTTP_COOKIE "=");
         unsigned n = 0;

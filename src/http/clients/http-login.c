@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A cookie goes along with whatever page asks for something here, so it is one that no other page can use: SameSite=Strict keeps it at
-// home, HttpOnly from scripts, and its name binds it to TLS, to this host and to no other path (RFC 6265bis, 4.1.3.2).
+// The body of a login, and the cookie of its session.
+//
+//      http_login_parse(): {"token": "..."} -> the token's proof -> the leader judges it
+//          -> http_login_cookie()
+//
+// The cookie is SameSite=Strict, HttpOnly and Secure, and its name binds it to TLS, this host and the path /
+// (RFC 6265bis, 4.1.3.2). Failures: -EINVAL and why. The body and its token are overwritten in any case.
 
 #include "http-login.h"
 

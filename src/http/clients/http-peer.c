@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A place is the account's from before the first byte until just before the socket is closed, so whoever wants it never shuts down the socket of
-// somebody else.
+// A connection of HTTP as its account sees it: the peer's user or address, and the place that it holds
+// (accounts.h).
+//
+//      http_peer_new(), http_peer_new_tcp() -> http_peer_asks() per request -> http_peer_note_token()
+//          -> http_peer_free()
+//
+// The place is held from before the first byte until just before the socket is closed, so an eviction, which
+// may come from any thread, never shuts another connection's socket down. NULL: no memory, or the account
+// has no place left.
 
 #include "http-peer.h"
 
@@ -24,7 +31,7 @@ void http_peer_free(Accounts *accounts, HttpPeer *p) {
         free(p);
 }
 
-// By any thread: libmicrohttpd's, which owns the connection, hears of it by its socket.
+// Called from any thread; libmicrohttpd's thread, which owns the connection, notices by the socket.
 static void on_evict(AccountHolding *h) {
         (void) shutdown(CONTAINER_OF(h, HttpPeer, holding)->fd, SHUT_RDWR);
 }
@@ -55,8 +62,8 @@ bool http_peer_is_gone(const HttpPeer *p) {
         return poll(&f, 1, 0) > 0 && (f.revents & (POLLHUP | POLLERR));
 }
 
-// A client that is gone without a word is noticed when it has to take something: what is sent to it, or where nothing is (the lines of a
-// silent unit as they are) the kernel's own questions.
+// Notices clients that have vanished: by data that stays unacknowledged for HTTP_TCP_UNANSWERED_SEC, or,
+// where nothing is sent (a silent unit's journal), by TCP's keep-alive probes.
 static void look_for_silent(int fd) {
         const int unanswered_ms = HTTP_TCP_UNANSWERED_SEC * 1000, silent_sec = HTTP_TCP_SILENT_SEC, on = 1;
 
@@ -74,7 +81,7 @@ HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int
                 return NULL;
         p->over_tcp = true;
         p->by_proxy = by_proxy;
-        p->uid = UINT32_MAX; // nobody's
+        p->uid = UINT32_MAX; // no user's
         p->gid = UINT32_MAX;
         p->tls = tls;
         p->fd = fd;
@@ -124,7 +131,7 @@ void http_peer_note_token(Accounts *accounts, HttpPeer *p, const Hash *proof) {
                 return;
         p->is_known = true;
         p->proof = *proof;
-        (void) account_holding_move(accounts, &p->holding, &token); // else it is its address's on
+        (void) account_holding_move(accounts, &p->holding, &token); // no room there: the address keeps it
         account_holding_busy(accounts, &p->holding);
 }
 

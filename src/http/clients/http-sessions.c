@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// All sessions last equally long, so the oldest is the first to end and stands in front. They are few and looked at from one end to the
-// other; what is compared is a hash, so how long that takes tells nobody anything.
+// Sessions of browsers: at most HTTP_SESSIONS_MAX, of each token HTTP_SESSIONS_PER_TOKEN, for
+// HTTP_SESSION_SEC each.
+//
+//      http_sessions_begin(): a random id -> http_sessions_find() per request
+//          -> http_sessions_end(), or by time
+//
+// All last equally long, so the oldest is in front. Ids are kept and compared as hashes, so the time of a
+// search tells nothing. When full, the oldest of the token, or of all, gives way (HTTP_SESSION_GAVE_WAY).
+// Failure: -ENOMEM.
 
 #include "http-sessions.h"
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The loop sets it, and the threads of listeners take copies, which gnutls frees with each handshake. So a certificate is replaced at any time,
-// and nobody has to know who still shows the old one.
+// The certificate that listeners of HTTP show, and the client's certificate.
+//
+//      http_tls_set_certificate() in the loop
+//          -> http_tls_on_certificate() in a listener's thread, per handshake: a copy
+//
+// gnutls frees the copy with the handshake, so the certificate can be replaced at any time, under a lock.
+// Failure: without a certificate or memory the handshake fails.
 
 #include "http-tls.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Three headers that every answer has, whoever makes it. Without memory for one of
-// them whoever makes the answer is told so, and does not give it with some of them.
+// Three headers of every response: no caching, no sniffing of types, no frames.
+// http_headers_add() before the response is queued, by all that make responses.
+// False: out of memory, and the response must not be sent with only some of them.
 
 #include "http-headers.h"
 

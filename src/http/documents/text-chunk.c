@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See text-chunk.h. A reference is taken by somebody who has one, so that needs no order; what was read before a reference is
-// given back is read before the text goes.
+// A text that several connections send, counted by references across threads (text-chunk.h).
+//
+//      text_chunk_new() -> text_chunk_ref() per connection -> text_chunk_unref(): the last one frees it
+//
+// `held` is the caller's sum of bytes that are alive. A reference is taken by a holder of one, so it needs
+// no memory order; giving it back releases what was read. Failure: NULL without memory.
 
 #include "text-chunk.h"
 

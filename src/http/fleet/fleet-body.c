@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is not known in a body is left alone, as fleet does: its client sends currentState and machineID with a unit, which mean
-// nothing there. A value of a patch is a text, as fleet's documents say, or {"value":"..."}, as its program wanted it.
+// Reads the bodies of fleet's API: a unit with options, and patches of a machine's metadata.
+//
+//      fleet_body_read_unit(), fleet_body_read_patches() -> FleetUnit, FleetPatches -> _done()
+//
+// Unknown members are ignored, as fleet does: its client sends currentState and machineID. A patch's value
+// is a text or {"value":"..."}. Limits: FLEET_OPTIONS_MAX, FLEET_PATCHES_MAX. Failures: -EINVAL and fleet's
+// words in *ret_why, -ENOMEM.
 
 #include "fleet-body.h"
 
@@ -20,7 +25,7 @@ static const char *text_of(const cJSON *object, const char *name) {
         return cJSON_IsString(m) ? m->valuestring : NULL;
 }
 
-// A member that is there and no text, and not null.
+// Whether the member is neither a text nor null nor absent.
 static bool is_wrong(const cJSON *object, const char *name) {
         const cJSON *m = cJSON_GetObjectItemCaseSensitive(object, name);
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// The description of fleet's API for programs that make clients of it: what each kind of object has, and what may be done at which
-// path. It is written from the tables below, in the form of Google's discovery documents.
+// The description of fleet's API for programs that generate clients: Google's discovery format, from the
+// tables below. fleet_discovery() -> the document, which the caller frees. Failure: NULL without memory. A
+// new method or property of the API gets its row here.
 
 #include "fleet-call.h"
 #include "macro.h"
 
 typedef struct Property {
         const char *name, *type;
-        const char *of; // of an array: what it has
+        const char *of; // the type of an array's items
 } Property;
 
 static const struct {

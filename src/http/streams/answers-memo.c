@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A table without chains. The slot of an answer is found by its length and a few bytes at its end, where its cursor is; what stands there is
-// compared whole before it is believed, so nothing that two answers have in common makes one of them the other.
+// Texts of answers that several streams of events share, so that an answer is formatted once.
+//
+//      answers_memo_find() -> a reference, or NULL -> format -> answers_memo_keep()
+//
+// A table of ANSWERS_MEMO_SLOTS without chains: the slot comes from the length and the last HASHED_BYTES
+// bytes (the cursor), and its answer is compared whole. Answers above ANSWERS_MEMO_BYTES_MAX, or without
+// memory, are not kept.
 
 #include "answers-memo.h"
 

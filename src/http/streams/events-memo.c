@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A table without chains: each key has one slot, by a checksum, and the newest of those that share one is kept. A slot is one
-// allocation, of the event, its place and its text behind each other, and is compared whole before it is believed.
+// Texts of single events that several streams share, so that an event is formatted once.
+//
+//      events_memo_append() -> 1: appended, 0: unknown -> format -> events_memo_keep()
+//
+// A table of EVENTS_MEMO_SLOTS without chains: a checksum gives the slot, the newest event there is kept,
+// and it is compared whole. A slot is one allocation: event, place and text. Without memory an event is not
+// kept; -ENOMEM: `out`.
 
 #include "events-memo.h"
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See http-events.h. An answer without events still has a cursor, and who reads Server-Sent Events is told it by an id alone, so that
-// he goes on from there when he connects again. Kinds of a newer version are left out, as argosyctl does.
+// Events as the text of a stream: Server-Sent Events, or JSON by lines (http-events.h).
+//
+//      a packed response -> http_events_append() -> event by event, from the memo or formatted
+//          -> the text, the cursor
+//
+// An answer without events still has a cursor: for Server-Sent Events it is an id alone, from which a
+// browser goes on when it connects again. Kinds of a newer version are left out. Failures: -EBADMSG,
+// -ENOMEM.
 
 #include "http-events.h"
 
@@ -17,7 +23,7 @@ HttpStreamFormat http_events_format(const char *accept) {
         return http_stream_wants_lines(accept) ? HTTP_STREAM_LINES : HTTP_STREAM_SSE;
 }
 
-// JSON of ours has no line break but the one at its end.
+// The JSON has one line break, at its end, so it is one `data:` line.
 static int append_json(const Argosy__Event *e, const EventKindInfo *info, const char *cursor, Buf *out) {
         Json j = {.text = *out};
 
@@ -47,7 +53,8 @@ static int append_event(const ProtobufCBinaryData *packed, const EventCursor *al
         return r;
 }
 
-// Beside the stream: a browser that connects again goes on where it was.
+// A word of the serving host, beside the stream: it has no id, so a browser that connects again goes on
+// where it was.
 static int append_here(const ProtobufCBinaryData *packed, const char *cursor, HttpStreamFormat format, Buf *out) {
         const EventKindInfo *info;
         Argosy__Event *e;
@@ -82,7 +89,7 @@ static int append_once(const EventsMemoKey *key, const ProtobufCBinaryData *pack
 
 static int append_all(const Argosy__Response__Events *events, HttpStreamFormat format, EventsMemo *memo,
                       Buf *out) {
-        char places[EVENT_CURSOR_SIZE]; // what the cursors of all events but the last have in common
+        char places[EVENT_CURSOR_SIZE]; // the part that the cursors of all events but the last share
         EventCursor all, common;
         int r = event_cursor_parse(events->cursor, &all) ? 0 : -EBADMSG;
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See http-journal.h. Lines come from a node without a line break in them, but for no other promise: JSON makes them valid UTF-8,
-// and who wants them as they are gets them so, as argosyctl gives them to a pipe.
+// Lines of a unit's journal as a stream: plain text, or JSON by lines (http-journal.h).
+// http_journal_append(): a packed response -> its lines, or its failure as a problem in the stream. A line
+// has no line break in it; JSON makes it valid UTF-8, plain text leaves it as it is. Failures: -EBADMSG,
+// -ENOMEM.
 
 #include "http-journal.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A problem is an event of that kind, a line that is a problem document, or in text a line that journalctl would set off in the
-// same way. It comes where it happened, and at the end of a stream that did not end by itself. Nothing here fails but memory.
+// The formats of streams: content type, comments that keep a stream alive, and problems in the middle of
+// one. http_stream_wants_lines() chooses by Accept -> http_stream_append_problem(),
+// http_stream_append_comment(). A problem is an event, a line with a problem document, or in text a line "--
+// ..." as journalctl has it; it also ends a stream that did not end by itself. Failure: -ENOMEM.
 
 #include "http-stream-format.h"
 

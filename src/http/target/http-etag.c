@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tag is a cursor, so whether a client's document is the newest follows from comparing two of them, and nobody has to keep what
-// was handed out. An index of the log may grow without any news, so it does not count; everything that can be seen has a sequence.
+// Entity tags of documents and lists, and the comparison with If-None-Match.
+//
+//      http_etag_format() of the document's cursor -> the client
+//          -> http_etag_matches(): 304, as nothing has changed
+//      http_list_etag_format(): the leader's tag and the target's checksum
+//          -> http_list_etags(): back to the leader's
+//
+// A tag is a cursor, so nothing is kept per client. The log's index may grow without news and does not
+// count. A tag that cannot be read matches nothing. NULL: out of memory.
 
 #include "http-etag.h"
 
@@ -39,7 +46,7 @@ static bool is_of(const char *tag, size_t len, const EventCursor *place) {
         return event_cursor_parse(text, &c) && http_etag_covers(&c, place) && c.seq == place->seq;
 }
 
-// W/ before a tag makes no difference here (RFC 9110, 13.1.2), nor does what stands between two.
+// W/ before a tag makes no difference (RFC 9110, 13.1.2); separators between tags are not checked.
 bool http_etag_matches(const char *header, const EventCursor *place) {
         const char *begin = strchr(header, '"');
 
@@ -80,7 +87,7 @@ bool http_list_etag_format(const char *tag, const char *target, char ret[HTTP_LI
         return true;
 }
 
-// How long the leader's part is; 0: it is none of that target.
+// The length of the leader's part of the tag; 0: it is not a tag of that target.
 static size_t part_of_list(const char *tag, size_t len, const char *number) {
         size_t part = len > NUMBER + 1 ? len - NUMBER - 1 : 0;
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pages as text and back; the format stands in http-page.h. There is one text for each page: whatever is cut off, mistyped, or has
-// anything too much is none.
+// Places in lists as text (?page=) and back; http-page.h has the format, byte by byte.
+//
+//      http_page_format() -> http_page_link() in the header Link -> the client -> http_page_parse()
+//
+// There is one text for each page. Failures: -EINVAL for a text that is cut off, mistyped or has extra
+// bytes; -ESTALE for a page of another question; NULL without memory.
 
 #include "http-page.h"
 
@@ -58,7 +62,7 @@ static bool take_text(const uint8_t **at, const uint8_t *end, char *ret, size_t 
         return true;
 }
 
-// Its length without the checksum; 0: it is none.
+// The number of bytes without the checksum; 0: the text is not a page.
 static size_t decode(const char *text, uint8_t bytes[HTTP_PAGE_BYTES_MAX]) {
         size_t len = strnlen(text, HTTP_PAGE_SIZE);
 
@@ -78,7 +82,7 @@ static bool is_word(const char *text) {
         return true;
 }
 
-// A place in a list of jobs, or in another one.
+// Whether the page is a place in a list of jobs (`before`) or in another list (`unit`, `node`).
 static bool is_place(const HttpPage *page) {
         if (page->before > 0)
                 return !*page->unit && !*page->node;
@@ -113,7 +117,7 @@ bool http_page_question(const char *text, uint32_t *ret) {
         return true;
 }
 
-// What may stand in a URI, and ends no header.
+// Appends `text` with all characters escaped that a URI in a header must not have.
 static int append_escaped(Buf *out, const char *text, size_t len) {
         int r = 0;
 

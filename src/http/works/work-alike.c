@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A group begins with the call that asks, and ends with its question. It is found by the packed question and
-// author, and the cursor. Without memory for one a call asks alone: nobody notices but the leader.
+// Calls of GET /v1/events that ask the same: one of them asks the leader, and the answer serves all.
+//
+//      http_alike_join(): the first begins a group and asks -> the others join
+//          -> http_alike_take() at the answer
+//      http_alike_leave(): if the asking call goes, the next one of the group asks
+//
+// A group is found by the packed question, the author and the cursor. Without memory a call asks alone.
 
 #include "work-alike.h"
 
@@ -34,7 +39,7 @@ static int make_wishes(HttpCall *call, Buf *out) {
         return r < 0 ? r : append_packed(&call->author->base, out);
 }
 
-// False: out of memory.
+// The key of the call's group. False: out of memory.
 static bool make_key(HttpCall *call, Buf *ret) {
         Buf *wishes = &call->events.wishes;
 

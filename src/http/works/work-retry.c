@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// "job retry": what became of the units of that job is read first, as argosyctl reads it (job-retry.h); then
-// it is asked for as the change that it is. What makes no sense is refused before anything is asked.
+// POST of a retry of a job: which units of that job ended badly is read first (job-retry.h), then the change
+// is asked for.
+//
+//      request(): list-jobs -> respond() -> ... -> end(): verb and names into the call's change
+//          -> the next step
+//
+// Failures: a retry that makes no sense is 400 before anything changes; without a leader, or memory, the
+// call fails.
 
 #include "work-retry.h"
 
@@ -12,7 +18,7 @@
 #include "macro.h"
 #include "message.h"
 
-enum { TARGETS_MAX = 16 }; // that a job is kept with: as argosyctl has it
+enum { TARGETS_MAX = 16 }; // names that a job's record keeps, as with argosyctl
 
 bool http_retry_is_asked(const HttpCall *call) {
         const Argosy__Request *q = call->request;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See work-send.h: a problem, a text, or nothing but headers. Failures: without memory the connection ends.
+// Sends responses of HTTP: a text, only headers, or a problem (work-send.h).
+// http_send_text(), http_send_nothing(), http_send_failure() -> http_send(): type, common headers, queue.
+// Texts are taken and freed. Failure: MHD_NO without memory, and the connection ends.
 
 #include "work-send.h"
 
@@ -68,7 +70,7 @@ enum MHD_Result http_send_failure(HttpCall *call) {
         return http_send_problem(call->connection, &problem, NULL, call->status == ESHUTDOWN);
 }
 
-// What the leader says of a token over TCP is true of all sessions that began with it.
+// A 401 over TCP means that the token is not valid any more, so all sessions that began with it end.
 void http_call_note_refusal(HttpCall *call) {
         if (call->peer->over_tcp && http_status_of(call->status) == 401 &&
             http_auth_still_lets(&call->api->auth, &call->principal)) // else it was the session that ended

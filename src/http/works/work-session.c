@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See work-session.h. A cookie is all that is answered. Failures: without memory the connection ends.
+// Login and logout of browsers: the response is 204 and a cookie, or its removal (work-session.h).
+// http_send_cookie() after a login; http_send_logout(): end the session -> streams of it end -> an empty
+// cookie. The cookie's copy is overwritten. Failure: MHD_NO without memory, and the connection ends.
 
 #include "work-session.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which kind of call a resource is: rows, unless it is named here. A resource of rows needs nothing here.
-// Failures: none.
+// Which kind of call (HttpWork) a resource of HTTP is.
+// http_work_of(): a row of the table, else http_rows_work, so a resource of rows needs nothing here.
+// It never fails or returns NULL.
 
 #include "works.h"
 

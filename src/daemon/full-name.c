@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See full-name.h. Only a name that begins with the host name counts: the resolver may be somebody else's.
+// Looks up this host's full name (FQDN) for the names under which HTTP is asked (full-name.h).
+//
+//      full_name_look_up() -> the resolver, in libuv's pool
+//          -> on_name(): d->full_name, and HTTP's names are updated
+//
+// Only a name that begins with the host name counts, since the resolver may be under somebody else's
+// control. A look-up that fails, or has no memory, changes nothing; one that is under way at the end frees
+// itself.
 
 #include "full-name.h"
 
@@ -55,5 +62,5 @@ void full_name_close(Daemon *d) {
         if (!d->full_name_lookup)
                 return;
         d->full_name_lookup->data = NULL;
-        uv_cancel((uv_req_t *) TAKE_PTR(d->full_name_lookup)); // it comes back, or is already being worked on
+        uv_cancel((uv_req_t *) TAKE_PTR(d->full_name_lookup)); // on_name() is called in any case
 }

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the loop itself asks for: signals, the watchdog, the daily look at our certificate, how long a turn
-// took, and the numbers in our status, which may be a little behind. None of them keeps the loop running.
+// The loop's own handles: signals, watchdog, daily and minutely looks, the time of each turn, the status for
+// systemd.
+//
+//      run_watch_signals(), run_open_handles() -> the loop runs -> run_close_handles()
+//
+// None of them keeps the loop running. Numbers in the status may be STATUS_DELAY_MS old. A configuration
+// that cannot be read is logged and the old one stays; SIGUSR1 logs all counters.
 
 #include <errno.h>
 #include <signal.h>
@@ -27,7 +32,7 @@ enum {
         DAY_MS = 24 * 3600 * 1000,
         STATUS_DELAY_MS = 2000, // how long numbers in our status may be behind
         SLOW_TURN_US = 10000,   // a turn of the loop is never to be longer
-        RECORDS_STAY_MS = 100,  // how long what TLS has decrypted may wait to be overwritten
+        RECORDS_STAY_MS = 100,  // how long decrypted TLS records may wait to be overwritten
 };
 
 static void on_status_due(uv_timer_t *timer) {
@@ -37,7 +42,7 @@ static void on_status_due(uv_timer_t *timer) {
                 daemon_status(d);
 }
 
-// The numbers follow a little later: thousands of units may be on their way.
+// Updates the status after STATUS_DELAY_MS, since thousands of units may change in a row.
 static void note_status(Daemon *d) {
         size_t n_hosts = 0;
 
@@ -86,7 +91,7 @@ static void on_hangup(uv_signal_t *signal, int number) {
         daemon_status(d);
 }
 
-// For people who wonder, and for the benchmarks: one line in the journal, of what is one figure each.
+// SIGUSR1: all counters without labels, as one line in the journal, for people and for the benchmarks.
 static void on_usr1(uv_signal_t *signal, int number) {
         Daemon *d = signal->data;
         _cleanup_buf_ Buf line = {};
@@ -105,7 +110,7 @@ static void on_usr1(uv_signal_t *signal, int number) {
         d->turn_uncounted = true; // to write that line takes longer than most turns
 }
 
-// What this host offers is another amount than the leader was told.
+// Attaches again if this host's capacity is not the one that the leader was told.
 static void look_at_capacity(Daemon *d) {
         Capacity now = capacity_read(CGROUP_ROOT, &d->config);
 
@@ -137,7 +142,8 @@ static void on_records(uv_timer_t *timer) {
         tls_memory_wipe_records();
 }
 
-// At once where records are rare, so that nothing has to wake the loop for it; together with the next ones where they come one after the other.
+// Overwrites decrypted records: at once where they are rare, so that no timer wakes the loop; together with
+// the next ones where they follow each other.
 static void wipe_records(Daemon *d, uint64_t now_ns) {
         if (!tls_memory_has_records() || uv_is_active((uv_handle_t *) &d->records))
                 return;
@@ -147,7 +153,7 @@ static void wipe_records(Daemon *d, uint64_t now_ns) {
                 uv_timer_start(&d->records, on_records, RECORDS_STAY_MS, 0);
 }
 
-// Just before the loop sleeps: what it did since the last time, without what it slept.
+// Just before the loop sleeps: the time of this turn, without the time in which it slept.
 static void on_turn_end(uv_prepare_t *prepare) {
         Daemon *d = prepare->data;
         uint64_t now_ns = uv_hrtime(), idle_ns = uv_metrics_idle_time(d->loop), cpu_ns = clock_thread_ns();
@@ -229,7 +235,7 @@ void run_close_handles(Daemon *d) {
                                   (uv_handle_t *) &d->reclaim_drain.idle};
 
         for (size_t i = 0; i < ELEMENTSOF(handles); i++)
-                if (handles[i]->type != UV_UNKNOWN_HANDLE) // as signals are where nobody watches them
+                if (handles[i]->type != UV_UNKNOWN_HANDLE) // signals may not be watched
                         uv_close(handles[i], NULL);
         heap_keeper_close(&d->heap);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What every part of the daemon may have to do, hence at the bottom: tell systemd how things are, name a host,
-// and end the process when it cannot go on. An orderly end begins elsewhere (run-end.c).
+// What every part of the daemon may need: its status for systemd, the name of a host, the end when it cannot
+// go on. daemon_status() after a change -> sd_notify(). daemon_fail() logs, tells systemd and ends the
+// process at once, as the disk or memory may be what failed; systemd starts it again, except after
+// daemon_fail_for_good() (EX_CONFIG). An orderly end begins elsewhere (run-end.c).
 
 #include "daemon.h"
 

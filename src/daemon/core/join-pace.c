@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Each request uses up a part of a second, which comes back as time passes. What an address may not have is not taken from all.
+// How many join requests are answered: JOIN_RATE_PER_SEC per address and JOIN_RATE_OF_ALL times that in all.
 //
-// Failures: none. The clock of the boot does not go back.
+//      join_pace_takes(): a request uses up part of a second, which comes back with time
+//          -> true, up to JOIN_BURST
+//
+// A request that is refused for its address uses up nothing of the common rate. Addresses share
+// JOIN_PACE_SLOTS slots by their hash. Nothing fails; the boot clock does not go back.
 
 #include "join-pace.h"
 
@@ -10,7 +14,7 @@
 #include "macro.h"
 #include "map.h"
 
-// When what is used of it will have come back, with one more request.
+// The time at which all used rate has come back, if one more request is taken.
 static uint64_t with_one_more(uint64_t used_until_us, unsigned times, uint64_t now_us) {
         return MAX_OF(used_until_us, now_us) + USEC_PER_SEC / (JOIN_RATE_PER_SEC * times);
 }

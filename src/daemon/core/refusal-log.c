@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What refusals.c decides is said, or not, with the clock of this process.
+// Logs refused connections, as often as refusals.c allows, with the clock of this process.
+// refusal_log_allows() before a message -> true: log it -> refusal_log_counts() later logs how many more
+// there were. Messages only count when they repeat, so a flood of connections does not flood the journal.
+// Nothing fails.
 
 #include "refusal-log.h"
 

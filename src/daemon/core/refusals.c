@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See refusals.h. An entry lives for its span; one about which nothing is left to say is free again then. There is
-// nothing that can fail.
+// Counts refused connections, so that the log has each address and reason once per REFUSALS_SPAN_US
+// (refusals.h).
+//
+//      refusals_take(): true, log it -> counted while its span lasts
+//          -> refusals_next(): how many more, and its entry is free
+//
+// At most REFUSALS_MAX entries; other addresses are counted together. It allocates nothing and cannot fail.
+
 #include "refusals.h"
 
 #include "str.h"

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See start-failure.h. There is no loop behind this, so the signals that end a service end the process as they would any other.
+// A start that failed: logged, counted, and the longer paused the more of them came in a row
+// (start-failure.h).
+//
+//      start_failed() -> the file start-failures -> status for systemd -> clients of the socket are told
+//          -> an exit status
+//
+// The pause is 0, 1, 2, 4 ... 30 s. Damage, or data of a newer version (EX_CONFIG), needs a person: no
+// restart. Without a loop the signals that end a service end the process at once. If the count cannot be
+// kept, FAILURES_UNKNOWN is used.
 
 #include "start-failure.h"
 
@@ -21,7 +29,7 @@
 enum {
         PAUSE_FIRST_MS = 1000,
         PAUSE_MAX_MS = 30000,
-        FAILURES_UNKNOWN = 4, // where they cannot be counted
+        FAILURES_UNKNOWN = 4, // if the file cannot be written
         FAILURES_MAX = 1000,
 };
 
@@ -37,7 +45,7 @@ static char *path_in(const char *runtime_dir) {
         return runtime_dir ? str_printf("%s/start-failures", runtime_dir) : NULL;
 }
 
-// How many there are in a row, with this one.
+// The number of failed starts in a row, with this one; kept in the file.
 static unsigned count(const char *runtime_dir) {
         _cleanup_free_ char *path = path_in(runtime_dir);
         _cleanup_buf_ Buf before = {};

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A leader that answers no sign of life stays silent when its link breaks, too: only another leader, or an answer, ends that.
-// Nothing here fails.
+// Since when the leader has been silent, as this host sees it; after LEADER_CONTACT_MS it counts as lost.
+//
+//      leader_contact_on_leader(), leader_contact_on_beat() -> leader_contact_due_us()
+//          -> leader_contact_is_lost()
+//
+// A leader that answered no beat stays silent when its link breaks, too: only another leader, or an answer,
+// ends that. Pure functions in microseconds of the boot clock; nothing fails.
 
 #include "leader-contact.h"
 

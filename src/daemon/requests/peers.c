@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See peers.h. What is told here is what the mesh's links say; nobody else is asked, so it can be told at any time.
+// What the mesh's links say of the voters: for notices, `cluster status` without a leader, and `cluster
+// peers`.
+//
+//      peers_verdict(), peers_notice(), peers_answer_status(): what links say
+//      peers_try(): the mesh dials addresses that a person gave
+//
+// Nothing is asked over the network, so these answer at any time. A notice is the caller's; NULL: none, or
+// no memory. peers_try(): -EINVAL and *ret_why for an address that is none, or for more than PEERS_GIVEN_MAX
+// of them.
+
 #include <errno.h>
 
 #include "buf.h"
@@ -48,7 +57,7 @@ PeersVerdict peers_verdict(const Daemon *d) {
         return judge(links, mesh_links(d->mesh, links, ELEMENTSOF(links)));
 }
 
-// Of those that refuse this host for that reason.
+// Appends the names of the voters that refuse this host for that reason.
 static int append_names(const Daemon *d, Buf *text, const MeshLinkInfo *links, size_t n, MeshRefusal refusal) {
         const char *separator = "";
         NameText name;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The rows of verbs/verb-rows.h as a table.
+// The rows of verbs/verb-rows.h as a table (VerbList): name, arguments, options, function, help.
+// main() gives it to ctl_main() -> verb_list_find() -> the verb's function.
+// A table: nothing fails.
 
 #include "verb-table.h"
 

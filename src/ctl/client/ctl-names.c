@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which units the words of a command line mean. Ranges and file names are a matter of this side (unit-args.c); a
-// glob is asked for at the leader, and one that matches nothing is an error.
+// Which units the words of a command line mean: names, ranges, files and globs.
+//
+//      ctl_names() -> ranges and files here (unit-args.c), a glob is asked for at the leader
+//          -> names, for strv_free()
+//
+// Limit: UNIT_ARGS_MAX units. Failures: an exit code after its message; a glob that matches nothing is one.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +24,7 @@ void strv_free(char **v) {
         free(v);
 }
 
-// The strings of `a` move to the caller; `a` keeps nothing of them.
+// Moves the names out of `a` to the caller. NULL: out of memory.
 static char **take_names(UnitArgs *a, size_t *ret_n) {
         if (!a->names)
                 a->names = calloc(1, sizeof(char *));
@@ -81,7 +85,7 @@ typedef struct Match {
         const char *glob;
         unsigned flags;
         size_t found;
-        int code; // of what was said about it already
+        int code; // exit code of an error that was already printed
 } Match;
 
 static int refuse_match(Ctl *ctl, Match *m, int error, const Buf *why) {

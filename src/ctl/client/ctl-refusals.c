@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Why nodes do not take a unit. Of a hundred units that all nodes refuse for the same reasons the reasons
-// are printed once.
+// Prints why nodes do not take a unit, one line per node, REFUSALS_SHOWN of them unless --full.
+// ctl_refusals() per unit -> the same reasons as for the unit before are "each node as above", so a hundred
+// alike units print them once. Without memory the rest of the lines is left out.
 
 #include "ctl.h"
 #include "json.h"
 
 enum { REFUSALS_SHOWN = 10 };
 
-// Whether these were printed last; from now on they were.
+// Whether these refusals are those printed last, which the next call compares with.
 static bool refusals_again(Ctl *ctl, Argosy__Refusal *const *refusals, size_t n) {
         _cleanup_buf_ Buf text = {};
         bool again;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A table is printed when all rows have come; of a question that failed nothing is printed but why.
+// Prints a list that the leader answers in several responses: a table when all rows have come, or JSON row
+// by row. ctl_rows_print(): request -> f() adds each response's rows -> the table. Failures: an exit code
+// after its message; of a question that failed no table is printed.
 
 #include "ctl-rows.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the end of some answers means for those that are still waited for. A daemon that is restarted and a
-// cluster between two leaders are waited out; a refusal, the end of our own patience and Ctrl-C are final.
+// What the end of an answer means for a wait: dial again or give up (wait-end.h).
+// A connection that was lost, and a cluster without a leader, are waited out: WAIT_REDIAL.
+// A refusal, the end of --timeout and Ctrl-C are final: WAIT_GIVE_UP. Pure functions; nothing fails.
 
 #include <errno.h>
 

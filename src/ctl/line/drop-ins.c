@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A directory is looked at by its name, which costs one call where there is none; then it is opened, and each file in it by that
-// descriptor. A file that is changed while it is read is refused: half of one drop-in is no drop-in.
+// Reads a unit's drop-ins ("web.service.d/*.conf" beside its file) and composes them with the file.
+//
+//      drop_ins_read(): the unit's directory, then its template's -> sorted
+//          -> drop_ins_add_to(): the content
+//
+// A directory is looked at by name, one call where there is none; its files are opened by its descriptor.
+// Failures: -errno and a sentence in *why. A file that changes while it is read is refused, as are links
+// and, if `only_own`, files that others can write. Limits: UNIT_FILE_MAX bytes, 2 * UNIT_DROP_INS_MAX files.
 
 #include "drop-ins.h"
 
@@ -89,7 +95,8 @@ static int read_unchanged(int fd, Buf *ret) {
         return r;
 }
 
-// Nobody else can put a link in the place of a file in a directory that is the caller's own.
+// In a directory that only the caller can write, nobody can replace the file by a link between the two
+// calls.
 static int open_file(const Place *p, int dirfd, const char *name, Buf *whose) {
         struct stat st;
         int fd;
@@ -153,7 +160,7 @@ static int add_files(DropIns *d, const Place *p, DIR *dir, Buf *why) {
         return r == 0 && errno != 0 ? fail(p, NULL, -errno, why) : r;
 }
 
-// The directory as it stands there: 0: there is none.
+// 1: it is a directory, and not a link to one; 0: there is none.
 static int check_directory(const Place *p, const char *path, Buf *why) {
         struct stat st;
 
@@ -227,7 +234,7 @@ static int compare(const void *a, const void *b) {
         return unit_drop_in_compare(a, b);
 }
 
-// Those of the template that have the name of one of the first n, which are the instance's own.
+// Drops the template's drop-ins that have the name of one of the instance's own, which are the first n.
 static void drop_replaced(DropIns *d, size_t n) {
         size_t kept = n;
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A set that was applied from one folder has one file of each name. Units that came from several folders may have different ones of the same
-// name; then no folder says the same, and the export is refused before anything is written.
+// Carried files of units that are exported into a folder: noted, then unwanted ones removed, then written.
+//
+//      folder_carried_note() per unit -> their bytes are fetched -> folder_carried_drop()
+//          -> folder_carried_write()
+//
+// Paths are resolved beneath the folder, without links. A folder has one file of each name: if units have
+// different ones the export is refused (-EINVAL, *why) before anything is written. Else -errno and
+// *ret_name.
 
 #include "folder-carried.h"
 
@@ -46,7 +52,7 @@ static const FolderExportCarried *find(const FolderExport *e, const char *name) 
         return NULL;
 }
 
-// Whether the folder could not have it beside its unit files.
+// Whether the name belongs to a unit file or to drop-ins of the folder.
 static bool is_taken(const char *name) {
         char first[CARRIED_NAME_MAX + 1];
         UnitFolderEntry entry;
@@ -115,7 +121,7 @@ static bool is_kept(const FolderExport *e, const char *name) {
         return find(e, name);
 }
 
-// And the folders that are empty then.
+// Removes the file, and then each parent folder that is empty.
 static int drop_one(int dirfd, const char *name) {
         char path[CARRIED_NAME_MAX + 1];
         int flags = 0;

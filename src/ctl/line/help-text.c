@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Help for people: two columns, broken at 80. Words for the shells: one a line, nothing else, so that a
-// completion script needs no knowledge of its own.
+// Help for people, in two columns, wrapped at HELP_WIDTH; words for the shells' completion, one per line.
+//
+//      help_all(), help_family(), help_verb() -> the tables of verbs, options and kinds of events -> FILE
+//      help_words(): what a completion script asks for, so that it needs no knowledge of its own
+//
+// Without memory a line is left out; help_words() returns false for a question that it does not know.
 
 #include <string.h>
 
@@ -13,7 +17,7 @@
 
 enum { HELP_WIDTH = 80, HELP_VERBS = 39, HELP_OPTIONS = 25, HELP_KINDS = 12 }; // columns: all, and where the explanations begin
 
-// What is explained, and in the second column what it means.
+// Prints `left` and, from `column` on, its explanation; in a new line if `left` is too long.
 static void help_line(FILE *f, const char *left, size_t column, const char *text) {
         _cleanup_buf_ Buf lines = {};
         bool fits = strlen(left) + 3 <= column;
@@ -61,7 +65,7 @@ void help_all(FILE *f, const VerbList *l) {
         fputs("\nSee argosyctl(1); argosyctl VERB --help shows which options a verb takes.\n", f);
 }
 
-// What a kind is about, and the fields that it has.
+// Prints a kind of events, what it is about, and its fields.
 static void help_kind(FILE *f, const EventKindInfo *info) {
         _cleanup_buf_ Buf text = {};
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The table of options. Options with the same letter never belong to the same verb, and either all of
-// them take a value or none does.
+// The table of argosyctl's options: name, letter, argument and help; the parser, help and completion read
+// it. Options with the same letter never belong to the same verb, and either all of them take a value or
+// none does. A table: nothing fails. Which verb takes which option is in verbs/verb-rows.h.
 
 #include "macro.h"
 #include "option-table.h"

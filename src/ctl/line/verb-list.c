@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Looking a verb up by the words of a command line: `start`, `cluster join`, or the name that fleetctl
-// has for it. A word that is no verb's is not guessed at.
+// Looks a verb up by the words of a command line: `start`, `cluster join`, or fleetctl's name for it
+// (alias). verb_list_find() -> the verb and how many words it took -> verb_takes() for each option. NULL: no
+// verb has that name; abbreviations are not guessed. Nothing is allocated.
 
 #include <string.h>
 

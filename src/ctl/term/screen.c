@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Signals are blocked and read as data, so that none is missed between a look and a wait and nothing but the
-// main line of the program ever writes to the terminal.
+// A full-screen display: keys, signals and drawing (`argosyctl top`).
+//
+//      screen_enter() -> screen_draw(), wait for s->wake_fd, screen_next() ... -> screen_leave()
+//
+// Signals are blocked and read from a descriptor, so none is missed between a look and a wait, and only the
+// main program writes to the terminal. screen_stop() gives the terminal back for Ctrl-Z. Failures: -errno
+// from enter and stop; SCREEN_END when the terminal has gone.
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +27,7 @@ static void write_all(const Screen *s, const char *data, size_t len) {
                 if (n < 0 && errno == EINTR)
                         continue;
                 if (n <= 0)
-                        return; // whoever reads the keys will notice
+                        return; // screen_next() will notice that the terminal has gone
                 data += n;
                 len -= (size_t) n;
         }
@@ -152,7 +157,7 @@ int screen_stop(Screen *s) {
         sigaddset(&set, SIGTSTP);
         raise(SIGTSTP); // pending while it is blocked
         sigprocmask(SIG_UNBLOCK, &set, &before);
-        // Stopped here, until somebody continues us.
+        // The process is stopped here until SIGCONT.
         sigprocmask(SIG_SETMASK, &before, NULL);
         return take_terminal(s);
 }

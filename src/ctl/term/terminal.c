@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What only a terminal gets: colours, a width, a pager, a line of progress. Each is left out where output
-// goes to a file or the environment says so. Where no pager can be begun the text goes out as it is.
+// What only a terminal gets: colours, a width, a pager, a line of progress.
+//
+//      terminal_init() -> pager_open() -> output -> pager_close()     progress_begin()
+//          -> progress_draw() -> _clear()
+//
+// Each is left out where output goes to a file or the environment says so (NO_COLOR, TERM, PAGER). Without a
+// pager, or memory, the text goes out as it is.
 
 #include <errno.h>
 #include <langinfo.h>

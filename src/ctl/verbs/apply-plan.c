@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See apply-plan.h. The plan comes in one answer, made in one turn of the leader: it is true of one moment. Whoever asks it
-// needs the right to deploy, and thereby sees all units, so that no set is taken for smaller than it is.
+// The plan of `apply`: asked for, judged, and put into words (apply-plan.h).
+//
+//      apply_plan_name_set() -> apply_plan_ask() (dry run) -> apply_plan_has_work(), apply_plan_code()
+//          -> warnings
+//
+// The plan is one answer, made in one turn of the leader, so it is true of one moment. It needs the right to
+// deploy, and thereby shows all units, so that no set looks smaller than it is. Failures: an exit code after
+// its message.
 
 #include "apply-plan.h"
 
@@ -16,7 +22,7 @@
 #include "message.h"
 #include "set-file.h"
 
-// The folder may not be there yet: then it is called as the path says.
+// The last part of a path, for a folder that may not exist yet. Cuts trailing slashes off `path`.
 static char *last_name(char *path) {
         size_t len = strlen(path);
         char *slash;
@@ -81,7 +87,7 @@ static bool is_restart(const Argosy__Response__ApplyRow *row) {
         return row->starts && streq(row->state, "failed") && !apply_row_changes(row);
 }
 
-// Else it is only named.
+// Whether applying the row does something; other rows are only listed.
 static bool is_work(const Argosy__Response__ApplyRow *row) {
         return row->starts || apply_row_changes(row);
 }

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A file that came, went or changed (carried_files_difference()) is asked for by its hash, as a content of the unit
-// is; that it is executable now, or no longer, is said beside. A list that cannot be read is none: the text of the content shows it as it is.
+// The differences of a unit's carried files between two of its contents, as a unified diff.
+//
+//      carried_diff_append() -> each file that came, went or changed -> its bytes, by its hash -> the text
+//
+// Bytes come from the request's own files or the cluster (content_fetch()). A file that is no text, or that
+// is not kept any more, has a summary. A list of files that cannot be read has no differences. Failures: an
+// exit code.
 
 #include "carried-diff.h"
 
@@ -38,7 +43,7 @@ static const ProtobufCBinaryData *find_sent(const FileSide *s) {
         return NULL;
 }
 
-// EXIT_OK also if the cluster does not have it any more: then it is not `there`.
+// EXIT_OK also if the cluster does not have the file any more: then `content.there` is false.
 static int read_side(const CarriedDiff *d, FileSide *s) {
         const ProtobufCBinaryData *sent = s->file ? find_sent(s) : NULL;
         char hex[HASH_HEX_SIZE];
@@ -68,7 +73,7 @@ static int append_word(const FileSide *s, Buf *out) {
         return buf_printf(out, "%zu bytes, %s%s", s->file->size, hex, s->content.there ? "" : ", not kept any more");
 }
 
-// What is no text, or is gone.
+// The difference of files that are no text or not kept any more: their sizes and hashes.
 static int append_summary(const CarriedDiff *d, const FileSide *from, const FileSide *to) {
         int r = buf_printf(d->out, "--- %s\n+++ %s\n-", from->name, to->name) ?: append_word(from, d->out) ?: buf_printf(d->out, "\n+");
 

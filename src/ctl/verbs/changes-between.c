@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Asks the cluster for all jobs between two moments, question by question as job-changes.h says, and has them added up.
-// What the answers leave out is a warning; what goes wrong on the way is said, and its exit code returned.
+// Asks the cluster for all jobs between two moments and adds their changes up (job-changes.h).
+// changes_between() -> one question after another -> *ret, which the caller ends by job_changes_done().
+// Changes that the cluster does not keep any more are a warning. Failures: an exit code after its message.
 
 #include "changes-between.h"
 

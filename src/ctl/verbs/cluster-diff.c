@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// diff @JOB [@JOB]: all that differs in what the cluster is to be between two jobs, or since one. First a line for each unit
-// and each setting, then the files. Units whose files have changed alike (the instances of a template) share one difference.
+// diff @JOB [@JOB]: all that differs in what the cluster wants between two jobs, or since one.
+//
+//      changes_between() -> job_difference() -> a line per setting and unit
+//          -> the files' differences, or JSON
+//
+// Units whose files have changed alike (the instances of a template) share one difference. A file that
+// cannot be fetched is an error message, and the others are shown. Failures: an exit code after its message.
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -134,7 +139,7 @@ static int print_file(ClusterDiff *d, UnitChange *first, size_t n) {
         return code;
 }
 
-// What cannot be had of one file is said, and the others are shown.
+// A file that cannot be fetched is reported, and the others are shown.
 static int print_files(ClusterDiff *d) {
         int code = EXIT_OK;
 

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cluster status, token, join, leave, remove, promote, demote, voters, rotate-ca, set-time, peers, recover.
+// The verbs of `cluster`: status, token, join, leave, remove, promote, demote, voters, rotate-ca, set-time,
+// peers, recover.
+//
+//      words -> a request -> ctl_ask()
+//          -> a table, JSON, or the daemon's sentence; recover executes argosyd --recover
+//
+// A change of membership is asked once: the daemon may restart because of it. Join tokens are overwritten
+// after use. Failures: an exit code after its message.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,8 +28,8 @@ enum {
         TOKEN_TTL_SEC_MAX = 30 * 86400,
         VOTERS_MAX = 5,
         HOSTS_NAMED_MAX = 3,
-        CLOCK_OFF_US = 2000000,   // of what a clock is off by more people are told
-        LOG_AHEAD_US = 60000000, // and by which the log's time may be ahead of the clocks
+        CLOCK_OFF_US = 2000000,   // a warning is printed above this difference
+        LOG_AHEAD_US = 60000000, // by which the log's time may be ahead of the clocks
 };
 
 // ---- status
@@ -149,7 +156,7 @@ static bool wants_voters(const Argosy__Response__ClusterStatus__Member *m, uint3
         return m->voters_configured == voters;
 }
 
-// One line for all hosts that say the same.
+// One line for all hosts that have the same Voters=.
 static void warn_of_voters(Ctl *ctl, const Argosy__Response__ClusterStatus *c, uint32_t voters) {
         size_t n = 0, named = 0;
 
@@ -164,7 +171,7 @@ static void warn_of_voters(Ctl *ctl, const Argosy__Response__ClusterStatus *c, u
         fprintf(ctl->term.out, ": it counts for nothing\n");
 }
 
-// How many voters there are to be is the log's: a host's configuration only says how a new cluster begins.
+// The number of voters is in the log; Voters= of a host only counts when its own cluster begins.
 static void warn_of_configured_voters(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
         for (size_t i = 0; i < c->n_members; i++) {
                 uint32_t voters = c->members[i]->voters_configured;
@@ -186,7 +193,7 @@ static int print_span(Ctl *ctl, const char *what, uint64_t span_us, const char *
         return r;
 }
 
-// A clock that is right to within two seconds is no news: what a host says of it was on its way.
+// Differences up to CLOCK_OFF_US are not reported, since the host's reading needed time to arrive.
 static int warn_of_clocks(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
         int r = 0;
 
@@ -322,15 +329,15 @@ int verb_cluster_token(Ctl *ctl, char **args, size_t n) {
 
 // ---- membership
 
-// What the daemon has to say, e.g. what still has to happen.
+// Prints the daemon's sentence, e.g. what still has to happen.
 static int on_done(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (*r->message && !ctl->opt.given[OPT_QUIET])
                 ctl_say(ctl, "%s", r->message);
         return 0;
 }
 
-// Asked once: the daemon may restart because of what it was asked, and the second answer would be that it is
-// done already.
+// Asked once: the daemon may restart because of the request, and a second answer would be that it is done
+// already.
 static int change_membership(Ctl *ctl, Argosy__Request *request) {
         return ctl_ask(ctl, request, CALL_PATIENT | CALL_ONCE | CALL_NOTE, on_done, NULL);
 }

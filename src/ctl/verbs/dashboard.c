@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// dashboard: the page of the cluster for whoever has a shell on one of its hosts. It says an address, and serves that until it is ended.
+// dashboard: serves the cluster's web page on 127.0.0.1 to a user with a shell on one of its hosts.
+//
+//      proxy_try(): argosyd's http.sock -> proxy_listen() -> the address with a secret is printed
+//          -> proxy_run()
+//
+// It runs until Ctrl-C; the first browser that shows the secret gets in (door.h).
+// Failures: an exit code after its message.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +20,7 @@
 
 #define HTTP_SOCKET "http.sock" // beside argosyd's own
 
-// Beside the socket of whichever argosyd is asked. NULL: out of memory.
+// The path of http.sock beside the socket of the argosyd that is asked. NULL: out of memory.
 static char *find_socket(const Ctl *ctl) {
         const char *slash = strrchr(ctl->client.path, '/');
 

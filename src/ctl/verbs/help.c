@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// version, help, and the words for the shells.
+// version, help, and the hidden verb that gives words to the shells' completion.
+// verb_version() asks argosyd, too; without a daemon it prints argosyctl's version only, and does not fail.
+// verb_help() -> all, a family or a verb. Failure: EXIT_USAGE for a verb that does not exist.
 
 #include "ctl.h"
 #include "fields.h"
@@ -23,7 +25,7 @@ static int on_version(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         return 0;
 }
 
-// Says its own version also when there is no daemon; that alone is no failure of `version`.
+// Prints argosyctl's version also without a daemon, which is no failure.
 int verb_version(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// http-certificate: what this host shows over TLS, with what clients compare. Needs no leader.
+// http-certificate: the certificate that this host shows over TLS, with the hashes that clients compare. No
+// leader needed.
 //
-// The lines in front of the certificate are text that readers of PEM skip: the output is a file for curl --cacert as it is.
+//      argosyd answers with PEM -> web_certificate_summary() -> lines of text and the PEM, or JSON
+//
+// Readers of PEM skip the lines in front of it, so the output is a file for curl --cacert as it is.
+// Failures: an exit code after its message; -EBADMSG for a PEM that cannot be read.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -83,6 +87,6 @@ int verb_http_certificate(Ctl *ctl, char **args, size_t n) {
 
         request.what_case = ARGOSY__REQUEST__WHAT_HTTP_CERTIFICATE;
         request.http_certificate = &q;
-        ctl->warned_stale = true; // it has nothing to do with a leader
+        ctl->warned_stale = true; // no leader is involved
         return ctl_ask(ctl, &request, 0, on_certificate, NULL);
 }

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// role and pool: set, show, delete. What is set of a role is named as the options of units are: Weight=,
-// GuaranteeCPU=, LimitMemory=, LimitResource=NAME:N; an empty value takes it back.
+// The verbs of `role` and `pool`: set, show, delete.
+//
+//      words such as Weight=2, GuaranteeCPU=4, LimitResource=gpu:1 -> a request -> the leader; show
+//          -> a table or JSON
+//
+// Settings of a role are named like unit options; an empty value unsets one. The words of argv are cut in
+// place. Failures: an exit code after its message; delete goes on with the next name and returns the worst
+// code.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +24,7 @@
 
 typedef struct Settings {
         Argosy__Request__RoleChange change;
-        Argosy__Amount *amounts; // of both lists
+        Argosy__Amount *amounts; // what `guarantee` and `limit` point to
         Argosy__Amount **guarantee, **limit;
         size_t n_amounts;
 } Settings;
@@ -40,7 +46,7 @@ static int settings_init(Settings *s, char *name, size_t n_words) {
         return s->amounts && s->guarantee && s->limit ? 0 : -ENOMEM;
 }
 
-// "NAME:N", or "NAME:" to take it back. Cuts the word.
+// "NAME:N", or "NAME:" to unset it. Cuts the word at the colon.
 static bool read_resource(char *value, Argosy__Amount *a) {
         char *colon = strrchr(value, ':');
 
@@ -57,7 +63,7 @@ static bool read_resource(char *value, Argosy__Amount *a) {
         return label_is_valid(value) && (a->unset || a->amount > 0);
 }
 
-// What follows "Guarantee" or "Limit" in a key, and its value.
+// Parses a value; `what` is the rest of the key after "Guarantee" or "Limit".
 static bool read_amount(const char *what, char *value, Argosy__Amount *a) {
         static char cpu[] = "cpu", memory[] = "memory";
         uint32_t n = 0;

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// secret: what units get and people do not. A value comes from standard input or a file, byte for byte, and never from the command line,
-// which others can see and shells remember. Here it is in memory of its own until it is sent; nothing reads one back.
+// The verbs of `secret`: set, delete, rotate-key, list.
+//
+//      secret set: standard input or --file, byte for byte -> SecretBytes -> the leader
+//          -> --restart: stale units
+//
+// A value never comes from the command line, which others can see and shells remember. It is in memory of
+// its own until it is sent, then overwritten; no verb reads one back. Limit: SECRET_VALUE_MAX bytes.
+// Failures: an exit code after its message, also for a file that changes while it is read.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +33,7 @@
 
 // ---- reading one
 
-// One byte more than there may be, so that too many are seen.
+// The buffer has one byte more than the limit, so that longer input is noticed.
 static int read_all(int fd, SecretBytes *ret) {
         _cleanup_(secret_bytes_done) SecretBytes bytes = {};
         size_t len = 0;
@@ -102,7 +108,7 @@ static int complain(Ctl *ctl, int r, const char *from) {
 // ---- restarting those that have an older version
 
 typedef struct Stale {
-        char **units; // and NULL
+        char **units; // NULL-terminated
         size_t n;
 } Stale;
 
@@ -140,7 +146,8 @@ static bool has_before(const Stale *s, size_t n, const char *name) {
         return false;
 }
 
-// Instances become their templates, each once: of those the units that have an older version are restarted a few at a time.
+// Replaces instances by their templates, each once: a rolling restart of a template restarts its stale
+// instances.
 static int to_templates(Stale *s) {
         size_t n = 0;
 
@@ -168,14 +175,14 @@ static int restart_some(Ctl *ctl, char *name, Stale *s) {
                                         : change_again(ctl, ARGOSY__VERB__VERB_RESTART, s->units, s->n);
 }
 
-enum { STALE_IN_AN_ANSWER = 1000 }; // as the leader has it
+enum { STALE_IN_AN_ANSWER = 1000 }; // the leader's limit
 
-// An answer names some of them; whoever was restarted is not among those of the next.
+// An answer names at most STALE_IN_AN_ANSWER units; restarted ones are not in the next answer.
 static int restart_stale(Ctl *ctl, char *name) {
         _cleanup_free_ char *before = NULL;
         int code = EXIT_OK;
 
-        ctl->opt.if_revision = 0; // that was about the secret
+        ctl->opt.if_revision = 0; // it applied to the secret
         ctl->opt.given[OPT_IF_REVISION] = false;
         while (code == EXIT_OK) {
                 Stale s = {};

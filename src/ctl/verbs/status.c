@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// status and is-active.
+// status and is-active: how units are, on which nodes.
+//
+//      names -> a request -> a response per unit -> text (status-text.h), JSON, or one word per unit
+//
+// status goes on after a unit that does not exist and returns the first bad exit code; is-active returns 0
+// if any unit is active. Other failures: an exit code after its message.
 
 #include <errno.h>
 
@@ -18,7 +23,7 @@ typedef struct Status {
         int code; // of the first unit that is not active
 } Status;
 
-// Only what is known, as argosy.proto says; null without a control group.
+// Writes the values whose bit is set in `known` (argosy.proto); null without a control group.
 static void json_usage(Json *j, const Argosy__Response__UsageRow *u) {
         const struct {
                 uint32_t bit;

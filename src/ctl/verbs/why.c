@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// why: what keeps units from being as their owner wants them.
+// why: what keeps units from being as their owner wants them, and which nodes refuse them.
+//
+//      names -> a request -> responses are kept until the final one
+//          -> a sentence and refusals per unit, or JSON
+//
+// Responses are kept because another leader begins the list anew. The exit code is that of the first unit
+// that is not as wanted. Failures: an exit code after its message.
 
 #include <errno.h>
 
@@ -16,7 +22,7 @@
 typedef struct Why {
         Json json;
         int code; // of the first unit that is not as wanted
-        Argosy__Response **kept; // what was said, in its order
+        Argosy__Response **kept; // responses so far, in order
         size_t n_kept;
 } Why;
 
@@ -28,7 +34,7 @@ static void drop(Why *w, size_t n) {
                 memmove(w->kept, w->kept + n, w->n_kept * sizeof(*w->kept));
 }
 
-// Another leader begins anew: what the one before has said is not told beside it.
+// Another leader has begun the list anew: drops the former one's responses.
 static void begin_anew(Why *w) {
         size_t n = w->n_kept;
 

@@ -62,8 +62,7 @@ int run_load_config(const Daemon *d, Config *ret) {
         return config_load(&(ConfigSource){d->paths->config_dirs, d->user_name}, ret);
 }
 
-static void on_hangup(uv_signal_t *signal, int number) {
-        Daemon *d = signal->data;
+void run_reload(Daemon *d) {
         Config next, before;
         int r;
 
@@ -89,6 +88,10 @@ static void on_hangup(uv_signal_t *signal, int number) {
         }
         (void) sd_notify(0, "READY=1");
         daemon_status(d);
+}
+
+static void on_hangup(uv_signal_t *signal, int number) {
+        run_reload(signal->data);
 }
 
 // SIGUSR1: all counters without labels, as one line in the journal, for people and for the benchmarks.

@@ -13,6 +13,7 @@ void run_open_handles(Daemon *d);
 void run_watch_signals(Daemon *d, uv_loop_t *loop);
 void run_close_handles(Daemon *d);
 int run_load_config(const Daemon *d, Config *ret); // as config_load()
+void run_reload(Daemon *d); // the configuration is read again; one that cannot be read leaves the one that there is
 
 // run-end.c
 void run_end(Daemon *d, DaemonEnd how); // once; later calls do nothing but make a new beginning an end

@@ -5,57 +5,18 @@
 //   a link came up, the configuration was read again -> the same without the dialling
 //
 // The agent asks before each Attach, so what the leader hears is never older than the session.
-#include <netinet/in.h>
 #include <stdio.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "address.h"
 #include "address-watch.h"
 #include "agent.h"
 #include "daemon.h"
 #include "log.h"
+#include "machine-addresses.h"
 #include "mesh.h"
 
 enum { INTERFACE_ADDRESSES_MAX = 256, LINKS_MAX = 8 };
-
-// What the kernel would send from to somebody far away: that is up to its default route, its source address
-// and its rules. Connecting a datagram socket asks it and sends nothing. Of IPv6 addresses those that last
-// are wanted, not those that change for privacy.
-static void ask_route(int family, AddressText ret) {
-        enum { PREFER_PUBLIC = 2 }; // IPV6_PREFER_SRC_PUBLIC of linux/in6.h, which netinet/in.h rules out
-        bool six = family == AF_INET6;
-        const int lasting = PREFER_PUBLIC;
-        struct sockaddr_storage to = {}, from = {};
-        socklen_t len = sizeof(from);
-        int r, fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-        *ret = 0;
-        if (fd < 0)
-                return;
-        if (six)
-                (void) setsockopt(fd, IPPROTO_IPV6, IPV6_ADDR_PREFERENCES, &lasting, sizeof(lasting));
-        r = six ? uv_ip6_addr("2001:503:ba3e::2:30", 9, (struct sockaddr_in6 *) &to)
-                : uv_ip4_addr("198.41.0.4", 9, (struct sockaddr_in *) &to);
-        if (r == 0 && connect(fd, (struct sockaddr *) &to, sizeof(to)) == 0 &&
-            getsockname(fd, (struct sockaddr *) &from, &len) == 0)
-                (void) stream_address_text((struct sockaddr *) &from, ret);
-        close(fd);
-}
-
-static size_t ask_interfaces(AddressText *ret, size_t max) {
-        uv_interface_address_t *list = NULL;
-        int n = 0;
-        size_t kept = 0;
-
-        if (uv_interface_addresses(&list, &n) < 0)
-                return 0;
-        for (int i = 0; i < n && kept < max; i++)
-                if (stream_address_text((struct sockaddr *) &list[i].address, ret[kept]), *ret[kept])
-                        kept++;
-        uv_free_interface_addresses(list, n);
-        return kept;
-}
 
 OwnAddress address_find(const Daemon *d, const char *from) {
         AddressText links[LINKS_MAX + 1], others[INTERFACE_ADDRESSES_MAX];
@@ -73,9 +34,9 @@ OwnAddress address_find(const Daemon *d, const char *from) {
         if (d->mesh)
                 facts.n_links += mesh_local_addresses(d->mesh, links + facts.n_links, LINKS_MAX);
         if (!own.configured) {
-                ask_route(AF_INET, facts.routed[0]);
-                ask_route(AF_INET6, facts.routed[1]);
-                facts.n_others = ask_interfaces(others, INTERFACE_ADDRESSES_MAX);
+                machine_addresses_route(AF_INET, facts.routed[0]);
+                machine_addresses_route(AF_INET6, facts.routed[1]);
+                facts.n_others = machine_addresses_list(others, INTERFACE_ADDRESSES_MAX);
         }
         snprintf(own.text, sizeof(own.text), "%s", address_choose(&facts));
         if (is_name)
@@ -122,7 +83,7 @@ static void on_changed(void *userdata) {
 
         if (d->end != DAEMON_RUNNING)
                 return;
-        ours.n = ask_interfaces(ours.list, ELEMENTSOF(ours.list));
+        ours.n = machine_addresses_list(ours.list, ELEMENTSOF(ours.list));
         mesh_on_network(d->mesh, is_ours, &ours);
         address_check(d);
 }

@@ -29,21 +29,38 @@ static bool is_final(void *data) {
 }
 
 // NULL: it is not answered whole, since the leader changes.
-static const Argosy__Response__Units *ask_list(void) {
-        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+static const Argosy__Response *ask_for(const Argosy__Request *request, Argosy__Response__WhatCase what) {
         uint32_t at = members_or_next(1);
         SimAsk *ask;
 
         if (at == 0)
                 return NULL;
+        ask = sim_client_send(at, NULL, request);
+        if (!sim_run_until(is_final, ask, ANSWER_US) || ask->error < 0 || !ask->last || ask->last->what_case != what)
+                return NULL;
+        return ask->last;
+}
+
+static const Argosy__Response__Units *ask_list(void) {
+        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const Argosy__Response *r;
+
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
         request.list_units = &list;
-        ask = sim_client_send(at, NULL, &request);
-        if (!sim_run_until(is_final, ask, ANSWER_US) || ask->error < 0 || !ask->last ||
-            ask->last->what_case != ARGOSY__RESPONSE__WHAT_UNITS)
-                return NULL;
-        return ask->last->units;
+        r = ask_for(&request, ARGOSY__RESPONSE__WHAT_UNITS);
+        return r ? r->units : NULL;
+}
+
+static const Argosy__Response__Nodes *ask_nodes(void) {
+        Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const Argosy__Response *r;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
+        request.list_nodes = &list;
+        r = ask_for(&request, ARGOSY__RESPONSE__WHAT_NODES);
+        return r ? r->nodes : NULL;
 }
 
 // Its own systemd's: nothing here has other managers.
@@ -136,4 +153,35 @@ void lists_on_calm(void) {
 
 void contents_on_calm(void) {
         check_all("contents-are-told", compare_content);
+}
+
+// ------------------------------------------------------------------------------------------------ addresses
+
+// Empty: it is true.
+static void compare_addresses(char *ret) {
+        const Argosy__Response__Nodes *list = ask_nodes();
+
+        *ret = 0;
+        if (!list)
+                str_fit(ret, WORDS_SIZE, "there is no list of nodes");
+        for (size_t i = 0; list && i < list->n_rows && !*ret; i++) {
+                const SimMachine *m = machine_of(list->rows[i]->node);
+
+                if (!m || !members_is_in(m->number))
+                        continue;
+                check_says("addresses-are-told");
+                if (!streq(list->rows[i]->address, sim_machine_address(m)))
+                        str_fit(ret, WORDS_SIZE, "n%u has %s, and the list of nodes says %s", m->number, sim_machine_address(m),
+                                *list->rows[i]->address ? list->rows[i]->address : "nothing");
+        }
+}
+
+void addresses_on_calm(void) {
+        uint64_t until_us = sim_now_us() + CALM_US;
+        char words[WORDS_SIZE];
+
+        for (compare_addresses(words); *words && sim_now_us() < until_us; compare_addresses(words))
+                (void) sim_run_for(USEC_PER_SEC);
+        if (*words)
+                check_fail("addresses-are-told", "%s", words);
 }

@@ -57,6 +57,7 @@ const Check checks[] = {
                 .on_calm = reached_on_calm},
         {"lists-are-true", "In the end the list of units says what each systemd says.", "a unit ran when all was mended", "failed-is-told-as-ended", .on_calm = lists_on_calm},
         {"contents-are-told", "What runs with an older content than the list says is said to be stale.", "a unit ran when all was mended", "content-replaced-in-place", .on_calm = contents_on_calm},
+        {"addresses-are-told", "In the end the list of nodes says where each host is.", "a host was a member when all was mended", "another-address-not-told", .on_calm = addresses_on_calm},
         {"wishes-stay-reached", "What is reached stays so.", "nothing more came to the log", NULL, .on_calm = stays_on_calm},
 };
 const unsigned n_checks = ELEMENTSOF(checks);

@@ -45,3 +45,4 @@ void answered_on_calm(void);
 // hosts-checks-lists.c
 void lists_on_calm(void);
 void contents_on_calm(void);
+void addresses_on_calm(void);

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "coverage.h"
 #include "daemon.h"
+#include "hosts-addresses.h"
 #include "hosts-managers.h"
 #include "hosts-recover.h"
 #include "hosts-rot.h"
@@ -134,6 +135,11 @@ static void end(void *data) {
         case HOSTS_FAULT_manager_slow:
                 hosts_managers_end_trouble(e->fault, e->from);
                 break;
+        case HOSTS_FAULT_address:
+        case HOSTS_FAULT_no_network:
+                hosts_addresses_end_trouble(e->from);
+                run_again(e->from);
+                break;
         default:
                 break;
         }
@@ -221,6 +227,9 @@ static uint64_t begin(HostsFault fault, uint32_t from, uint32_t to, Draw *d) {
         case HOSTS_FAULT_manager_deaf:
         case HOSTS_FAULT_manager_slow:
                 return hosts_managers_trouble(fault, from, d);
+        case HOSTS_FAULT_address:
+        case HOSTS_FAULT_no_network:
+                return hosts_addresses_trouble(fault, from, d);
         case _HOSTS_FAULTS:
                 break;
         }
@@ -264,6 +273,7 @@ void hosts_faults_begin(void) {
 void hosts_faults_mend(void) {
         hosts_managers_mend();
         hosts_recover_mend();
+        hosts_addresses_mend();
         for (uint32_t i = 1; i <= sim_cluster_size(); i++) {
                 if (!sim_disk_is_well(i))
                         faults.well_us[i] = sim_now_us();

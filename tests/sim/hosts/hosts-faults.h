@@ -26,7 +26,9 @@
         F(manager_reload, "a host's systemd reads its files again")                 \
         F(manager_reexec, "a host's systemd executes itself again")                 \
         F(manager_deaf, "signals of a host's systemd are lost for a while")         \
-        F(manager_slow, "a host's systemd is slow, and so are units that begin and end")
+        F(manager_slow, "a host's systemd is slow, and so are units that begin and end") \
+        F(address, "a host gets another address")                                   \
+        F(no_network, "a host has no address for a while")
 
 typedef enum HostsFault {
 #define HOSTS_FAULT_NUMBER(name, what) HOSTS_FAULT_##name,

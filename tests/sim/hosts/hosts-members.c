@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "daemon.h"
 #include "fake-pid1.h"
+#include "hosts-addresses.h"
 #include "hosts-checks.h"
 #include "hosts-faults.h"
 #include "hosts-recover.h"
@@ -388,7 +389,7 @@ static bool can_hear_of_it(const SimMachine *m) {
                 if (peers->voters[i]->host == peers->host)
                         continue;
                 n++;
-                n_members += r && members_is_in(members_machine_of(r->host));
+                n_members += r && members_is_in(members_machine_of(r->host)) && hosts_addresses_is_at(peers->voters[i]);
         }
         return 2 * n_members > n;
 }
@@ -451,7 +452,7 @@ static void await_answers(void) {
                                    members.asked[i].at_host->at, (sim_now_us() - members.asked[i].at_host->asked_us) / USEC_PER_MSEC);
 }
 
-// None of the voters that it knows is a member any more, so nobody tells it who votes.
+// None of the voters that it knows is a member any more, so nobody tells it who votes; nor does it vote itself.
 static bool has_lost_all_voters(const SimMachine *m) {
         const Argosy__PeersFile *peers = m->daemon ? m->daemon->peers : NULL;
 
@@ -459,7 +460,7 @@ static bool has_lost_all_voters(const SimMachine *m) {
                 const Argosy__Voter *v = peers->voters[i];
                 const Argosy__HostRecord *r = cluster_state_find_host(hosts_story.truth, v->host);
 
-                if (r && members_is_in(members_machine_of(r->host)))
+                if (r && members_is_in(members_machine_of(r->host)) && (v->host != peers->host || r->raft_id > 0))
                         return false;
         }
         return peers;

@@ -14,6 +14,7 @@
 #include "coverage.h"
 #include "daemon.h"
 #include "fake-pid1.h"
+#include "hosts-addresses.h"
 #include "hosts-checks.h"
 #include "hosts-faults.h"
 #include "hosts-members.h"
@@ -230,6 +231,7 @@ void hosts_story_calm_down(void) {
         story_tell("all is mended");
         hosts_faults_mend();
         coverage_note_calm();
+        hosts_addresses_tell();
         checks_on_calm();
 }
 
@@ -268,11 +270,13 @@ static void step(const Step *s) {
 
 static void begin(const StoryPlan *plan, StoryOutput output) {
         Draw d = draw_from(plan->chance ^ 3);
+        SimSettings settings[SIM_CLUSTER_MAX];
 
+        hosts_addresses_settings(plan, settings);
         hosts_story = (HostsStory){.plan = *plan, .truth = cluster_state_new()};
         assert_non_null(hosts_story.truth);
         sim_cluster_begin(plan->chance, plan->swarm.hosts, plan->swarm.voters ? MIN_OF(plan->swarm.voters, plan->swarm.hosts) : plan->swarm.hosts,
-                          MIN_OF(plan->swarm.fresh, SIM_CLUSTER_MAX - plan->swarm.hosts));
+                          MIN_OF(plan->swarm.fresh, SIM_CLUSTER_MAX - plan->swarm.hosts), settings);
         story_begin(output, sim_clock());
         sim_client_begin();
         sim_client_set_accounts(accounts, ELEMENTSOF(accounts));
@@ -280,6 +284,7 @@ static void begin(const StoryPlan *plan, StoryOutput output) {
         sim_store_on_applied(on_applied);
         asks_begin(&port, &plan->swarm, &d);
         hosts_faults_begin();
+        hosts_addresses_begin(plan);
         members_begin();
         hosts_story_catch_up();
         checks_begin();

@@ -20,7 +20,7 @@ static void draw_managers(uint64_t word, Swarm *s) {
         unsigned *weights = &s->faults[HOSTS_FAULT_manager_reload];
 
         if (draw_one_in(&d, 2))
-                swarm_draw_weights(&d, weights, _HOSTS_FAULTS - HOSTS_FAULT_manager_reload);
+                swarm_draw_weights(&d, weights, HOSTS_FAULT_address - HOSTS_FAULT_manager_reload);
 }
 
 static void draw_recoveries(uint64_t word, Swarm *s) {
@@ -28,6 +28,17 @@ static void draw_recoveries(uint64_t word, Swarm *s) {
 
         if (draw_one_in(&d, 6))
                 s->n_recover_steps = 1 + draw_below(&d, 2);
+}
+
+static void draw_addresses(uint64_t word, Swarm *s) {
+        static const unsigned found[] = {64, 64, 32, 0};
+        Draw d = draw_from(word ^ UINT64_C(0x616464726573));
+
+        if (!draw_one_in(&d, 3))
+                return;
+        s->found = DRAW_PICK(&d, found);
+        s->names = draw_below(&d, 2);
+        swarm_draw_weights(&d, &s->faults[HOSTS_FAULT_address], _HOSTS_FAULTS - HOSTS_FAULT_address);
 }
 
 Swarm swarm_draw(uint64_t word) {
@@ -57,5 +68,6 @@ Swarm swarm_draw(uint64_t word) {
         draw_members(word, &s);
         draw_managers(word, &s);
         draw_recoveries(word, &s);
+        draw_addresses(word, &s);
         return s;
 }

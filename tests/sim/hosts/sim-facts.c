@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What the daemon asks its machine for, and neither sim-world.h nor sim-net.h answers: the lock of its
-// directory, news of directories, addresses and names, what it has to offer, and what systemd-analyze says
-// of unit files.
+// directory, news of directories, names, what it has to offer, and what systemd-analyze says of unit files.
+// Its addresses are in sim-addresses.c.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -10,7 +10,6 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 
-#include "address-watch.h"
 #include "capacity.h"
 #include "oom.h"
 #include "sim-host.h"
@@ -37,18 +36,6 @@ EXPORTED int inotify_add_watch(int fd, const char *where, uint32_t mask) {
         static int n;
 
         return ++n;
-}
-
-int address_watch_new(uv_loop_t *loop, void (*changed)(void *userdata), void *userdata, AddressWatch **ret) {
-        return -ENOTSUP;
-}
-
-void address_watch_close(AddressWatch *w, void (*closed)(void *userdata), void *userdata) {
-        abort();
-}
-
-int uv_interface_addresses(uv_interface_address_t **ret, int *ret_n) {
-        return UV_ENOSYS;
 }
 
 // Names are not looked up; an address is one.

@@ -27,6 +27,7 @@
 #include "random.h"
 #include "run-private.h"
 #include "run.h"
+#include "sim-addresses.h"
 #include "sim-disk.h"
 #include "sim-store.h"
 #include "sim-x509.h"
@@ -179,8 +180,9 @@ static char *path(const SimMachine *m, const char *name) {
 static void write_config(const Member *b) {
         _cleanup_free_ char *file = path(&b->machine, "etc/argosy.conf"), *text = NULL;
 
-        text = oom_checked(str_printf("[Node]\nName=n%u\nAddress=%s\nPort=%i\n[Http]\nListen=none\n[Log]\nLevel=3\n", b->machine.number, b->address,
-                                      SIM_PORT));
+        text = oom_checked(str_printf("[Node]\nName=n%u\n%s%s\nPort=%i\n[Http]\nListen=none\n[Log]\nLevel=3\n%s", b->machine.number,
+                                      b->machine.settings.finds_address ? "" : "Address=", b->machine.settings.finds_address ? "" : b->address,
+                                      SIM_PORT, b->machine.settings.more ?: ""));
         check(file_replace(AT_FDCWD, file, text, strlen(text), 0600, 0), file);
 }
 
@@ -200,12 +202,13 @@ static void make_options(Member *b) {
         p->socket_mode = 0660;
 }
 
-static void make_member(uint32_t number) {
+static void make_member(uint32_t number, const SimSettings *settings) {
         static const char *const dirs[] = {"", "/state", "/run", "/etc", "/units", "/foreign"};
         Member *b = &cluster.members[number];
         SimMachine *m = &b->machine;
 
-        *m = (SimMachine){.number = number, .powered = true, .dir = oom_checked(str_printf(HERE "/%u", number))};
+        *m = (SimMachine){.number = number, .powered = true, .dir = oom_checked(str_printf(HERE "/%u", number)),
+                            .settings = settings ? settings[number - 1] : (SimSettings){}};
         m->socket = path(m, "run/argosy.sock");
         for (size_t i = 0; i < ELEMENTSOF(dirs); i++) {
                 _cleanup_free_ char *dir = oom_checked(str_printf("%s%s", m->dir, dirs[i]));
@@ -217,6 +220,7 @@ static void make_member(uint32_t number) {
                                                     .monotonic_us = draw_below(sim_draw(), 1000000000),
                                                     .wall_us = SIM_WALL_US + draw_below(sim_draw(), 2000000)});
         sim_net_set_address(m->host, b->address);
+        sim_addresses_changed(m->host, 0);
         write_config(b);
         make_options(b);
         if (number <= cluster.n_members) {
@@ -395,6 +399,26 @@ const char *sim_machine_address(const SimMachine *m) {
         return cluster.members[m->number].address;
 }
 
+void sim_machine_set_address(SimMachine *m, const char *address, uint64_t route_us) {
+        Member *b = &cluster.members[m->number];
+
+        if (*address)
+                str_fit(b->address, sizeof(b->address), "%s", address);
+        sim_net_set_address(m->host, address);
+        sim_addresses_changed(m->host, route_us);
+}
+
+// As SIGHUP has it done.
+static void run_hangup(void *data) {
+        run_reload(((SimMachine *) data)->daemon);
+}
+
+void sim_machine_configure(SimMachine *m) {
+        write_config(&cluster.members[m->number]);
+        if (m->daemon && m->daemon->end == DAEMON_RUNNING)
+                (void) sim_host_do(m->host, run_hangup, m);
+}
+
 bool sim_machine_knows_voter(const SimMachine *m, const Hash *pin) {
         return m->daemon && daemon_listen_judge(pin, ALPN_RAFT, m->daemon) == TLS_MEMBER;
 }
@@ -403,7 +427,7 @@ SimMachine *sim_machine(uint32_t number) {
         return number > 0 && number <= cluster.n ? &cluster.members[number].machine : NULL;
 }
 
-void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters, size_t n_fresh) {
+void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters, size_t n_fresh, const SimSettings *settings) {
         static const uint8_t map_seed[16] = "whole hosts";
 
         map_set_seed(map_seed);
@@ -422,7 +446,7 @@ void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters, size_t n_fresh)
         sim_x509_ca("of the CA", &cluster.ca);
         check(voter_secrets_put(&cluster.secrets, VOTER_SECRET_CA, 1, cluster.ca.key.data, cluster.ca.key.len), "secret");
         for (uint32_t i = 1; i <= n + n_fresh; i++)
-                make_member(i);
+                make_member(i, settings);
         cluster.n = n + n_fresh;
         write_peers();
         begin_log();

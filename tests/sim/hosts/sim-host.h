@@ -23,6 +23,14 @@ typedef struct FakePid1 FakePid1;
 
 enum { SIM_CLUSTER_MAX = 7, SIM_PORT = 7867, SIM_RESTART_US = 200000, SIM_EXECUTE_US = 2000 };
 
+// How a machine and its argosy.conf differ from others. All false: it has Address=, and nothing but that.
+typedef struct SimSettings {
+        bool finds_address; // there is no Address=
+        bool has_bridge;    // one of its addresses is SIM_BRIDGE_ADDRESS
+        bool hears_nothing; // its kernel says nothing of addresses that come and go
+        const char *more;   // lines of its argosy.conf. NULL: none. Borrowed
+} SimSettings;
+
 typedef struct SimMachine {
         uint32_t number; // of the host in the cluster, in the world, and of its log
         SimHost *host;
@@ -35,19 +43,24 @@ typedef struct SimMachine {
         uint64_t back_us;                      // how long it is away then
         uint64_t start_us;                     // when it is to be started; 0: not by itself
         bool held;                             // somebody keeps it down: sim_machine_start() does nothing
+        SimSettings settings;
         uint64_t guard_us;                     // when its guards of units with CutOff=stop look at the lease; 0: there are none
         Hash pin;                              // of the key that it had last; zero: it has none yet
         bool in_cluster;                       // by that, it is a member of the story's cluster
 } SimMachine;
 
 // In a new directory. `word`: of everything that is drawn. The first `n_voters` of `n` vote; behind these there are `n_fresh` machines which are nobody's
-// members yet.
-void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters, size_t n_fresh);
+// members yet. `settings`: of each of them. NULL: the usual ones.
+void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters, size_t n_fresh, const SimSettings *settings);
 void sim_cluster_end(void);
 // In the middle of it, by who is about to end the process: what lies in its directory is removed.
 void sim_cluster_remove(void);
 size_t sim_cluster_size(void); // machines
-const char *sim_machine_address(const SimMachine *m);
+const char *sim_machine_address(const SimMachine *m); // that it has, or had last
+// From now on; empty: none. `route_us`: until it has a route. Address=, if it is configured, stays as it was.
+void sim_machine_set_address(SimMachine *m, const char *address, uint64_t route_us);
+// Somebody writes its argosy.conf anew, by the address that it has, and has argosyd read it if it runs.
+void sim_machine_configure(SimMachine *m);
 // Whether its argosyd, which runs, lets whoever has that key speak to its log.
 bool sim_machine_knows_voter(const SimMachine *m, const Hash *pin);
 SimMachine *sim_machine(uint32_t number); // from 1 on

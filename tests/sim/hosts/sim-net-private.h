@@ -79,6 +79,7 @@ typedef enum PieceKind {
 
 typedef struct End {
         SimHost *host;    // NULL: nobody has that address
+        char address[STREAM_ADDRESS_SIZE]; // that it had when the connection was made
         Stream *stream;   // NULL: not yet, or not any more
         bool gone;        // not any more
         Hash pin;         // that it shows
@@ -109,7 +110,6 @@ struct Conn {
 // sim-net.c
 Listener *net_find_listener(const SimHost *h, uint16_t port, const char *path);
 void net_add_listener(Listener *l);
-const char *net_address(const SimHost *h);
 Conn *net_dial(SimHost *from, const char *address, uint16_t port, const char *path, const char *alpn);
 Conn *conn_ref(Conn *c);
 void conn_unref(Conn *c);

@@ -5,6 +5,7 @@
 #include "sim-net-private.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,6 +34,7 @@ static struct {
         char addresses[SIM_HOSTS_MAX][STREAM_ADDRESS_SIZE];
         ListNode conns, listeners;
         uint64_t n_conns;
+        bool names; // are known
         SimUser user; // who dials
         void (*sent)(SimHost *from, SimHost *to);
         SimNetFigures figures;
@@ -281,6 +283,18 @@ void sim_net_dial_as(const SimUser *user) {
         net.user = user ? *user : (SimUser){};
 }
 
+static void on_no_route(void *data) {
+        Conn *c = data;
+
+        lose(c, 0, -ENETUNREACH);
+        close_conn(c);
+        conn_unref(c);
+}
+
+static SimHost *find_from(SimHost *from, const char *address) {
+        return streq(address, SIM_BRIDGE_ADDRESS) ? from : sim_net_find(address);
+}
+
 Conn *net_dial(SimHost *from, const char *address, uint16_t port, const char *path, const char *alpn) {
         Conn *c = calloc(1, sizeof(*c));
 
@@ -302,20 +316,31 @@ Conn *net_dial(SimHost *from, const char *address, uint16_t port, const char *pa
                         if (streq(CONTAINER_OF(n, Listener, link)->path, path))
                                 c->ends[1].host = CONTAINER_OF(n, Listener, link)->host;
         } else
-                c->ends[1].host = sim_net_find(address);
+                c->ends[1].host = find_from(from, address);
+        str_fit(c->ends[0].address, STREAM_ADDRESS_SIZE, "%s", sim_net_address(from));
         // To an address that nobody has, and to a machine that is down, nothing comes back.
-        if (c->local || (c->ends[1].host && sim_host_is_up(c->ends[1].host)))
+        if (!c->local && !*sim_net_address(from))
+                sim_at(sim_now_us() + draw_log(sim_draw(), 2, 200), NULL, on_no_route, conn_ref(c));
+        else if (c->local || (c->ends[1].host && sim_host_is_up(c->ends[1].host)))
                 conn_send(c, 0, PIECE_DIAL, NULL, 0);
         return c;
 }
 
 // ------------------------------------------------------------------------------------------------ addresses and listeners
 
-const char *net_address(const SimHost *h) {
+const char *sim_net_address(const SimHost *h) {
         return net.addresses[sim_host_number(h)];
 }
 
+void sim_net_know_names(bool known) {
+        net.names = known;
+}
+
 SimHost *sim_net_find(const char *address) {
+        uint32_t number;
+
+        if (net.names && sscanf(address, "n%" SCNu32, &number) == 1 && number < SIM_HOSTS_MAX)
+                return sim_host(number) && *net.addresses[number] ? sim_host(number) : NULL;
         for (uint32_t i = 0; i < SIM_HOSTS_MAX; i++)
                 if (*address && streq(net.addresses[i], address))
                         return sim_host(i);
@@ -431,7 +456,7 @@ void sim_net_host_gone(SimHost *h, bool silent) {
 }
 
 void sim_net_set_address(SimHost *h, const char *address) {
-        if (*net_address(h))
+        if (*sim_net_address(h))
                 list_foreach (n, &net.conns) {
                         Conn *c = CONTAINER_OF(n, Conn, link);
 

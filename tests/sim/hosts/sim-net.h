@@ -7,7 +7,8 @@
 //
 //      stream_send -> queue -> [as much as there is room for on the way] -> pieces, each with a delay, in order -> the other end's drain
 //
-// A host has one address. Of a way from one host to another there are faults; they hold for all connections that use it, also those that are
+// A host has one address, or none: then it reaches nobody and nobody reaches it. Beside that it may have SIM_BRIDGE_ADDRESS, which leads each host to
+// itself. Of a way from one host to another there are faults; they hold for all connections that use it, also those that are
 // made later:
 //
 //      delay        each piece takes so long, drawn log-uniformly
@@ -16,7 +17,7 @@
 //      cut          nothing arrives, not even of the kernels: after STREAM_USER_TIMEOUT_MS both ends have lost the connection. If it is
 //                   mended before, nothing is lost
 //
-// What is left out: long messages are unpacked by the loop, not by the pool; turns are not shared (stream-share.c); no names are looked up.
+// What is left out: long messages are unpacked by the loop, not by the pool; turns are not shared (stream-share.c). A name is looked up in no time.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,9 +40,14 @@ typedef struct SimWay {
 // Behind sim_begin(), and before sim_end().
 void sim_net_begin(void);
 void sim_net_end(void);
-// Numeric. Connections from and to the one before are lost without a word.
+#define SIM_BRIDGE_ADDRESS "172.17.0.1" // as a bridge of containers has it on every machine
+
+// Numeric; empty: it has none. Connections from and to the one before are lost without a word.
 void sim_net_set_address(SimHost *h, const char *address);
-SimHost *sim_net_find(const char *address); // NULL: nobody has it
+const char *sim_net_address(const SimHost *h);
+// Whether "n1" is host 1, wherever it is. Not so at first.
+void sim_net_know_names(bool known);
+SimHost *sim_net_find(const char *address); // or name. NULL: nobody has it
 SimWay sim_net_way(const SimHost *from, const SimHost *to);
 void sim_net_set_way(SimHost *from, SimHost *to, SimWay way);
 // What `from` sends next, and all that is on the way with it, is the last of its connection: it is read, and whoever sent it does not know.

@@ -45,7 +45,7 @@ static void on_arrived(void *data) {
         SimHost *from = sim_host(m->from->host), *to = sim_host(m->to->host);
         SimWay way = sim_net_way(from, to);
 
-        if (way.cut || way.clogged || !sim_disk_is_open(m->to) || !sim_machine_knows_voter(sim_machine(m->to->host), &m->pin))
+        if (way.cut || way.clogged || !*sim_net_address(from) || !*sim_net_address(to) || !sim_disk_is_open(m->to) || !sim_machine_knows_voter(sim_machine(m->to->host), &m->pin))
                 free(m);
         else
                 sim_at(sim_now_us(), to, on_received, m);

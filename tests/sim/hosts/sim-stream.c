@@ -426,7 +426,7 @@ bool stream_local_address(const Stream *s, char ret[STREAM_ADDRESS_SIZE]) {
         *ret = 0;
         if (s->state != STREAM_OPEN || s->conn->local)
                 return false;
-        str_fit(ret, STREAM_ADDRESS_SIZE, "%s", net_address(s->host));
+        str_fit(ret, STREAM_ADDRESS_SIZE, "%s", s->conn->ends[s->side].address);
         return *ret;
 }
 
@@ -500,7 +500,7 @@ static void fill_peer(const Conn *c, StreamPeer *ret) {
         ret->uid = c->user.uid;
         ret->gid = c->user.gid;
         str_fit(ret->alpn, sizeof(ret->alpn), "%s", c->alpn);
-        str_fit(ret->address, sizeof(ret->address), "%s", c->local ? "" : net_address(c->ends[0].host));
+        str_fit(ret->address, sizeof(ret->address), "%s", c->local ? "" : c->ends[0].address);
 }
 
 static void accept_one(Listener *l, Conn *c) {

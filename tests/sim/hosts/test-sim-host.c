@@ -31,7 +31,7 @@ static bool all_attached(void *data) {
 }
 
 static void begin_with(uint64_t word, size_t n_members, size_t n_fresh) {
-        sim_cluster_begin(word, n_members, n_members, n_fresh);
+        sim_cluster_begin(word, n_members, n_members, n_fresh, NULL);
         story_begin((StoryOutput){}, sim_clock());
         sim_client_begin();
         for (uint32_t i = 1; i <= sim_cluster_size(); i++)

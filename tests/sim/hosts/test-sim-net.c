@@ -426,6 +426,45 @@ static void another_address_is_another_place(void **state) {
         end();
 }
 
+static void who_has_no_address_reaches_nobody_and_is_not_reached(void **state) {
+        begin(1);
+        sim_net_set_address(a.host, "");
+        sim_run_for(6 * USEC_PER_SEC);
+        assert_int_equal(a.error, -ETIMEDOUT);
+        dial("10.0.0.2", 7867);
+        sim_run_for(USEC_PER_SEC);
+        assert_int_equal(a.error, -ENETUNREACH);
+        sim_net_set_address(b.host, "");
+        sim_net_set_address(a.host, "10.0.0.1");
+        dial("10.0.0.2", 7867);
+        sim_run_for(6 * USEC_PER_SEC);
+        assert_int_equal(a.error, -ETIMEDOUT);
+        end();
+}
+
+static void a_name_leads_to_where_its_host_is_now(void **state) {
+        begin(1);
+        assert_null(sim_net_find("n2"));
+        sim_net_know_names(true);
+        assert_ptr_equal(sim_net_find("n2"), b.host);
+        sim_net_set_address(b.host, "10.0.0.3");
+        sim_run_for(6 * USEC_PER_SEC); // both have lost each other
+        dial("n2", 7867);
+        sim_run_for(USEC_PER_SEC);
+        assert_int_equal(a.n_opened, 2);
+        sim_net_set_address(b.host, "");
+        assert_null(sim_net_find("n2"));
+        end();
+}
+
+static void the_address_of_a_bridge_leads_to_oneself(void **state) {
+        begin(1);
+        dial(SIM_BRIDGE_ADDRESS, 7867);
+        sim_run_for(USEC_PER_SEC);
+        assert_int_equal(a.error, -ECONNREFUSED);
+        end();
+}
+
 static void a_listener_that_closed_is_not_there(void **state) {
         begin(1);
         sim_enter(b.host);
@@ -462,6 +501,9 @@ int main(void) {
                 cmocka_unit_test(a_flush_takes_all_along),
                 cmocka_unit_test(a_paused_reader_gets_one_at_a_time),
                 cmocka_unit_test(another_address_is_another_place),
+                cmocka_unit_test(who_has_no_address_reaches_nobody_and_is_not_reached),
+                cmocka_unit_test(a_name_leads_to_where_its_host_is_now),
+                cmocka_unit_test(the_address_of_a_bridge_leads_to_oneself),
                 cmocka_unit_test(a_listener_that_closed_is_not_there),
         };
 

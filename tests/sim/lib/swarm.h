@@ -59,7 +59,9 @@ extern const char *const swarm_load_names[_LOADS];
         F(guarded, "of 64 contents of units that have CutOff=stop and nothing else") \
         F(fresh, "hosts more that are no members at first")                         \
         F(crowd, "units more, all of one template; 0: there are none")              \
-        F(events_bytes, "of the newest events; 0: as many as usual")
+        F(events_bytes, "of the newest events; 0: as many as usual")                \
+        F(found, "of 64 hosts that have no Address=")                               \
+        F(names, "whether names of hosts can be looked up")
 
 typedef struct Swarm {
         unsigned faults[SWARM_FAULTS_MAX], loads[_LOADS]; // weights; 0: left out

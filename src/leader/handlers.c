@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See handlers.h. The table, and answering at once. What a request means is not known here: a new kind gets its row,
-// and a function in the folder whose subject it is.
+// The table of requests that the leader answers (handlers.h), and answering at once.
+//
+//      handler_find() -> its row -> answer, or begin a wait, or plan and decide an entry of the log
+//
+// A new kind gets a row here and a function in the folder of its subject; what it means is not known here.
+// An answer above ANSWER_BYTES_MAX is replaced by an error. NULL: this leader has no such request.
+
 #include "handlers.h"
 
 #include <errno.h>
@@ -45,7 +50,7 @@
 #include "watchers.h"
 #include "why.h"
 
-// What is wrong with a file is said with its path, of each unit that it is for.
+// A refusal names the file's path for each of its units, so paths are limited.
 static Argosy__Response *refuse_paths(Argosy__NamedFile *const *files, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (strlen(files[i]->path) >= PATH_MAX)
@@ -84,7 +89,7 @@ static Argosy__Response *refuse_undo(const Argosy__Request *request) {
                        : NULL;
 }
 
-// Indexed by the number of the field; numbers that no field has are rows without a function.
+// Indexed by the number of the request's field; unused numbers have no function.
 static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_LIST_UNITS] =
                 {.answer = answer_units, .is_long = listing_is_long, .begin_long = listing_start, .refuse = listing_refuse},
@@ -125,7 +130,7 @@ static const Handler handlers[] = {
                 .log = {ENTRY_SMALL, BOUND_JOBS, AGAIN_ANSWERED}, .refuse = queue_refuse_release},
         [ARGOSY__REQUEST__WHAT_FORGET] = {.plan = forget_plan,
                 .log = {ENTRY_SMALL, BOUND_CONTENTS, AGAIN_ANSWERED}},
-        // Later also units that it might move.
+        // later rebalances also touch the units that they move
         [ARGOSY__REQUEST__WHAT_REBALANCE] = {.plan = rebalance_request,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}, .refuse = rebalance_refuse},
         [ARGOSY__REQUEST__WHAT_ROLLOUT] = {.plan = rollout_controller_plan,
@@ -172,7 +177,7 @@ static bool is_handled(const Handler *h) {
         return h->answer || h->answer_to || h->answer_each || h->begin || h->plan || h->decide;
 }
 
-// What nodes answer is the same for the leader, but for what stands in leader/queries/node-questions.c.
+// Requests that nodes answer have one handler; leader/queries/node-questions.c has their differences.
 static const Handler asks_nodes = {.begin = node_questions_start};
 
 const Handler *handler_find(Argosy__Request__WhatCase what) {
@@ -186,7 +191,7 @@ const Handler *handler_find(Argosy__Request__WhatCase what) {
 
 // ------------------------------------------------------------------------------------------------ at once
 
-// All that is said at once waits in one queue, which must hold it.
+// Counts the bytes of an answer, since all of it waits in one queue of limited size.
 typedef struct Measured {
         LeaderRespond respond;
         void *userdata;

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See apply-look.h. The facts are taken from the tables, and apply-seen.c says what they come to. A unit that runs on all
-// nodes is as it is where it is worst.
+// How a unit of `apply` is at present (apply-look.h): facts from the leader's tables, judged by
+// apply-seen.c.
+//
+//      apply_look() -> the unit's node, or all nodes -> ApplyFacts -> apply_seen_of()
+//          -> what is seen, where, its group
+//
+// Of a unit that runs on all nodes the worst node counts. Nothing allocates or fails; a unit without a node
+// is queued.
 
 #include "apply-look.h"
 
@@ -57,7 +63,7 @@ static ApplySight see_everywhere(const UnitEntry *e, const Unit *u) {
         return worst;
 }
 
-// The cluster itself is about to do something about it.
+// Whether the cluster itself is about to act on the unit: place, move or retry it.
 static bool waits(const Leader *l, const Unit *u) {
         char ignored[256];
 

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See rollout-nodes.h. What an item says is as true as the marks: whoever decides has looked at all that were touched in the same turn.
+// The items of a rollout of a unit that runs on all nodes, kept from turn to turn (rollout-nodes.h).
+//
+//      rollout_nodes_look(): walk over all hosts, at most LOOKS nodes a turn
+//          -> then only nodes that were touched since
+//
+// False: the walk is not at its end, so nothing may be decided yet. Items are as true as the marks: a
+// decision needs that all nodes touched in this turn were looked at. Without memory the process ends
+// (oom.h).
+
 #include "rollout-nodes.h"
 
 #include <stdlib.h>
@@ -12,7 +20,7 @@
 #include "unit-wanted.h"
 #include "walks.h"
 
-enum { LOOKS = 2048 }; // at nodes, in one turn, at about 1 us each
+enum { LOOKS = 2048 }; // nodes that one turn looks at, at about 1 us each
 
 void rollout_nodes_free(Rollout *o) {
         RolloutNodes *v = TAKE_PTR(o->nodes);
@@ -93,7 +101,8 @@ static void walk(const Leader *l, RolloutNodes *v, const Argosy__RolloutRecord *
         }
 }
 
-// What was touched since; and how long it is up was told of those that are new there, which touches nothing.
+// Looks at the nodes that were touched since, and at those whose time of being up matters, as time touches
+// nothing.
 static bool look_again(const Leader *l, Rollout *o, const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e, size_t *left) {
         RolloutNodes *v = o->nodes;
 

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who asks for a rollout, gives it up, or waits for its end.
+// Requests about rollouts: begin one, abort it, wait for its end; and the words that say how one is.
+//
+//      rollout_controller_plan() -> Plan: content, units, checks -> records in the batch
+//          -> on_committed() -> a response
+//      rollout_waiter_start() -> rollout_controller_notify(): progress -> the end
+//
+// One rollout per name is under way at a time; the same request id answers with the first one. Refusals are
+// responses; -EBUSY: try again in the next batch; -ENOMEM.
+
 #include <errno.h>
 #include <stdarg.h>
 
@@ -59,7 +67,7 @@ static Argosy__Response *response_about(const char *name, uint64_t revision, con
         return TAKE_PTR(r);
 }
 
-// Its record is newer than the state that it was planned by, or the log did not take it.
+// The record is newer than the state by which it was planned; else the log did not accept it.
 static void on_committed(Leader *l, Ticket *t) {
         Argosy__Response__UnitResult *result = t->response->change->units[0];
         const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, result->name);
@@ -74,7 +82,7 @@ static void on_committed(Leader *l, Ticket *t) {
 }
 
 static int into_batch(Ticket *t, const Argosy__Request__Rollout *m) {
-        // See on_committed(): who gives it up leaves it its revision.
+        // an abort does not change the rollout's revision (see on_committed())
         uint64_t revision = m->abort ? 0 : cluster_state_revision(t->leader->state);
 
         ticket_when_committed(t, on_committed, false);
@@ -95,7 +103,7 @@ static int plan_abort(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Reque
         return k < 0 ? k : into_batch(t, m);
 }
 
-// What a plan is made of.
+// What is known while a rollout is planned.
 typedef struct Plan {
         const Argosy__Request__Rollout *request;
         const char *name;
@@ -103,10 +111,10 @@ typedef struct Plan {
         const UnitEntry *entry;  // of the name itself, or NULL
         const UnitFile *file;    // the new content
         Hash hash;               // and its hash
-        const SpecEntry *before; // what most of the units have that have something else; NULL: none has
+        const SpecEntry *before; // the most frequent content among units with another one; NULL: none
         size_t n_units;
-        size_t n_different; // units whose content is another one: the template's own record is none
-        const char *failed; // the first of the others that has failed, or is down; NULL: none
+        size_t n_different; // units with another content, without the template's own record
+        const char *failed; // the first unit with the new content that has failed or is down; NULL: none
         const char *failure;
 } Plan;
 
@@ -132,7 +140,7 @@ static int check_replaces(Leader *l, const char *name, const UnitOptions *option
         return r;
 }
 
-// A unit that is to run starts with all that its file names.
+// All secrets of a unit that is to run must exist, or its start would fail.
 static int check_secrets(const Leader *l, const char *name, const UnitOptions *options, char **ret_why) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
 
@@ -184,12 +192,13 @@ static int check_unit(Ticket *t, const Plan *p, const char *name) {
         return CHECK_REFUSED;
 }
 
-// As its file says is also what systemd skips, which a restart would not change, what no unit needs, and what has ended well.
+// Whether it is down as its file says: skipped by a condition, which a restart would not change, needed by
+// no unit, or ended well.
 static bool is_down_as_its_file_says(const UnitOnNode *s) {
         return unit_on_node_is_skipped(s) || s->down == ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED || s->down == ARGOSY__DOWN_CAUSE__DOWN_ENDED;
 }
 
-// Why a unit that is to be up is not well; NULL: it is, or that is as it is to be.
+// Why a unit that is to be up is not well; NULL: it is well, or it is not to be up.
 static const char *failure_of(const Leader *l, const Unit *u, const UnitEntry *e) {
         if (e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return NULL;
@@ -234,8 +243,8 @@ static int look_at(const Unit *u, SurveyedUnit *ret, void *userdata) {
         return r;
 }
 
-// 0, -EBUSY: there are more than one turn takes, CHECK_REFUSED, or a negative errno. A template's own record counts as a content that
-// units have if they have no other one.
+// 0; -EBUSY: more units than one turn takes; CHECK_REFUSED; or a negative errno. If no unit has another
+// content, the template's own record gives `before`.
 static int tally_units(Leader *l, Ticket *t, Plan *p) {
         DisruptionBudget *g = p->template ? disruption_budget_find(l, p->name) : NULL;
         Look look = {t, p};
@@ -257,8 +266,8 @@ static int tally_units(Leader *l, Ticket *t, Plan *p) {
         return 0;
 }
 
-// The file that came along, or what the template's record has. 0, CHECK_REFUSED, or a negative errno.
-// *ret_parsed: to be freed.
+// The request's file, or the template's content. 0, CHECK_REFUSED, or a negative errno. *ret_parsed: the
+// caller's.
 static int find_content(Ticket *t, Plan *p, UnitFile **ret_parsed) {
         const Argosy__NamedFile *f = p->request->file;
         _cleanup_free_ char *why = NULL;
@@ -339,7 +348,8 @@ static int put_update(Leader *l, Ticket *t, BatchBuilder *b, const Plan *p, Argo
         return k != 0 ? k : rollout_put_template(l, b, p->name, &spec);
 }
 
-// Who gives a unit the file that it has wants it to run with that.
+// The unit has this file already but is not well: the update is answered with an error, since its author
+// expects a running unit.
 static int say_failed(Ticket *t, const Plan *p) {
         Argosy__Response__UnitResult *result = t->response->change->units[0];
 
@@ -486,12 +496,12 @@ static Argosy__Response *ended_response(const Argosy__RolloutRecord *r, const ch
                 return response_error(EIO, "%s; everything has the file of before again", r->reason);
         case ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED:
                 return response_error(EIO, "%s; nothing more is changed", r->reason);
-        default: // of a unit that has no node nobody can say that it is up
+        default: // a `reason` at a good end: a unit has no node
                 return *r->reason ? response_error(ENOSPC, "%s", r->reason) : response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
         }
 }
 
-// Says what is news of one rollout.
+// Sends progress, or the end, of one rollout to one waiter.
 static void notify(Leader *l, Ticket *t) {
         const Argosy__Request__RolloutWait *m = t->request->rollout_wait;
         const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, m->name);

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// That MachineOf= and SameNodeAs= of a request lead in no cycle, together with what the cluster has
-// already: whoever closes one is refused. Templates are looked at by an instance that stands for all.
+// Refuses a request whose MachineOf= and SameNodeAs= close a cycle, together with those that the cluster
+// has.
+//
+//      request_check_affinity() per unit
+//          -> affinity_check() follows options: the request's, else the records' -> 0
+//
+// A template is checked by an instance that stands for all. Failures: UNIT_REFUSED and a result; -EBUSY:
+// another request of this batch changes a unit on the way; -ENOMEM.
+
 #include <errno.h>
 
 #include "affinity.h"
@@ -10,7 +17,7 @@
 #include "str.h"
 #include "unit-name.h"
 
-typedef struct Content { // that this request gives a unit
+typedef struct Content { // the content that this request gives a unit
         const UnitFile *file;
         char name[];
 } Content;
@@ -38,7 +45,7 @@ void request_contents_done(Planner *p) {
         map_done_with(&p->contents, free);
 }
 
-// As this request would have it, or else as it is.
+// The options that the unit would have after this request, else those of its record.
 static int find_options(const char *name, UnitOptions **ret, void *userdata) {
         Planner *p = userdata;
         const Content *c = map_find_str(&p->contents, name);

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a request does to the units that those it names depend on, and to those that depend on them: wherever
-// they run, unlike what request-load-with.c is about.
+// What a request does to the dependencies and the dependents of its units, on whatever nodes they run.
+//
+//      request_bring_dependencies(): starts what a started unit requires or wants
+//      request_note_order() per unit -> request_judge_order(): cycles
+//          -> the request is planned again without them
+//      request_take_along(): stops or restarts what depends on a stopped or restarted unit
+//
+// On one node request-load-with.c does the like. Limits: CHAIN_MAX units in a chain, REQUEST_ALONG_MAX taken
+// along, CYCLE_ROUNDS_MAX plans. Failures: UNIT_REFUSED and a result, PLAN_ALL_AGAIN, -EBUSY, -ENOMEM.
+
 #include <errno.h>
 
 #include "message.h"
@@ -13,7 +21,7 @@
 
 enum {
         CHAIN_MAX = 256,      // units that are started because of each other
-        CYCLE_ROUNDS_MAX = 4, // times that who is refused for a cycle lets its old order close another one
+        CYCLE_ROUNDS_MAX = 4, // plans of one request: a refused unit keeps an order that may close another cycle
 };
 
 #define TOO_MANY_CYCLES                                                                                \
@@ -33,7 +41,7 @@ static bool is_being_planned(const Planner *p, const char *name) {
         return false;
 }
 
-enum { OPTIONS_INVALID = 1 }; // which is said when the record is planned
+enum { OPTIONS_INVALID = 1 }; // reported when the record is planned
 
 static int options_of(const Source *source, const char *name, UnitOptions **ret) {
         int r = unit_file_expand(source->file, name, name, ret, NULL);
@@ -75,7 +83,8 @@ static int refuse_start(const char *name, const char *why, Argosy__Response__Uni
         return r < 0 ? r : UNIT_REFUSED;
 }
 
-// Of a one-shot of which nobody can tell whether it ran: only who names it runs it again.
+// Whether it is a one-shot of which it is not known whether it ran: it is run again only if a request names
+// it.
 static bool has_unknown_outcome(const Planner *p, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(p->state, name);
         const Argosy__UnitRecord *r = e ? e->record : NULL;
@@ -89,7 +98,7 @@ static bool has_unknown_outcome(const Planner *p, const char *name) {
         return false;
 }
 
-// Starts what the unit needs, unless that runs.
+// Starts a unit that this one requires or wants, unless it is up.
 static int bring(Planner *p, const UnitDependency *d, Argosy__Response__UnitResult *result) {
         bool required = d->kinds & UNIT_REQUIRES;
         Argosy__Response__UnitResult *own = NULL;
@@ -101,7 +110,7 @@ static int bring(Planner *p, const UnitDependency *d, Argosy__Response__UnitResu
                 return r;
         if (has_unknown_outcome(p, d->name) || (p->ops->is_up && p->ops->is_up(d->name, p->userdata)))
                 return 0;
-        if (is_being_planned(p, d->name)) // who asked for it finds out
+        if (is_being_planned(p, d->name)) // its own plan, further out, reports failures
                 return 0;
         if (batch_builder_has_unit(p->batch, d->name))
                 return -EBUSY;
@@ -223,7 +232,8 @@ static int on_cycle(const Cycle *c, void *userdata) {
         return r;
 }
 
-// Those that were not taken back, in their order; freed by the caller.
+// The names whose new order is still in the batch, in the order in which they were planned. The caller frees
+// the array.
 static int list_ordered(const Planner *p, const char ***ret, size_t *ret_n) {
         const char **names = calloc(p->ordered.count + 1, sizeof(*names));
         size_t n = 0;
@@ -283,11 +293,11 @@ typedef struct Taking {
         Argosy__Response__UnitResult *result;
         int error;
         bool refused;
-        const char *first; // who went along
+        const char *first; // the first unit that was taken along
         size_t n;
 } Taking;
 
-// Only what is launched: the others do not run by our order.
+// Takes one dependent along, if it is launched: others do not run by the cluster's order.
 static bool take(const DependencyPeer *peer, void *userdata) {
         Taking *t = userdata;
         Planner *p = t->p;
@@ -334,7 +344,7 @@ static int describe_who_went_along(const Taking *t) {
                             t->first, t->n - 1, what);
 }
 
-// All of them are planned in one turn, and in one entry of the log with it: half of them would be left without it.
+// All dependents are planned in one turn and one log entry with the unit, so their number is limited.
 static int refuse_too_many_along(const Taking *t) {
         char why[192];
         int r;

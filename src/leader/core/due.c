@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See due.h. A mark that nobody has taken stays, also beyond a term, unless who takes it begins anew with leader_take_due().
+// Marks that a pass of the next turn has work to do (due.h), one bit each. leader_set_due() by whoever
+// causes the work -> leader_take_due() by the pass, once per turn. A mark stays until it is taken, also
+// beyond a term, unless the next term begins by taking it. Nothing fails.
+
 #include "due.h"
 
 void leader_set_due(Leader *l, unsigned due) {

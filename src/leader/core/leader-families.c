@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The table of what a leader counts by state, verb, role and resource, for all storeys that do.
+// The table of the leader's figures that have labels (by state, verb, role, resource), made from
+// LEADER_FAMILIES. leader-figures.c and all folders that count look their family up by its number. A
+// constant table: nothing fails, and a row there is a row here.
+
 #include "leader.h"
 
 #define FAMILY(name, help) [LEADER_FAMILY_##name] = {#name, help, false},

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See leader-limits.h. The usual values are those of its table; nothing else is written down of them.
+// The limits of a leader (leader-limits.h): the usual values, and whether given ones are valid.
+// LEADER_LIMITS -> leader_limits_usual; tests and the simulator give smaller ones ->
+// leader_limits_are_valid(). False: a value is below its least or above its usual one, or others may have
+// more tickets than there are.
+
 #include "leader-limits.h"
 
 const LeaderLimits leader_limits_usual = {

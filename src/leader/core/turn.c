@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What time it is, and that the turn has something to do. Everything else of a turn is done by leader.c, in an order
-// that stands there.
+// The leader's clocks, the mark that a turn is due, and its authority; what a turn does, and in which order,
+// is in leader.c.
+//
+//      leader_wall(): the voters' clocks if they agree, else counted on from the log's time
+//      leader_counted(): time that has passed for the cluster, which no clock can set back
+//
+// Times are microseconds. Nothing fails: without agreement leader_wall_is_agreed() is false.
+
 #include "turn.h"
 
 #include "clock.h"
@@ -16,7 +22,7 @@ static uint64_t own_clock(const Leader *l) {
         return l->config.wall_us ? l->config.wall_us(l->userdata) : clock_wall_us();
 }
 
-// Nobody else is to be asked: there is one voter, or no cluster yet.
+// Whether only this host's clock counts: there is one voter, or no cluster yet.
 static bool is_alone(const Leader *l) {
         return l->wall_clock.n_voters <= 1 || !cluster_state_cluster(l->state);
 }
@@ -72,8 +78,8 @@ uint64_t leader_counted(const Leader *l) {
         return cluster_state_counted_us(l->state) + (leader_now(l) - l->log_from_us);
 }
 
-// An entry of ours says how much has passed until it was made: so much further is the log. When one of another leader
-// was made we do not know: at the latest now.
+// Our own entry says how much time had passed when it was made, and the log's time has advanced by that.
+// When an entry of another leader was made is not known: at the latest now.
 void leader_time_on_applied(Leader *l) {
         uint64_t counted = cluster_state_counted_us(l->state), now = leader_now(l), passed = counted - l->counted_us;
 
@@ -103,8 +109,8 @@ void leader_outside_done(Leader *l) {
         l->on_outside_done(l);
 }
 
-// By the time before it is asked: what the store finds to be over is over here, too, and it tells when there is some
-// again.
+// The time is read before the store is asked, so that an authority that the store finds expired is expired
+// here, too.
 bool leader_has_authority(Leader *l) {
         uint64_t now = leader_now(l);
 

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See walks.h. CPU time is asked for only as long as a walk is slower than it may be: who has led for a while measures nothing.
+// Walks over all of something that go in slices, slowed down after a start until turns are short (walks.h).
+//
+//      walk_slice(): how many this turn -> the walk -> walk_sliced()
+//          -> walks_turned(): the CPU time sets the next slices
+//
+// CPU time is measured only while a walk is slow; a leader that has led for a while measures nothing.
+// Nothing fails.
+
 #include "walks.h"
 
 #include "clock.h"
@@ -42,7 +49,7 @@ void walks_end(Leader *l) {
                 walk_forget(l, &l->walks.of[i]);
 }
 
-// What is applied within a turn is part of it.
+// Calls may nest: work that is applied within a turn is part of the turn.
 void walks_work_begin(Leader *l) {
         if (l->walks.working++ == 0 && l->walks.n_slow > 0)
                 l->walks.from_us = cpu_us(l);

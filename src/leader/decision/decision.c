@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See decision.h. What several of those need who put something into an entry, and what is said of a request that fails on the
-// way there.
+// What several deciders need that put something into an entry of the log (decision.h).
+// decision_need_scheduler() makes the scheduler when one is needed first; decision_touches() finds units of
+// the batch; decide_extent() says what a request that failed on the way has changed before. Nothing fails;
+// `text` is the caller's.
 
 #include "decision.h"
 

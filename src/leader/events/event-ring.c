@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Packed events in a ring of pointers, found by their sequences. Each is counted with what the heap needs besides. The
-// one that was added last is never dropped for want of room, however long. Without memory nothing is added.
+// The newest events, packed, in a ring of pointers, found by their sequence numbers.
+//
+//      event_ring_add(): room for the caller's bytes -> event_ring_find(seq) by watchers
+//          -> the oldest go beyond bytes_max
+//
+// An event counts with what the heap needs besides. The last one added is never dropped, however long.
+// Failure: NULL without memory, and nothing was added.
 
 #include "event-ring.h"
 

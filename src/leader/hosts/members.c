@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who comes into the cluster: tokens, joining, certificates. Each is a request that waits for the log like any other.
-// How hosts leave is in host-removal.c, who votes in host-roles.c.
+// How hosts come into the cluster: join tokens, joining, renewed certificates.
+//
+//      cluster_token -> a record and the token's text
+//      join without a body -> proof of membership     join with one -> proof, form, certificate
+//          -> a host record
+//          -> on_joined(): the answer and its proof
+//
+// Each is a request that waits for the log. A joiner's bytes are a stranger's: refusals are responses and
+// log lines. -EBUSY: again in the next batch; -ENOMEM. Hosts leave in host-removal.c; voters are chosen in
+// host-roles.c.
+
 #include <ctype.h>
 #include <errno.h>
 #include <gnutls/crypto.h>
@@ -103,7 +112,7 @@ static int refuse_join(Ticket *t, int status, const char *format, ...) {
         if (!r || n < 0 || field_set(&r->join->error, why) < 0 || field_set(&r->message, why) < 0)
                 return -ENOMEM;
         r->status = status;
-        // Its name is a stranger's bytes; its address is not.
+        // The log names the address only, as the name is a stranger's bytes.
         log_notice("Refused a host that wants to join from %s: %s.", t->request->join->peer_address, why);
         ticket_settle(t, TAKE_PTR(r));
         return 0;
@@ -122,7 +131,7 @@ static bool labels_are_valid(const Argosy__JoinBody *j) {
         return j->n_labels <= HOST_OWN_LABELS_MAX;
 }
 
-// NULL: it may go on.
+// What is wrong with the body's form; NULL: nothing.
 static const char *join_form_error(const Argosy__JoinBody *j) {
         if (j->host_id.len != 16 || !is_machine_id(j->machine_id))
                 return "the machine id is not one";
@@ -150,7 +159,7 @@ static int bytes_set(ProtobufCBinaryData *field, const void *data, size_t len) {
         return 0;
 }
 
-// NULL, and *ret_why: it opens nothing.
+// The token's record; NULL and *ret_why if it is not known or has expired.
 static const Argosy__TokenRecord *find_token(Leader *l, const char *id, const char **ret_why) {
         const Argosy__TokenRecord *token = cluster_state_find_token(l->state, id);
 
@@ -163,8 +172,8 @@ static const Argosy__TokenRecord *find_token(Leader *l, const char *id, const ch
         return NULL;
 }
 
-// The first of its two requests: whoever serves it shows that it can ask us. This changes nothing, and holds on that one
-// connection only.
+// The first of a joiner's two requests: the member that serves it gets a proof that it can ask the leader.
+// This changes nothing, and the proof holds on that connection only.
 static int show_membership(Ticket *t) {
         const Argosy__Request__Join *q = t->request->join;
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_JOIN);
@@ -180,7 +189,7 @@ static int show_membership(Ticket *t) {
         return 0;
 }
 
-// Takes the body apart, once. NULL: it is none.
+// Unpacks the body into the request. NULL: it cannot be unpacked.
 static Argosy__JoinBody *take_body(Argosy__Request__Join *q) {
         message_free(q->host);
         q->host = (Argosy__JoinBody *) frame_unpack(&argosy__join_body__descriptor, q->join->body.data, q->join->body.len);
@@ -211,7 +220,7 @@ static int refuse_double(Leader *l, Ticket *t, const Argosy__HostRecord *other, 
                                    "that machine, run "
                                    "`argosyctl cluster remove %s` first",
                                    other->name, host_record_place(other), other->name);
-        if (h && !h->attached) // it may have become a member a moment ago, and died before it knew
+        if (h && !h->attached) // it may have become a member just now, and ended before it knew
                 return refuse_join(t, EEXIST,
                                    "duplicate machine id: host %s (%s), which is not heard at present, has it; if "
                                    "this is that machine, run `argosyctl cluster remove %s` first",
@@ -223,8 +232,8 @@ static int refuse_double(Leader *l, Ticket *t, const Argosy__HostRecord *other, 
                            other->name, host_record_place(other));
 }
 
-// As it says, else whence it came: what others could not use is not written down, and found out when it
-// attaches.
+// The address that the joiner gives, else the one that it came from. Neither is recorded if other hosts
+// could not use it; then it is found out at the first attach.
 static const char *joiners_address(const Argosy__JoinBody *j, const char *seen) {
         if (host_address_may_be_announced(j->address, j->address_configured))
                 return j->address;
@@ -264,7 +273,7 @@ static int put_joiner(const Leader *l, BatchBuilder *b, Argosy__JoinBody *j, con
         return r;
 }
 
-// By whoever comes with this key, who may have to ask again.
+// Binds a token for one host to the joiner's key, so that the same host can repeat its request.
 static int use_up(BatchBuilder *b, const Argosy__TokenRecord *token, const Hash *pin) {
         Argosy__TokenRecord used = *token;
 
@@ -320,7 +329,7 @@ static int fill_answer(Leader *l, Ticket *t, Argosy__JoinAnswer *reply) {
         return 0;
 }
 
-// The answer as bytes, and the proof of it.
+// Puts the packed answer and its proof into `reply`.
 static int answer_joiner(Leader *l, Ticket *t, Argosy__JoinReply *reply) {
         Argosy__JoinAnswer *answer = malloc(sizeof(*answer));
         const Argosy__Request__Join *q = t->request->join;
@@ -362,7 +371,7 @@ static void on_joined(Leader *l, Ticket *t) {
         (void) field_set(&t->response->join->error, "the host could not be made a member");
 }
 
-// NULL: it may be a member, as far as its token and its form say.
+// Why the proof, the token or the form does not let the host join; NULL: they do.
 static const char *judge_joiner(Ticket *t, const Argosy__TokenRecord *token) {
         Argosy__Request__Join *q = t->request->join;
         const Argosy__JoinRequest *j = q->join;
@@ -379,7 +388,7 @@ static const char *judge_joiner(Ticket *t, const Argosy__TokenRecord *token) {
         return join_form_error(body);
 }
 
-// With the CA that the log names. -ENOKEY: this host lacks its key; else as ca_sign().
+// Signs with the CA of the log. -ENOKEY: this host does not have the CA's key; else as ca_sign().
 static int sign(Leader *l, ProtobufCBinaryData csr, const char *name, Buf *ret_cert, Hash *ret_pin) {
         return ca_record_sign(cluster_state_cluster(l->state)->ca, l->ops.secrets(l->userdata), csr, name, ret_cert, ret_pin);
 }
@@ -405,7 +414,7 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
                 return refuse_join(t, EACCES, "%s", why);
         j = t->request->join->host;
         if (batch_builder_has_cluster(b))
-                return -EBUSY; // its level may rise in this batch
+                return -EBUSY; // the feature level may rise in this batch
         if (j->feature_level < cluster_state_cluster(l->state)->feature_level)
                 return refuse_join(t, EPROTONOSUPPORT,
                                    "its argosy is too old for this cluster (feature level %u, needed %u)",
@@ -417,7 +426,7 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
                                              "`argosyctl --user`"
                                            : "this is a cluster of machines: a user's argosyd cannot join "
                                              "it");
-        t->cert.len = 0; // planned before, in a batch that was full
+        t->cert.len = 0; // of a former plan, whose batch was full
         r = sign(l, j->csr, j->name, &t->cert, &t->pin);
         if (r == -ENOMEM)
                 return r;
@@ -434,7 +443,7 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
         if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT_JOIN)) < 0)
                 return -ENOMEM;
         ticket_when_committed(t, on_joined, false);
-        if (same) { // its answer got lost
+        if (same) { // the answer was lost
                 on_joined(l, t);
                 ticket_settle(t, t->response);
                 return 0;
@@ -460,7 +469,7 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
         return r < 0 ? r : PLAN_IN_BATCH;
 }
 
-// A certificate that runs out is renewed for the same key.
+// Renews a certificate that runs out, for the same key only.
 void members_on_renew(Leader *l, Host *h, const Argosy__ToVoter__Renew *renew) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
         Argosy__ToHost__Renewed renewed = ARGOSY__TO_HOST__RENEWED__INIT;

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See time-set.h. While the clocks of most voters agree the time is what they say, and a person only says that the log's is to
-// be that: another one would be over with the next entry. Else somebody has to know what time it is.
+// Sets the log's time back or forward (`cluster set-time`; time-set.h).
+//
+//      time_set_plan(): the voters' clocks, if most agree, else the given time
+//          -> an operation in the batch -> a response
+//
+// With agreeing clocks another time is refused, as it would be over with the next entry. Refusals: EINVAL
+// for no time, ENOSPC after CLUSTER_TIME_SETS_MAX sets forward. Failures: -EBUSY for a second one in this
+// batch, -ENOMEM.
+
 #include "time-set.h"
 
 #include <errno.h>

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What membership.c looks at, made of the log's records, of what hosts say and of the log's configuration. Made when
-// somebody asks and forgotten afterwards; without memory for it nobody is asked and nothing is planned.
+// What membership.c decides by: the log's host records, what hosts say, and the log's configuration, in one
+// view.
+//
+//      voters_view_of_log() -> voters_view_add_hosts() -> voters_view_set_live() -> a plan
+//          -> voters_view_done()
+//
+// A view is made per question and forgotten afterwards; it must not move once hosts were added.
+// Failure: -ENOMEM, and nothing is planned.
+
 #include "voters-view.h"
 
 #include <errno.h>
@@ -73,7 +80,7 @@ int voters_view_add_hosts(const Leader *l, VotersView *v) {
                 v->hosts[i] = view_of_host(l, entries[i].record);
         v->view.hosts = v->hosts;
         v->view.n_hosts = n;
-        v->view.members = v->members; // it stays where it is from now on
+        v->view.members = v->members; // `v` must not move from now on
         return 0;
 }
 

@@ -2,7 +2,15 @@
 //
 // The leader's life, its timer, and what comes in from outside.
 //
-// Events only note what changed and mark the drain. What follows from that, and in which order, stands in followers.c.
+//      leader_new() -> leader_set_leading(): tables are built in slices -> leads
+//          -> events note and mark the drain
+//          -> turn(): followers.c pulls what is due, in its order -> arm_timer() -> ... -> leader_close()
+//
+// An event only notes what changed; what follows from it is decided in the turn. When the host leads no
+// more, pending requests fail with EAGAIN (no_leader) and the tables are dropped. Failure: leader_new()
+// -ENOMEM. Memory is freed when the timer, the drain and all work outside the loop have ended; then closed()
+// is called.
+
 #include <errno.h>
 
 #include "access-tokens.h"
@@ -75,7 +83,8 @@ static uint64_t earlier(uint64_t a, uint64_t b) {
         return !a || (b && b < a) ? b : a;
 }
 
-// What has come while we stood still, a beat perhaps, counts: the loop takes it behind its timers.
+// After a standstill messages that have arrived, such as beats, come behind the timers in the loop, so the
+// timer waits for one more round of the loop.
 static void on_timer(uv_timer_t *timer) {
         Leader *l = timer->data;
 
@@ -128,7 +137,7 @@ void leader_on_time(Leader *l) {
         voters_on_time(l);
         rollout_controller_on_time(l);
         if (l->rebalance_due_us <= leader_now(l))
-                l->rebalance_due_us = 0; // the next look sets it anew
+                l->rebalance_due_us = 0; // the next rebalance pass sets it
         if (l->tombstones_due_us && l->tombstones_due_us <= leader_now(l))
                 tombstones_on_time(l);
         authorization_on_time(l);
@@ -270,7 +279,7 @@ void leader_on_applied(Leader *l, uint64_t index) {
                 walks_work_begin(l);
                 followers_on_applied(l);
                 walks_work_end(l);
-        } else // tables are kept by who leads
+        } else // only a leader keeps tables
                 cluster_state_drop_dirty(l->state);
 }
 
@@ -279,7 +288,7 @@ void leader_on_restored(Leader *l) {
         log_trail_forget(l->trail);
 }
 
-// Until its tables are whole it leads as little as one that was not elected.
+// Builds a slice of the tables. Until they are complete the host does not lead, though it is elected.
 static bool build(Leader *l) {
         bool whole;
 
@@ -362,7 +371,7 @@ bool leader_set_leading(Leader *l, bool leading, uint64_t term) {
                 return true;
         if (l->building)
                 return false;
-        fail_tickets(l); // lists of the records: the walk over them is ours now
+        fail_tickets(l); // lists of records use the same walk as the build
         l->building = true;
         leader_time_begin(l);
         walks_begin(l);
@@ -426,7 +435,7 @@ static void finish_close(Leader *l) {
         free(l);
 }
 
-// What there is one of for each unit, and each unit on a node, is all but a little.
+// Objects per unit, and per unit on a node, are nearly all of the leader's memory.
 static size_t tables_bytes(const Leader *l) {
         size_t bytes = l->units.count * sizeof(Unit) + l->nodes.count * sizeof(Node) + l->hosts.count * sizeof(Host);
 
@@ -494,7 +503,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         l->config = *config;
         l->limits = config->limits ? *config->limits : leader_limits_usual;
         l->trail->jobs_max = l->limits.trail_jobs;
-        l->config.limits = NULL; // they are copied
+        l->config.limits = NULL; // copied above
         l->ops = *ops;
         l->userdata = userdata;
         l->state = config->state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See setting-words.h. A value is said in the words in which its verb takes it, as far as one line has room for that.
-//
-// Failures: none but memory. Of a kind that a later version knows nothing is said.
+// A setting of the cluster and its value in words, for lists of jobs (setting-words.h). setting_row_new():
+// name, value before and value after, in the words in which the setting's verb takes them, in one line.
+// Failure: -ENOMEM or NULL. A kind that only a later version knows has no words.
 
 #include "setting-words.h"
 
@@ -33,7 +33,7 @@ int setting_name_append(const Argosy__JobSetting *s, Buf *out) {
         }
 }
 
-// In words, with why and until when.
+// Appends "WORD, until TIME (WHY)".
 static int append_state(const char *word, const char *why, uint64_t until_us, Buf *out) {
         char when[UTC_TIME_SIZE] = "";
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a unit waits for because of its dependencies, or of those whom it replaces, in words. Looked for when somebody
-// asks.
+// Why a unit on a node waits: for a dependency, a dependent's stop, or the units that it replaces; in words.
+//
+//      ordering_why(): replaced units -> the kind of hold -> the first peer that holds it -> a sentence
+//
+// It is looked up when somebody asks, and nothing is kept. False: nothing holds it. Texts are cut to `size`;
+// nothing fails.
+
 #include <stdio.h>
 
 #include "dependencies.h"
@@ -18,11 +23,11 @@ typedef struct Description {
         Leader *leader;
         char *ret;
         size_t size;
-        bool blocked; // only of what is not on its way
+        bool blocked; // only peers that are not being started
         OrderingStop stop;
 } Description;
 
-// How the other unit is.
+// The state of the other unit, as a clause.
 static const char *phrase(const Unit *u, Standing standing) {
         switch (standing) {
         case STANDING_OFF:
@@ -106,7 +111,7 @@ static bool describe_stop(const DependencyPeer *peer, void *userdata) {
         return true;
 }
 
-// A unit that is still there and that it replaces.
+// Whether it waits for a unit that it replaces and that is still on the node.
 static bool describe_replaced(const Leader *l, const UnitOnNode *s, char *ret, size_t size) {
         const Unit *u = ordering_waits_for_replaced(l, s) ? replacer_waits_for(l, s->unit) : NULL;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Units of one group had the same content before and have the same one after, so that is compared once.
-//
-// Cost: each byte of both contents; a job whose units have many contents is told of the first ones.
+// Which parts of a unit's file (drop-ins, carried files) a job changed, for its rows. job_parts_fill() per
+// row -> compared once per group, as its units had the same content before and have the same after. Cost:
+// each byte of both contents. Rows of contents above JOB_PARTS_BYTES in one job have no parts. Failure:
+// -ENOMEM.
 
 #include "answer-job-parts.h"
 
@@ -13,7 +14,7 @@
 #include "rollout-content.h"
 
 enum {
-        JOB_PARTS_BYTES = 1024 * 1024, // of contents that are compared for one job
+        JOB_PARTS_BYTES = 1024 * 1024, // bytes of contents that are compared for one job
 };
 
 void job_parts_done(JobParts *p) {

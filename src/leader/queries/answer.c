@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Reading verbs, answered at once from the records and from what is seen; lists of thousands are made of the same rows
-// in turns (listings.c). Without a leader (l->leading false) there are only the records: what units do is `unknown` then.
+// Answers to reading requests that need one turn: units, unit files, nodes, cluster status, contents.
+//
+//      answer_units() -> per unit: rows of its nodes -> nodes not heard yet
+//          -> nodes where it may still run -> sorted
+//
+// Rows come from the log's records and from what hosts report. Long lists are made of the same rows in
+// slices (listings.c). Without leadership only records are known, and what units do is "unknown". Failure:
+// NULL or -ENOMEM.
+
 #include <errno.h>
 #include <fnmatch.h>
 
@@ -128,7 +135,7 @@ static int add_row(Leader *l, Argosy__Response__Units *units, const char *name, 
         return r < 0 ? r : unit_row_fill_states(l, l->leading ? node_find(l, node) : NULL, s, row);
 }
 
-// Destroyed, and its host is not heard.
+// A row of a destroyed unit on a node whose host is not heard.
 static int add_silent_row(Leader *l, Argosy__Response__Units *units, const char *name, const Node *n) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
         int r;
@@ -142,7 +149,7 @@ static int add_silent_row(Leader *l, Argosy__Response__Units *units, const char 
                                     tombstones_word(l, name));
 }
 
-// The same where this leader has not seen it, but the log says so.
+// Like add_silent_row(), for a tombstone of the log whose unit this leader has never seen on the node.
 static int add_unseen_silent_row(Leader *l, Argosy__Response__Units *units, const Tombstone *t) {
         const Node *n = l->leading ? node_find(l, t->node) : NULL;
         const Unit *u = unit_find(l, t->name);
@@ -208,7 +215,8 @@ static int add_rows_of_node(Leader *l, Argosy__Response__Units *units, const cha
         return 0;
 }
 
-// Whether a global unit belongs on this node; followers know it only by the options.
+// Whether a global unit belongs on this node. Without a Node (this host does not lead) only its options say
+// so.
 static bool wants_global(Leader *l, const Unit *u, const UnitEntry *e, const Argosy__HostRecord *host,
                          const char *manager, const Node *node) {
         UnitOptions *options;
@@ -223,7 +231,7 @@ static bool wants_global(Leader *l, const Unit *u, const UnitEntry *e, const Arg
         return admits;
 }
 
-// A node that a global unit leaves out although it might have it.
+// A row of a node that could run a global unit but is left out, with the reason.
 static int add_left_out_row(Leader *l, Argosy__Response__Units *units, const UnitEntry *e, const Unit *u,
                             const Argosy__HostRecord *host, const Node *node, size_t *n) {
         Argosy__Response__UnitRow *row;
@@ -262,7 +270,7 @@ static int add_unseen_globals(Leader *l, Argosy__Response__Units *units, const U
         return 0;
 }
 
-// Nodes that are to have the unit and of which nothing is known yet.
+// Rows of nodes that are to run the unit and have not reported it yet.
 static int add_unseen_rows(Leader *l, Argosy__Response__Units *units, const UnitEntry *e, const Unit *u,
                            size_t *n) {
         const Argosy__UnitRecord *r = e->record;
@@ -305,7 +313,7 @@ static int row_compare(const void *a, const void *b) {
         return r ? r : strcmp(x->node, y->node);
 }
 
-// The unit as the log has it, or destroyed, but not gone everywhere yet.
+// Rows of a unit of the log, or of a destroyed one that is not gone from all nodes.
 static int add_named_rows(Leader *l, Argosy__Response__Units *units, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         const Unit *u = unit_find(l, name);
@@ -357,7 +365,7 @@ static int add_matching_rows(Leader *l, Argosy__Response__Units *list, const Arg
                     unit_name_kind(units[i]->record->name, NULL) != UNIT_NAME_TEMPLATE && // never on a node
                     add_unit_rows(l, list, units[i]) < 0)
                         return -ENOMEM;
-        name_table_foreach(unit, &l->units) { // destroyed, but not gone everywhere yet
+        name_table_foreach(unit, &l->units) { // destroyed units that are not gone from all nodes
                 const Unit *u = unit;
 
                 if (!u->recorded && answer_name_matches(m->patterns, m->n_patterns, u->name) &&
@@ -399,7 +407,7 @@ static int add_rows_on_host(Leader *l, Argosy__Response__Units *units, const cha
         return r;
 }
 
-// Where it may still run by what the log says alone.
+// Rows of nodes on which only the log says that the unit may still run.
 static int add_silent_rows_within(Leader *l, Argosy__Response__Units *units, const char *name, HostRange range) {
         const ListNode *tombs = cluster_state_tombstones_of(l->state, name);
         int r = 0;
@@ -485,7 +493,7 @@ static bool unit_on_node_outcome_is_unknown(const UnitOnNode *s, const Argosy__U
         return o && o->kind == ARGOSY__OUTCOME__KIND__UNKNOWN;
 }
 
-// How far the wish was carried out, in the words of targets, or that it failed somewhere.
+// How far the unit's target is reached, in the words of targets, or that it failed on a node.
 static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
         const Argosy__UnitRecord *r = e->record;
         const Unit *u = unit_find(l, r->name);
@@ -513,7 +521,7 @@ static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
                                 word = "launched";
                 }
         if (u && u->node && !node_is_heard(u->node))
-                return "unknown"; // also if this leader has not heard it yet
+                return "unknown"; // also before its first report to this leader
         return word;
 }
 
@@ -707,7 +715,7 @@ static void answer_no_name(Leader *l, const Argosy__Request *request, LeaderResp
         respond(&out, userdata);
 }
 
-// The unit's own content, or that of the hash that stands at its place. NULL: there is none, and `why` says so.
+// The unit's content, or the one of revs[i]. NULL: there is none, and `why` says so.
 static const SpecEntry *find_content(const Leader *l, const Argosy__Request__Cat *m, size_t i, char *why, size_t size) {
         const UnitEntry *e = cluster_state_find_unit(l->state, m->names[i]);
         const SpecEntry *spec = NULL;

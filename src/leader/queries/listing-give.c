@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A list that was made, a part of its rows in each turn: a heap of sorted runs, the run with the first row on top. A name, and what its rows hold, is freed
-// as it is given. Out of memory ends the list (listings_step()), and so do more bytes than an answer may have.
+// Sends a list that was made, a part of its rows per turn.
+//
+//      listing_give_begin(): a heap of sorted runs -> listing_give_some() per turn: the first rows
+//          -> the final response
+//
+// At most about GIVEN_PER_TURN rows a turn. A name and its rows are freed when they are given. Failures:
+// -ENOMEM ends the list (listings_step()); a list above ANSWER_BYTES_MAX ends with an error.
+
 #include "listing-give.h"
 
 #include <errno.h>
@@ -13,13 +19,14 @@
 #include "response.h"
 #include "tickets.h"
 
-enum { GIVEN_PER_TURN = 2000 }; // at about 0.5 us each
+enum { GIVEN_PER_TURN = 2000 }; // rows, at about 0.5 us each
 
 static const char *next_node(const ListedName *piece) {
         return piece->units.rows[piece->n_given]->node;
 }
 
-// A name goes with its last piece.
+// Runs are ordered by name, then node. Of one name its pieces come first and the name itself, which owns
+// them, last.
 static bool is_before(const Run *a, const Run *b) {
         const ListedName *x = *a->at, *y = *b->at;
         int order = strcmp(x->name, y->name);
@@ -76,7 +83,7 @@ static size_t count_rows(const Listing *g) {
         return g->kind == &list_kind_units ? g->answer->units->n_rows : g->answer->unit_files->n_rows;
 }
 
-// That there may be in this part.
+// How many rows this response may have.
 static size_t rows_to_give(const Listing *g) {
         return listing_is_page(g) ? row_filter_limit(&g->filter) - g->n_rows : SIZE_MAX;
 }
@@ -89,7 +96,7 @@ static void drop_first_run(Listing *g) {
         g->runs[0] = g->runs[--g->n_runs];
 }
 
-// One row of it: the next one may be another piece's.
+// Gives one row of a piece, since the next row may be in another piece.
 static int give_of_piece(Listing *g, ListedName *piece, size_t *left) {
         int r = g->kind->give(piece, g->answer, MIN_OF(rows_to_give(g), count_rows(g) + 1));
 
@@ -117,7 +124,7 @@ static int give_next(Listing *g, size_t *left) {
         return r;
 }
 
-// Who is told may end any list, this one too: nothing of it is looked at afterwards.
+// The receiver may end any list, this one too, so `g` must not be used afterwards.
 static void say(Listing *g, bool final) {
         Argosy__Response *answer = TAKE_PTR(g->answer);
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a question about units asks for: patterns and filter of either kind, whether its list takes more than one turn, and what nobody may ask for.
+// What a question about units or unit files asks for: patterns, filter, whether it needs slices, and what is
+// refused. listing_refuse() first -> listing_is_long() -> answer.c in one turn, or listings.c in slices.
+// Refused: more than LISTED_GLOBS_MAX patterns, or one longer than LISTED_GLOB_MAX bytes. Nothing allocates
+// but refusals.
+
 #include "listing-question.h"
 
 #include <errno.h>
@@ -23,7 +27,7 @@ const Argosy__ListFilter *listing_filter(const Argosy__Request *q) {
         return q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS ? q->list_units->filter : q->list_unit_files->filter;
 }
 
-// The tables are those of who leads.
+// Only a leader has tables of units; other hosts count records.
 static size_t count_units(const Leader *l) {
         return (l->leading ? l->units.count : cluster_state_n_units(l->state)) + cluster_state_n_tombstones(l->state);
 }

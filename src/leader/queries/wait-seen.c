@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See wait-seen.h. A walk goes over hosts by their numbers, so nobody who comes or goes moves its place.
+// What a waiter has to know of a unit on all its nodes (wait-seen.h): at once, or by a walk over hosts in
+// slices.
+//
+//      wait_seen_init() -> judge -> wait_seen_done()                          up to WIDE nodes
+//      wait_walk_begin() -> wait_walk_next() per turn -> wait_walk_over()     more
+//
+// A walk goes by host numbers, so hosts that come or go do not move its place; a changed record begins it
+// anew. Without memory `failed` is set, or the process ends (oom.h).
+
 #include "wait-seen.h"
 
 #include <stdlib.h>
@@ -22,7 +30,7 @@
 #include "unit-wanted.h"
 #include "unit-work.h"
 
-enum { WIDE = 512 }; // nodes, at about 2 us each
+enum { WIDE = 512 }; // nodes that are looked at in one turn, at about 2 us each
 
 static bool make_room(WaitSeen *v) {
         WaitNode *nodes;
@@ -39,7 +47,7 @@ static bool make_room(WaitSeen *v) {
         return true;
 }
 
-// Never NULL.
+// A copy of the text if the walk outlives this turn, else the text itself; never NULL.
 static const char *keep(WaitSeen *v, const char *text) {
         size_t size;
         char *copy;
@@ -96,7 +104,7 @@ static void add_node(const Node *n, void *userdata) {
                 return;
         if (!unit_on_node_is_on_probation(s))
                 on_node->probation = ARGOSY__PROBATION__PROBATION_PASSED;
-        else if (!v->due_host && on_node->wanted && !on_node->lost) { // where it was before, nobody says that it lives
+        else if (!v->due_host && on_node->wanted && !on_node->lost) { // other nodes report no probation
                 v->due_host = n->host->number;
                 v->due_lived_ms = s->probation_ms;
         }
@@ -109,7 +117,7 @@ static void add_unseen(const Node *n, void *userdata) {
                 add_node(n, userdata);
 }
 
-// Nodes that are to have it as well, and of which this leader does not know what they have.
+// Whether the node is to run the unit, and its host has not reported its units to this leader.
 static bool is_unheard(const WaitSeen *v, const Node *n) {
         return !host_is_told(n->host) && unit_wanted_on(v->l, v->unit, v->entry, n);
 }
@@ -170,11 +178,11 @@ struct WaitWalk {
         Unit *unit;
         WaitSeen seen;
         uint64_t revision; // of the record; 0: there is none
-        uint32_t host;     // up to that one all were looked at
-        WaitNode *unheard; // they come behind the others
+        uint32_t host;     // all hosts up to this number were looked at
+        WaitNode *unheard; // appended behind the others at the end
         size_t n_unheard, unheard_allocated, n_untold;
-        bool whole; // all were
-        bool again; // something was touched since
+        bool whole; // all hosts were looked at
+        bool again; // a host was touched since: walk again
 };
 
 static bool is_longer(const ListNode *list, size_t n) {

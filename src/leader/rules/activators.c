@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who activates whom, as a map of names with links in both directions. A name is there as long as a link
-// leads to it or from it. Without memory the unit activates what it did before.
+// Which unit activates which (timer -> service, ...), as a map of names with links in both directions.
+// activators_set() per unit -> activators_activated(), activators_find(). A name is in the map while it
+// activates a unit or is activated by one. -ENOMEM: the unit activates what it did before.
 
 #include "activators.h"
 
@@ -9,7 +10,7 @@
 
 #include "list.h"
 
-// Lives while it activates somebody or is activated by somebody.
+// One name; freed when it activates no unit and no unit activates it.
 typedef struct Activation {
         struct Activation *activates;
         ListNode sibling; // in activates->activators

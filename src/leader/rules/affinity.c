@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cycles of MachineOf= and SameNodeAs=: of all ways from one unit back to it the shortest one, in words. More
-// than AFFINITY_MAX units are not looked at: -E2BIG. Units that nobody knows lead nowhere.
+// Cycles of MachineOf= and SameNodeAs=: of all ways from one unit back to it the shortest one, in words.
+//
+//      affinity_check() -> find() gives the options of each unit on the way -> -ELOOP and the way, or 0
+//
+// Units that find() does not know lead nowhere. Failures: -E2BIG above AFFINITY_MAX units, -ENOMEM, find()'s
+// errno.
 
 #include "affinity.h"
 
@@ -12,12 +16,12 @@
 
 typedef struct Search {
         const char *name;
-        const UnitOptions *options; // of that one
+        const UnitOptions *options; // of `name`
         AffinityFind find;
         void *userdata;
         UnitOptions *seen[AFFINITY_MAX]; // references: the walk borrows their words
         size_t n_seen;
-        char *ret; // what is said of the cycle that was found
+        char *ret; // the cycle in words
         size_t size;
         unsigned *ret_line;
 } Search;

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Two tables: what each unit needs and where, and how many need each template on each node. A unit that changes gives back
-// what it needed before and takes what it needs now, so counts follow from what was set and from nothing else.
+// Which templates are needed on which nodes by the units there (OnFailure=x@%n and the like), counted by
+// users.
+//
+//      companions_set(unit, node, templates): former needs are given back, new ones taken -> changed(node)
+//
+// Two tables: the needs of each unit, and the number of users of each template per node. changed() is called
+// for a node whose set has changed, before return. Failure: -ENOMEM, and the unit needs less than it was set
+// to.
 
 #include "companions.h"
 
@@ -64,7 +70,7 @@ static Bucket *bucket_get(Companions *c, uint32_t node) {
         return b;
 }
 
-// 1: nobody needed it before.
+// 1: the template is new on this node.
 static int take(Companions *c, uint32_t node, const char *template) {
         Bucket *b = bucket_get(c, node);
         Need *n = b ? map_find_str(&b->needs, template) : NULL;
@@ -86,7 +92,7 @@ static int take(Companions *c, uint32_t node, const char *template) {
         return 1;
 }
 
-// 1: nobody needs it any more.
+// 1: no unit on this node needs the template any more.
 static int give_back(Companions *c, uint32_t node, const char *template) {
         Bucket *b = map_find(&c->nodes, &node, sizeof(node));
         Need *n = b ? map_find_str(&b->needs, template) : NULL;

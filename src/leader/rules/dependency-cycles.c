@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a unit comes after is what leads on: of the units of a request as they are planned, of all others as
-// they are. A unit after which nobody comes is on no cycle, and is not asked about.
+// Cycles of order (After=) among units: those of a request as they are planned, all others as they are.
+//
+//      dependency_cycles_find(): units after which others come -> cycles_find() follows edges
+//          -> found() per cycle
+//
+// A unit after which no other comes is on no cycle and is skipped, which is most of them. n_steps counts the
+// cost. Failure: -ENOMEM, or found()'s errno.
+
 #include "dependency-cycles.h"
 
 #include <errno.h>
@@ -10,9 +16,9 @@
 typedef struct Gather {
         DependencyCycleSearch *s;
         CycleWalk walk;
-        const char *at; // whose edges are gathered
+        const char *at; // the unit whose edges are gathered
         bool overlay;
-        size_t n_passed; // edges that do not count
+        size_t n_passed; // edges that were skipped
         int error;
 } Gather;
 
@@ -53,7 +59,7 @@ static bool comes_after(const DependencyPeer *peer, void *userdata) {
         return peer->kinds & UNIT_AFTER;
 }
 
-// Nobody comes after most units.
+// Whether some unit is ordered after this one; else it can close no cycle.
 static bool may_close(const DependencyCycleSearch *s, const char *name) {
         return dependencies_each_on(s->current, name, comes_after, NULL) ||
                (s->planned && dependencies_each_on(s->planned, name, comes_after, NULL));

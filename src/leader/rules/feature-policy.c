@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The highest level that nobody holds back, and never less than the log has. A host that has not said its
-// level, or that nobody knows, has the first.
+// The feature level of the cluster: the highest that no counting host holds back, and never below the log's.
+// feature_policy_level() over all hosts; feature_policy_holds() tells which host holds it back.
+// A host that has not said its level has FEATURE_BASE. Pure functions; nothing fails.
 
 #include "feature-policy.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See job-tally.h. A row is looked for once for each job, among a few dozen.
+// Counts of jobs by verb and state, for /metrics (job-tally.h): open ones by state, ended ones since the
+// start. job_tally_row() once per job -> job_tally_begin(), _leave(), _end(). At most JOB_TALLY_ROWS verbs;
+// the last row is "other", for all further ones. Nothing allocates or fails.
 
 #include "job-tally.h"
 
@@ -39,7 +41,7 @@ void job_tally_leave(JobTally *t, size_t row, Argosy__JobState state) {
         t->rows[row].open[state]--;
 }
 
-// The log may say what this version does not know.
+// A state of a later version counts as unknown.
 void job_tally_end(JobTally *t, size_t row, Argosy__JobState state) {
         t->rows[row].ended[(unsigned) state < JOB_STATES ? state : ARGOSY__JOB_STATE__JOB_UNKNOWN]++;
 }

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Two lists, each with the oldest beat first, so only their heads are looked at. A leader that wakes up late
-// by a quarter of a lease grants everybody a full one: the silence may have been its own.
+// Leases of hosts: online -> suspect after half a lease -> lost after a whole one, unless a beat renews it.
+//
+//      lease_beat() -> lease_table_next() arms the timer -> lease_table_expire() until NULL
+//
+// Two lists, oldest beat first, so only their heads are looked at. A leader that wakes up late by a quarter
+// of a lease renews all leases, since it may have been silent itself. Times are microseconds; nothing
+// allocates or fails.
 
 #include "lease.h"
 
@@ -52,8 +57,7 @@ Lease *lease_table_expire(LeaseTable *t, uint64_t now_us) {
                 lease_table_renew(t, now_us);
         t->due_us = 0;
 
-        // Those who are lost first: a host on its way from online to lost in one step would otherwise be met
-        // twice.
+        // Lost hosts first, or a host that goes from online to lost in one step would be returned twice.
         l = oldest(&t->suspect);
         if (l && now_us >= l->renewed_us + t->lease_us) {
                 lease_end(l);

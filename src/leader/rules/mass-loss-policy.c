@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The mass-loss policy: on as soon as one host is lost and more than the configured part is missing,
-// suspects counted. One missing host is never too many.
+// Whether so many hosts are missing at once that their units are not moved: the network is the likelier
+// cause. True: at least one host is lost, more than one is missing (lost or suspect), and these are more
+// than `percent` of all. One missing host is never too many. A pure function; nothing fails.
 
 #include "mass-loss-policy.h"
 

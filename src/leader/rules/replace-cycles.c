@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Units with Replaces=, and whom each one replaces, until it comes back to where it began. Patterns have to be
-// matched against every unit of the list, so that costs the square of its length at most.
+// Cycles of Replaces=: a unit must not replace, over other units, itself.
+//
+//      replace_cycles_put() per unit
+//          -> replace_cycles_find(): REPLACE_CYCLE_FOUND and the cycle in words, or 0
+//
+// Patterns are matched against every unit of the list, so a search costs at most the square of its length.
+// The list holds references to options. Failure: -ENOMEM.
 
 #include "replace-cycles.h"
 
@@ -53,7 +58,7 @@ static bool replaces(const UnitOptions *options, const char *name) {
 typedef struct Search {
         const ReplaceCycles *all;
         const char *name;
-        const UnitOptions *options; // of that one, whatever the list has
+        const UnitOptions *options; // of `name`, in place of those in the list
         char *ret;
         size_t size;
 } Search;

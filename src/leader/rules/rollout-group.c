@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A rollout brings one content to a template and to all its instances that have no file of their own, or to one unit. So
-// all units have to have the same name in that sense, and to get the same file: the first one says which.
+// Whether all units of a list can be brought to one content by one rollout: one template's instances, or one
+// unit. rollout_group_add() per unit: the first one sets name and content -> the others have to have the
+// same. -EINVAL and *ret_why (static): another template or content; -ENOMEM.
 
 #include "rollout-group.h"
 
@@ -16,7 +17,7 @@ void rollout_group_done(RolloutGroup *g) {
         *g = (RolloutGroup){};
 }
 
-// NULL: out of memory.
+// The name of the unit's rollout: its template's or its own. NULL: out of memory.
 static char *name_of(const char *unit, bool from_template) {
         return from_template && unit_name_kind(unit, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(unit)
                                                                                  : strdup(unit);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The table of unit-life.h: a row for each state, a column for each event. An event that cannot happen to a unit in
-// such a state would be a mistake of ours: whoever applies the table asserts that it never meets LIFE_NEVER.
+// The table of a unit's states in the leader (unit-life.h): a row for each state, a column for each event.
+// unit_life_after(state, event) -> the next state.
+// LIFE_NEVER: the event cannot happen in that state; the caller asserts that it never does. Nothing fails.
+
 #include "unit-life.h"
 
 #include <stdint.h>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The table of unit-on-node-life.h: a row for each state, a column for each event. An event that cannot happen in such
-// a state would be a mistake of ours: whoever applies the table asserts that it never meets ON_NODE_NEVER.
+// The table of a unit's states on a node (unit-on-node-life.h): a row for each state, a column for each
+// event. unit_on_node_life_after(state, event) -> the next state. ON_NODE_NEVER: the event cannot happen in
+// that state; the caller asserts that it never does. Nothing fails.
+
 #include "unit-on-node-life.h"
 
 #include <stdint.h>

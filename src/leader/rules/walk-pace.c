@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See walk-pace.h: resumed -> 1/16 -> 1/8 -> 1/4 -> 1/2 -> the whole slice, in turns that are short. On a machine where none is short it
-// stays where it is, and the walk takes sixteen times as many turns, but none of them is what loses the leader.
+// How long the slices of a walk are after it was resumed (walk-pace.h): 1/16 -> 1/8 -> 1/4 -> 1/2 -> the
+// whole. walk_pace_resume() -> walk_pace_slice() per turn -> walk_pace_turned(): doubled after a short turn,
+// halved after a long. On a slow machine slices stay short: the walk takes up to sixteen times as many
+// turns, but no turn loses the lead.
+
 #include "walk-pace.h"
 
 #include "macro.h"

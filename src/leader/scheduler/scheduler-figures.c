@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What units take of what hosts offer, for those who watch a cluster from outside. The Placement counts all of it. Roles are
-// as many as people make, so only the first have rows of their own, by name, and the others share one.
+// What units reserve of the hosts' capacity, per resource and role, for /metrics. scheduler_figures():
+// changed hosts into the Placement -> capacity and reserved per resource -> units per role. The first
+// ROLES_SHOWN roles by name have rows, the others one row together. Without memory the process ends (oom.h).
+
 #include "scheduler-private.h"
 #include "scheduler-roles.h"
 #include "str.h"
 
 enum { ROLES_SHOWN = 64 };
-#define ROLES_ALL_OTHERS "(others)" // no role is called so
+#define ROLES_ALL_OTHERS "(others)" // not a valid name of a role
 
 static void add(CounterList *to, LeaderFamily family, int64_t value, const char *key, const char *word) {
         counter_list_add(
@@ -50,7 +52,7 @@ size_t scheduler_placement_bytes(const Leader *l) {
         return l->places ? placement_bytes(l->places->placement) : 0;
 }
 
-// The Placement hears of hosts when it is asked, so that is done first: of those that have changed since the last time.
+// The Placement learns of changed hosts only when it is used, so they are synchronised first.
 void scheduler_figures(Leader *l, CounterList *to) {
         if (!l->places)
                 return;

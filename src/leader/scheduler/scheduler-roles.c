@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Roles in the Placement: as their records are. A role that units name and that has no record any more (it
-// was removed in the moment in which they came) stays, with nothing set.
+// Roles in the Placement, as the log's records are; and what a role uses, in rows and sentences.
+//
+//      scheduler_on_roles(): the records' revision has changed -> scheduler_sync_roles()
+//          -> units find theirs by name
+//
+// A role without a record that units still name stays, with no settings. Failures: -ENOMEM; -ENOSPC: too
+// many resources.
+
 #include <errno.h>
 #include <inttypes.h>
 
@@ -17,7 +23,7 @@ static SchedulerRole *role_find(const SchedulerTables *t, const char *name) {
         return map_find_str(&t->roles, name);
 }
 
-// What hosts offer of a resource that is counted from now on is looked at before the next unit is placed.
+// The resource's number. A new one makes all nodes due, as what they offer of it is not known yet.
 static int resource_of(SchedulerTables *t, const char *name) {
         bool new = false;
         int r = placement_resource(t->placement, name, &new);
@@ -38,7 +44,7 @@ static int amounts(SchedulerTables *t, Argosy__Amount *const *from, size_t n, in
         return 0;
 }
 
-// `record` NULL: as one is without any.
+// `record` NULL: the settings of a role without a record.
 static int settings_of(SchedulerTables *t, const Argosy__RoleRecord *record, PlacementRole *ret) {
         int r;
 
@@ -112,7 +118,7 @@ int scheduler_sync_roles(Leader *l) {
 int scheduler_on_roles(Leader *l) {
         if (!l->places || l->places->roles_revision == cluster_state_roles_revision(l->state))
                 return 0;
-        leader_set_due(l, DUE_PLACEMENT); // there may be room for somebody now
+        leader_set_due(l, DUE_PLACEMENT); // waiting units may have room now
         return scheduler_sync_roles(l);
 }
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Options of unit files and records of hosts in the words of the Placement: label demands become terms,
-// hosts' facts become labels with names of their own (`@id`, `@host`, `@manager`).
+// Unit options and host records in the Placement's words.
+//
+//      scheduler_class(): options -> terms, preferences, demands, spread -> a class
+//      scheduler_label_node(): a host's facts (`@id`, `@host`, `@manager`), labels and pools
+//          -> labels of its node
+//      scheduler_admits(): the same rules for one node, without a Placement
+//
+// Failures: -EINVAL above PLACEMENT_TERMS_MAX terms, -ENOSPC for too many resources, -ENOMEM.
 
 #include "scheduler-spec.h"
 
@@ -85,7 +91,7 @@ static int add_demands(Placement *p, SpecBuilder *b, const UnitOptions *o, bool 
         return 0;
 }
 
-// Instances of one template are one group; other units are one each.
+// The spread group of a unit: its template's, or its own.
 static char *group_of(const char *name) {
         size_t len;
         const char *prefix = unit_name_prefix(name, &len), *suffix = unit_name_suffix(name);

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Units in the Placement: as their records are, and, as long as a Scheduler lives, those that have none.
+// Units in the Placement: as their records are, and guests without a record as long as a Scheduler lives.
+//
+//      scheduler_on_unit(): a number, class, affinity, node -> scheduler_enqueue() -> placed or dequeued
+//      scheduler_set_refusals(): nodes that refused it, and fleet's nodes, are excluded or admitted
+//
+// Unit.place is the number plus 1; 0: not in the Placement. A unit whose options are not known counts and
+// demands nothing. Without memory the process ends (oom.h), but for options (-ENOMEM).
+
 #include <errno.h>
 
 #include "due.h"
@@ -40,9 +47,10 @@ static void to_front(SchedulerTables *t, size_t i) {
         t->classes[0] = found;
 }
 
-// Hundreds of instances of a template come one after the other, each with one that needs it and has options of its own.
+// Instances of a template come in a row, often alternating with units that depend on them, so a few classes
+// are remembered.
 static void remember_class(SchedulerTables *t, const UnitOptions *options, uint32_t class) {
-        if (options->spread) // the name counts
+        if (options->spread) // its class depends on the unit's name
                 return;
         forget_class(t, KNOWN_CLASSES - 1);
         to_front(t, KNOWN_CLASSES - 1);
@@ -77,10 +85,10 @@ static int class_of(Leader *l, const char *name, const UnitOptions *options, uin
         return r;
 }
 
-enum { REFUSALS = 2048 }; // units, or nodes that are named for them, in one turn, at about 1 us each
+enum { REFUSALS = 2048 }; // units and their listed nodes per turn, at about 1 us each
 
-// Where alone a unit may run since hosts run it from fleet's directory: where one of them takes it over, and where it is recorded.
-// How many nodes that are.
+// Confines a unit that hosts run from fleet's directory to the nodes that can take it over and the one where
+// it is recorded. Returns the number of the former.
 static size_t confine_fleet_unit(Leader *l, const char *name, uint32_t unit) {
         Placement *p = l->places->placement;
         const UnitEntry *e = fleet_units_has(l, name) ? cluster_state_find_unit(l->state, name) : NULL;
@@ -111,7 +119,8 @@ static uint32_t add_unit(Leader *l, Unit *u, uint32_t class, uint32_t role, int1
         return number;
 }
 
-// The unit of this name there, made if need be: with a record, named by somebody's options, or a guest.
+// The unit's number in the Placement, added if it is missing: with a record, named by another unit's
+// options, or a guest.
 uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest) {
         SchedulerTables *t = l->places;
         const Guest *known = map_find_str(&t->guests, name);
@@ -122,7 +131,7 @@ uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest) {
                 return u->place - 1;
         if (known)
                 return known->unit;
-        if (!guest && !t->is_copy) // a number in a copy is none of the unit's
+        if (!guest && !t->is_copy) // numbers in a copy are not those of Unit.place
                 return add_unit(l, oom_checked(unit_get(l, name)), t->anything, t->role, 0);
         g = oom_checked(calloc(1, sizeof *g + strlen(name) + 1));
         strcpy(g->name, name);
@@ -146,7 +155,7 @@ int scheduler_add_affinity(Leader *l, const char *name, uint32_t unit, char **na
                 other = unit_find(l, *m);
                 if (other)
                         other->followed = true;
-                r = placement_unit_follow(p, unit, target); // -ELOOP, -E2BIG: it is as if it named fewer
+                r = placement_unit_follow(p, unit, target); // -ELOOP, -E2BIG: the name is left out
         }
         return r == -E2BIG ? SCHEDULER_TOO_MANY_TIED : 0;
 }
@@ -156,7 +165,7 @@ static int set_affinity(Leader *l, const char *name, uint32_t unit, char **names
         return scheduler_add_affinity(l, name, unit, names);
 }
 
-// Gives the unit the class that its options mean.
+// Sets class, role, priority and affinity by the unit's options.
 int scheduler_set_options(Leader *l, const char *name, uint32_t unit, const UnitOptions *options) {
         Placement *p = l->places->placement;
         uint32_t class, role = scheduler_role_of(l->places, options);
@@ -201,18 +210,19 @@ void scheduler_dequeue(Leader *l, Unit *u) {
                 placement_unit_release(l->places->placement, u->place - 1, false);
 }
 
-// Its record, or the end of a Scheduler, puts it where it is: if it is still to go, that is asked anew.
+// The record, or the end of a Scheduler, has set the unit's node; a unit that still has to move is scheduled
+// again.
 static void leave_queue(Leader *l, Unit *u) {
         bool waited = list_is_linked(&unit_work_seen(u)->enqueued);
 
         scheduler_dequeue(l, u);
-        placement_unit_release(l->places->placement, u->place - 1, false); // offered
+        placement_unit_release(l->places->placement, u->place - 1, false); // it was offered to the Placement
         if (!waited || !unit_life_is_queued(u->life))
                 return;
-        schedule_move(l, u, SCHEDULE_NEW); // it may be one of those that were asked about
+        schedule_move(l, u, SCHEDULE_NEW); // it may be among the units that were asked about
 }
 
-// A new one is at once what its options mean.
+// A new unit gets the class of its options at once.
 static uint32_t number_with_options(Leader *l, Unit *u, const UnitOptions *options) {
         SchedulerTables *t = l->places;
         uint32_t class, number;
@@ -224,7 +234,7 @@ static uint32_t number_with_options(Leader *l, Unit *u, const UnitOptions *optio
         return number;
 }
 
-// With its new record its node may not be what it asks for.
+// Reports it if the node does not meet the demands of the new record.
 static void mark_mismatch(Leader *l, const Unit *u) {
         UnitOnNode *s = u->node && placement_unit_mismatches(l->places->placement, u->place - 1) ? unit_on_node_find(u, u->node)
                                                                                                  : NULL;
@@ -233,17 +243,17 @@ static void mark_mismatch(Leader *l, const Unit *u) {
                 event_mark_unit_on_node(l, s);
 }
 
-// What a unit is whose options cannot be had is not known: it counts, and demands nothing.
+// A unit whose options cannot be read counts, and demands nothing.
 void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions *options) {
         uint32_t unit;
 
         if (!e && !u->place)
                 return;
         if (map_find_str(&l->places->guests, u->name))
-                return; // a Scheduler has it; looked at again when that is freed
+                return; // a Scheduler has it as a guest; done again when that is freed
         unit = number_with_options(l, u, options);
         leave_queue(l, u);
-        // Also of global ones: who conflicts with them. What cannot be counted any more demands nothing.
+        // also for global units, as others may conflict with them; on failure the unit demands nothing
         if (options)
                 (void) scheduler_set_options(l, u->name, unit, options);
         put_unit(l, u, e);
@@ -269,7 +279,7 @@ static uint32_t number_of_guest(const Leader *l, const char *name) {
         return g ? g->unit : PLACEMENT_NONE;
 }
 
-// With a record or a guest; PLACEMENT_NONE: not there.
+// The number of a unit or guest; PLACEMENT_NONE: it is not in the Placement.
 static uint32_t number_of_unit(const Leader *l, const Unit *u) {
         return u->place ? u->place - 1 : number_of_guest(l, u->name);
 }
@@ -292,7 +302,7 @@ void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool exclud
                 placement_unit_readmit(l->places->placement, unit, n ? n->place - 1 : PLACEMENT_NONE);
 }
 
-// What that took, as REFUSALS counts it.
+// Returns the cost, in units of REFUSALS.
 size_t scheduler_set_refusals(Leader *l, Unit *u) {
         uint32_t unit = l->places ? number_of_unit(l, u) : PLACEMENT_NONE;
 

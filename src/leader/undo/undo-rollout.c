@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See undo-rollout.h. A rollout brings one content to all instances of a template. So all that is due has to have the same
-// file again, has to be there, and is to be what it is.
+// Whether a job can be undone by a rollout (`undo --rolling`): one content for all instances of a template
+// (undo-rollout.h). undo_rollout_find(): every unit that is due has to exist, keep its target, and get the
+// same file -> the group. -EINVAL and *ret_why, the caller's: it cannot; -ENOMEM.
 
 #include "undo-rollout.h"
 

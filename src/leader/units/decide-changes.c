@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Changes: request.c says what they mean, and asks here what it must know of the cluster.
+// Changes of units: request.c says what they mean, and asks here for what it has to know of the cluster
+// (ChangeOps).
+//
+//      decide_change() -> parts, or decide_units() -> change_plan() with change_ops
+//          -> a response, an entry of the log
+//
+// A request that was carried out already is answered as repeated. -EBUSY: its units are in this batch
+// already, or the entry is full; an entry above STORE_BATCH_MAX is refused with E2BIG; -ENOMEM.
+
 #include "decide-changes.h"
 
 #include <errno.h>
@@ -34,7 +42,7 @@
 #include "unit-file.h"
 #include "unit-name.h"
 
-// The node that takes both, if there is one.
+// A node that takes both units; *ret has node 0 if there is none.
 static int place_for_both(Decision *d, const char *name, const UnitOptions *options, const UnitOptions *mate,
                           ChangePlace *ret) {
         SchedulerAnswer place;
@@ -69,7 +77,7 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
                 scheduler_take_back(d->scheduler, name);
                 return r;
         }
-        if (place.too_many_tied) { // apart from some of them it would not be what was asked for
+        if (place.too_many_tied) { // placed without some of its ties, it would break the request
                 scheduler_take_back(d->scheduler, name);
                 scheduler_answer_done(&place);
                 return -E2BIG;
@@ -79,7 +87,7 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
                 scheduler_answer_done(&place);
                 return 0;
         }
-        if (!place.node && !place.possible) // it keeps what it has, and others of the request are in conflict with that
+        if (!place.node && !place.possible) // others may conflict with its former options
                 scheduler_take_back(d->scheduler, name);
         *ret = (ChangePlace){
                 .node = place.node,
@@ -132,7 +140,7 @@ static const char *on_find_activator(const char *name, bool (*counts)(const char
         return activators_find(&d->leader->activators, name, counts, counts_data);
 }
 
-// Whether there is one, or -EBUSY: that changes in this batch.
+// Whether the role exists. -EBUSY: this batch changes it.
 static int on_role_known(const char *name, void *userdata) {
         Decision *d = userdata;
         int r;
@@ -147,7 +155,7 @@ static int on_role_known(const char *name, void *userdata) {
         return r < 0 ? r : true;
 }
 
-// Of an instance of that template that got its content from there. 0, or -ENOTUNIQ.
+// Notes the content of an instance that follows the template. -ENOTUNIQ: instances have several.
 static int note_sibling(const UnitEntry *e, const char *template, SpecEntry **spec) {
         _cleanup_free_ char *own = NULL;
 
@@ -173,7 +181,7 @@ static int on_siblings(const char *template, SpecEntry **ret, void *userdata) {
         SpecEntry *spec = g ? group_contents_common(d->leader, g, &several) : NULL;
         int r = several ? -ENOTUNIQ : 0;
 
-        if (globals) // no group has these
+        if (globals) // global units are in no group
                 list_foreach (i, globals) {
                         if (r < 0)
                                 break;
@@ -208,7 +216,7 @@ static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
                         retry_controller_forget(l, u);
                 }
         }
-        scheduler_sync_refusals(l); // before the same request asks for nodes
+        scheduler_sync_refusals(l); // before this request is placed
 }
 
 static bool on_is_up(const char *name, void *userdata) {
@@ -279,7 +287,7 @@ const ChangeOps *decide_change_ops(void) {
         return &change_ops;
 }
 
-// All of the request, or the part of it that is at hand.
+// Whether the request, or its current part, was carried out before.
 static bool was_applied(const Leader *l, const Ticket *t) {
         return ticket_was_carried_out(t) || decide_part_is_done(l, t);
 }

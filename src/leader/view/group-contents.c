@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See group-contents.h. A content is known by its hash: the log may have forgotten what a unit had before its record is followed.
+// Which contents the units of a group have, counted (group-contents.h). group_contents_note() per record ->
+// group_contents_count_others(), group_contents_common(). A content is kept by its hash, as the log may drop
+// the former content before a record is followed. Without memory the process ends (oom.h).
+
 #include "group-contents.h"
 
 #include <stdlib.h>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See host-leases.h.
+// Leases of hosts in the leader's clock (host-leases.h); rules/lease.c has the rule. host_lease_begin() ->
+// host_lease_renew() per beat -> host_lease_expire() on time: a host that became suspect or lost. The
+// leader's own host is in no list: it is online while it leads. Nothing allocates or fails.
+
 #include "host-leases.h"
 
 #include "lease.h"

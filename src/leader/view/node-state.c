@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See node-state.h.
+// The state of a host and of a node, as lists show it (node-state.h), and its word. host_state(): lease,
+// goodbye and attachment -> lost or down, leaving, unknown, suspect, online; node_state(): or offline. Pure
+// functions; nothing fails.
 
 #include "node-state.h"
 
@@ -22,7 +24,7 @@ NodeState host_state(const Host *h) {
         if (h->leaving)
                 return NODE_LEAVING;
         if (!h->ever_attached)
-                return NODE_UNHEARD; // this leader has not heard it yet
+                return NODE_UNHEARD; // no attach since this host leads
         return h->lease.state == LEASE_SUSPECT ? NODE_SUSPECT : NODE_ONLINE;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See row-walks.h. There are few at a time, of global units whose records have changed in this turn or the ones before.
+// Walks over all nodes of global units whose records have changed, in slices (row-walks.h). row_walk_begin()
+// -> row_walk_next() per row, several turns long -> NULL at the end. There are few walks at a time. A row
+// that is freed moves the walk on. Without memory the process ends (oom.h).
+
 #include "row-walks.h"
 
 #include <stdlib.h>

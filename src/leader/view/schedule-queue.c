@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See schedule-queue.h.
+// Units that wait to be scheduled, in one list per stage (schedule-queue.h). schedule_mark() ->
+// schedule_first() -> schedule_take() or schedule_move() to another stage. A unit is in one list at most, in
+// the order in which it came. Without memory for its work the process ends (oom.h).
+
 #include "schedule-queue.h"
 
 #include "tables.h"

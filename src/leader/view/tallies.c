@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See tallies.h. What units do is counted for each node, and for all nodes that are heard; of one that is not, nobody knows
-// what its units do: with one step all of them are unknown, and with one step back.
+// Counts of units, nodes and jobs by state, for /metrics, kept up with each change (tallies.h).
+//
+//      tally_unit_on_node(), tally_node(), tally_unit(), tally_job(): minus what was counted, plus what is
+//
+// Units are counted per node, and for all nodes that are heard; when a node is not heard, all its units
+// become unknown in one step. A state of a newer version counts as unknown. Nothing allocates or fails.
 
 #include "tallies.h"
 
@@ -10,7 +14,7 @@
 #include "node-state.h"
 #include "turn.h"
 
-// Also what a newer host says.
+// A state that only a newer host knows counts as unknown.
 static unsigned state_of(const UnitOnNode *s) {
         return (unsigned) s->active < UNIT_STATES ? (unsigned) s->active
                                                   : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
@@ -33,7 +37,7 @@ static NodeTally tally_of(const Node *n) {
                 .state = node_state(n),
                 .mode = (unsigned) n->mode < NODE_MODES
                                 ? n->mode
-                                : ARGOSY__NODE_MODE__MODE_MAINTENANCE, // of a newer version
+                                : ARGOSY__NODE_MODE__MODE_MAINTENANCE, // a mode of a newer version
         };
 }
 

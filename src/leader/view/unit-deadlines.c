@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See unit-deadlines.h. A unit has at most one of each kind; setting, moving and dropping one costs the
-// logarithm of how many there are.
+// Deadlines of units, one heap per kind (unit-deadlines.h). unit_set_deadline() -> unit_deadlines_next()
+// arms the timer -> unit_take_deadline(): the next unit that is due. A unit has at most one of each kind;
+// setting, moving and dropping cost the logarithm of their number. -ENOMEM: not set.
+
 #include "unit-deadlines.h"
 
 #include "deadline-heap.h"

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Marks of units: something is to be looked at, by followers.c in this turn. However often a mark is set, who follows it
-// looks once. A unit that goes takes its marks along (unit_free()).
+// Marks of units for the passes of followers.c: touched, released, unused; and which of their hosts were
+// touched.
+//
+//      unit_touch(), unit_touch_on_node() ... -> the list of the mark
+//          -> followers.c takes each unit once per turn
+//
+// However often a mark is set, it is followed once. unit_free() takes a unit out of the lists. Above
+// limits.touched_rows or touched_hosts all count as touched. Without memory the process ends (oom.h).
+
 #include "unit-marks.h"
 
 #include "array.h"
@@ -31,7 +38,8 @@ static void note_row(const Leader *l, RolloutRows *rows, uint32_t node) {
         rows->touched[rows->n++] = node;
 }
 
-// Lists of one that is on many hosts are made in pieces of some of these; of others there is no such list, or all of its rows are made.
+// Notes the host of a unit with many rows, whose lists are made per range of hosts; of other units all rows
+// are made again.
 static void note_host(Leader *l, UnitOnNode *s) {
         TouchedHosts *t = &l->touched_hosts;
 

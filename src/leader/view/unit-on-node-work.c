@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is under way about units on nodes: made on demand, owned by the UnitOnNode, gone with the last that was in it. Without
-// memory for one the process ends (oom.h).
+// What is under way about a unit on a node (orders, awaited reports, outcomes), apart from the object at
+// rest. unit_on_node_work() makes it on demand -> _unlink(), _forget_outcome(): freed when nothing is under
+// way any more. The UnitOnNode owns it. Without memory the process ends (oom.h).
+
 #include "unit-on-node-work.h"
 
 #include "message.h"

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Read off a record when somebody asks; nothing is kept.
+// Questions about a unit's record and file that need no table: options, outcome, trial, failing options.
+// Each function reads the record when asked; nothing is kept, and texts are borrowed from the record.
+// Failures: unit_options_of() returns -EINVAL or -ENOMEM; a file that cannot be read has no failing options.
+
 #include "unit-record.h"
 
 int unit_options_of(const UnitEntry *e, UnitOptions **ret) {
@@ -36,7 +39,7 @@ const FailingOptions *failing_options_of(const UnitEntry *e) {
         return spec_entry_file(e->spec, &file) == 0 ? &file->failing : &none;
 }
 
-// A run of it that ended well is what was wanted.
+// Whether the unit is a one-shot that does not remain active: a run that ended well is what was wanted.
 bool entry_ends_by_itself(const UnitEntry *e) {
         const UnitFile *file;
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The kernel is asked anew each time: a datagram socket that is connected sends nothing, and says from where it would; libuv lists the
-// interfaces. Whatever fails says that there is no such address.
+// The addresses that this machine has now, as its kernel says (machine-addresses.h).
+// machine_addresses_route(): a datagram socket connects to a far address, which sends nothing, and tells its
+// own end. machine_addresses_list(): libuv lists the interfaces. The kernel is asked anew each time.
+// Failures: whatever fails gives an empty text, or 0 addresses.
+
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,7 +13,7 @@
 #include "machine-addresses.h"
 #include "stream.h"
 
-// Of IPv6 addresses those that last are wanted, not those that change for privacy.
+// Prefers IPv6 addresses that last to those that change for privacy.
 void machine_addresses_route(int family, AddressText ret) {
         enum { PREFER_PUBLIC = 2 }; // IPV6_PREFER_SRC_PUBLIC of linux/in6.h, which netinet/in.h rules out
         bool six = family == AF_INET6;

@@ -2,8 +2,8 @@
 
 // The units of fleet that the agent knows and watches while a cluster of fleet is taken over
 // (fleet-units.h). agent_fleet_search() marks the next drain -> the units found are watched ->
-// agent_fleet_drop() or _release() ends it. Only the system's node has any. A program that cannot be watched
-// is counted as another's unit (`other`).
+// agent_fleet_drop() or _release() ends it. Only the system's node has any. If the watch of fleet's program
+// fails, `other` stays false; nothing else fails here.
 
 #include "fleet-units.h"
 

@@ -3,9 +3,9 @@
 // The store's interface: checks that hold for every implementation, then the implementation (StoreImpl).
 //
 //      store_submit(), store_barrier(), store_member_add() ... -> s->impl
-//          -> done() from a later turn of the loop
+//          -> done() from the loop, after the return
 //
-// Failures before that: a batch of 0 bytes -EINVAL, of more than STORE_BATCH_MAX -E2BIG; the rest is the
+// Failures at once: a batch of 0 bytes -EINVAL, of more than STORE_BATCH_MAX -E2BIG; the rest is the
 // implementation's.
 
 #include <errno.h>

@@ -7,8 +7,8 @@
 //          -> http_peer_free()
 //
 // The place is held from before the first byte until just before the socket is closed, so an eviction, which
-// may come from any thread, never shuts another connection's socket down. NULL: no memory, or the account
-// has no place left.
+// may come from any thread, never shuts another connection's socket down. NULL: no memory or credentials, or
+// over TCP no place in the account; a unix socket's peer without a place has one_too_many.
 
 #include "http-peer.h"
 

@@ -4785,7 +4785,7 @@ FAULTS = [
           "return l->leading && g->index != l->index;",
           "leader/listings: a_list_without_a_leader_ends_when_the_log_goes_on"),
     Fault("list-walks-with-the-next-leader", "src/leader/leader.c",
-          "fail_tickets(l); // lists of the records: the walk over them is ours now",
+          "fail_tickets(l); // lists of records use the same walk as the build",
           "",
           "leader/listings: a_list_without_a_leader_ends_when_the_log_goes_on"),
     Fault("overtaken-list-is-the-answer", "src/daemon/requests/router-stale.c",

@@ -137,10 +137,14 @@ static bool is_spread_alone(const WorldContent *c) {
                !c->secret && !c->n_files;
 }
 
-// Placed with another content, and so perhaps by other rules.
+static bool has_another(const LogUnit *u, const WorldContent *c) {
+        return u->exists && content_of(u) != c;
+}
+
+// Placed with another content, and so perhaps by other rules; it may get this one in the same entry, behind those that are placed by it.
 static bool has_other_contents(unsigned of, const WorldContent *c) {
         for (unsigned k = 0; k < asks.n_units; k++)
-                if (is_of_template(of, k) && log_truth.units[k].exists && content_of(&log_truth.units[k]) != c)
+                if (is_of_template(of, k) && (has_another(&log_truth.units[k], c) || has_another(&log_truth.units_before[k], c)))
                         return true;
         return false;
 }

@@ -701,10 +701,12 @@ bool held_jobs_judge(Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__Qu
 
 // ------------------------------------------------------------------------------------------------ who asks about them
 
-bool held_job_goes(const Leader *l, uint64_t number) {
+// By the key of its request, as everything that begins.
+int held_job_claim(const Leader *l, BatchBuilder *b, uint64_t number) {
         const HeldJob *h = find(l, number);
+        const ProtobufCBinaryData *id = h && h->ticket ? job_request_id(h->ticket->request) : NULL;
 
-        return h && h->ticket;
+        return id ? batch_builder_claim(b, id->data, id->len) : 0;
 }
 
 bool held_job_goes_on(const Leader *l, uint64_t number) {

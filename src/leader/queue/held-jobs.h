@@ -56,8 +56,8 @@ size_t held_limit_running(const Leader *l, uint32_t rule);
 // order of going.
 bool held_limit_is_full(const Leader *l, const Argosy__QueueRule *rule, const Argosy__Request *request, HeldMoment moment);
 
-// It is among the requests that are decided, and may be in the next entry.
-bool held_job_goes(const Leader *l, uint64_t number);
+// It is to end by this entry, and does not begin by it. 0; -EBUSY: it has begun by it; -ENOMEM.
+int held_job_claim(const Leader *l, BatchBuilder *b, uint64_t number);
 // Of one that was held, and of which the log may have a part: the leader goes on with it by itself, now or when it is judged
 // next. False: it was refused, or has ended.
 bool held_job_goes_on(const Leader *l, uint64_t number);

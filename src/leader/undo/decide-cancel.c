@@ -16,8 +16,8 @@
 // Whoever could ask for the same may call it off. What the job has made is gone again, and a file that it has brought is
 // replaced again, so that takes the right to bring files, as to destroy and to undo does.
 //
-// Failures: a job of which another entry is to bring more is waited for, and so is a held one that is about to begin. A later
-// leader goes on with the units that are left.
+// Failures: a job of which another entry is to bring more is waited for, and so is a held one that begins by the entry in the
+// making. A later leader goes on with the units that are left.
 
 #include "decide-cancel.h"
 
@@ -289,10 +289,11 @@ static int read_jobs(CancelWork *w, Ticket *t) {
         return STEP_PASSED;
 }
 
-// Whether the ticket's turn is yet to come: a job is to begin, or goes on, in another entry, or is about to end.
+// Whether the ticket's turn is yet to come: a job goes on in another entry, or is about to end. One that is held has nothing
+// in the log that could be waited for, whatever its request waits for.
 static bool has_to_wait(Leader *l, const CancelJob *job) {
         if (job->kind == KIND_HELD)
-                return held_job_goes(l, job->number);
+                return false;
         if (open_job_has_ended(l, job->number))
                 return true;
         if (!cluster_state_job_is_partial(l->state, job->number))
@@ -462,6 +463,9 @@ static int end_held(CancelWork *w, const CancelJob *job, BatchBuilder *b) {
 
         if (!why || !name)
                 return -ENOMEM;
+        r = held_job_claim(w->leader, b, job->number);
+        if (r < 0)
+                return r;
         record.number = job->number;
         record.state = ARGOSY__JOB_STATE__JOB_CANCELLED;
         record.ended_us = leader_wall(w->leader);

@@ -31,18 +31,6 @@ static bool are_voters_few(void) {
         return 2 * n_up <= n;
 }
 
-// A host is to leave, or to vote no more, as soon as the other voters can do without it.
-static bool any_is_to_leave(void) {
-        for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++) {
-                const LogJob *j = log_truth.jobs[i];
-
-                if (j && strncmp(j->verb, "cluster ", strlen("cluster ")) == 0 &&
-                    (j->state == ARGOSY__JOB_STATE__JOB_HELD || j->state == ARGOSY__JOB_STATE__JOB_RUNNING))
-                        return true;
-        }
-        return false;
-}
-
 static bool waits_for_voters(const Argosy__Request *q) {
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
@@ -50,8 +38,6 @@ static bool waits_for_voters(const Argosy__Request *q) {
                 return true;
         case ARGOSY__REQUEST__WHAT_SECRET_SET:
                 return are_voters_few();
-        case ARGOSY__REQUEST__WHAT_JOB_CANCEL: // of a job that was held and waits for the same: it is about to begin
-                return are_voters_few() || any_is_to_leave();
         default:
                 return false;
         }

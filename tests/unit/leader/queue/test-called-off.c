@@ -243,6 +243,52 @@ static void a_held_one_and_a_running_one_go_together(void **state) {
         assert_int_equal(state_of(jobs[0]), CANCELLED);
 }
 
+static void one_entry_more(void) {
+        rig_release(&g);
+        rig_turns(&g, 2);
+}
+
+// One that may go waits in the queue of requests, behind others of its author: in the entry in which alice calls it off there is room for both,
+// or for one of them.
+static uint64_t call_off_one_that_goes(Argosy__Author *alice, unsigned room, RigAnswer **ret) {
+        uint64_t job;
+
+        give(ARGOSY__RIGHT__RIGHT_ADMIN, "alice", false);
+        job = hold((Ask){START, "held.service", SERVICE, true});
+        g.slow = true;
+        (void) ask((Ask){START, "a.service", SERVICE});
+        (void) ask_to_release(job);
+        one_entry_more();
+        g.leader->limits.requests_units = 1;
+        (void) ask((Ask){START, "b.service", SERVICE});
+        one_entry_more();
+        assert_int_equal(state_of(job), HELD);
+        g.leader->limits.requests_units = room;
+        g.author = alice;
+        *ret = ask_to_cancel(&job, 1, ++g.id);
+        g.author = NULL;
+        one_entry_more();
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_true((*ret)->final);
+        return job;
+}
+
+// What its request waits for, it may wait for ever.
+static void one_that_waits_to_begin_is_called_off_at_once(void **state) {
+        Argosy__Author alice = user("alice", 1000);
+
+        for (unsigned i = 0; i < 2; i++) {
+                RigAnswer *a;
+                uint64_t job = call_off_one_that_goes(&alice, i == 0 ? 1 : LEADER_LIMIT_requests_units, &a);
+
+                assert_string_equal(rig_last(a)->change->units[0]->message, "it never begins");
+                assert_int_equal(state_of(job), CANCELLED);
+                assert_null(rig_record(&g, "held.service"));
+        }
+}
+
 static void a_new_leader_knows_what_was_called_off(void **state) {
         uint64_t job;
 
@@ -574,6 +620,7 @@ int main(void) {
                 RIG_TEST(a_unit_gets_its_file_of_before),
                 RIG_TEST(what_has_begun_is_refused),
                 RIG_TEST(a_held_one_and_a_running_one_go_together),
+                RIG_TEST(one_that_waits_to_begin_is_called_off_at_once),
                 RIG_TEST(a_new_leader_knows_what_was_called_off),
                 RIG_TEST(of_a_called_off_job_a_new_leader_knows_what_others_have_destroyed),
                 RIG_TEST(many_are_called_off_whoever_leads),

@@ -20,6 +20,7 @@ static struct {
         bool lied;         // one of them was a liar's
         bool gone;         // some node has it no more
         bool settled;      // the log says how its run has ended
+        bool starts;       // that change asked for a start, and not only for another content, or a node
 } said[WORLD_UNITS_MAX];
 
 void jobs_begin(void) {
@@ -82,6 +83,8 @@ static void judge_done(const LogJob *j, uint64_t number, unsigned i) {
         const char *name = asks.units[i].name;
 
         if (u->target == ARGOSY__TARGET__TARGET_LAUNCHED) {
+                if (!said[i].starts)
+                        return;
                 check_says("jobs-end-as-told");
                 if (!(said[i].told & (TOLD_UP | TOLD_DOWN | TOLD_OTHER)))
                         check_fail("jobs-end-as-told", "job %" PRIu64 " (%s) is done, and nobody has said that %s is up", number, j->verb, name);
@@ -150,6 +153,7 @@ static void on_touched(const struct LogTouched *t) {
         if (t->asked || !t->after.exists) {
                 memset(&said[t->unit], 0, sizeof(said[t->unit]));
                 said[t->unit].settled = settled;
+                said[t->unit].starts = u->start_rev != t->before.start_rev;
         }
         if (t->asked)
                 said[t->unit].revision = u->revision;

@@ -14,6 +14,7 @@
 
 #include "asks.h"
 #include "author.h"
+#include "checks-log.h"
 #include "checks.h"
 #include "coverage.h"
 #include "leader-private.h"
@@ -146,6 +147,26 @@ static void let_hosts_attach(void) {
                 rig_pass_ms(&world.rig, VIRTUAL_ATTACH_RETRY_MS);
 }
 
+static unsigned count_held(void) {
+        unsigned n = 0;
+
+        for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++)
+                n += log_truth.jobs[i] && log_truth.jobs[i]->state == ARGOSY__JOB_STATE__JOB_HELD;
+        return n;
+}
+
+// Jobs that a rule lets go one after the other: each goes when the end of the one before is in the log.
+static void let_held_jobs_go(void) {
+        unsigned before, n = count_held(), ms = asks.swarm.start_ms + asks.swarm.stop_ms + 2 * world.rig.leader->limits.job_end_delay_ms;
+
+        do {
+                before = n;
+                if (n > 0)
+                        rig_pass_ms(&world.rig, ms);
+                n = count_held();
+        } while (n < before);
+}
+
 // What is broken works again, and so much time passes that whatever waits for it has happened.
 static void calm_down(void) {
         unsigned ms = 2 * asks.swarm.lease_ms + asks.swarm.start_ms + asks.swarm.stop_ms;
@@ -155,6 +176,7 @@ static void calm_down(void) {
         coverage_note_calm();
         let_hosts_attach();
         rig_pass_ms(&world.rig, ms);
+        let_held_jobs_go();
         faults_healed();
         checks_on_settled();
         checks_on_calm();
@@ -188,6 +210,7 @@ static void heal_core(const StoryPlan *plan) {
         let_hosts_attach();
         rig_pass_ms(&world.rig, 4 * asks.swarm.lease_ms + asks.swarm.start_ms + asks.swarm.stop_ms);
         let_plans_end();
+        let_held_jobs_go();
         checks_on_settled();
         checks_on_end();
 }

@@ -14,6 +14,7 @@
 
 #include "decide-aims.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "decide-changes.h"
@@ -155,11 +156,13 @@ int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimIte
         size_t n = 0;
         int r;
 
-        for (size_t i = 0; i < list->n && n < d->leader->limits.apply_part_units; i++) {
+        for (size_t i = 0; i < list->n; i++) {
                 const AimItem *item = list->item(list, i);
 
-                if (which(item))
-                        names[n++] = (char *) item->name;
+                if (!which(item))
+                        continue;
+                assert(n < d->leader->limits.apply_part_units);
+                names[n++] = (char *) item->name;
         }
         if (n == 0)
                 return 0;

@@ -27,8 +27,8 @@ struct AimList {
 };
 // The next part of it, as decide_change(). Each time the list has the same units in the same order, judged anew.
 int decide_aims(Decision *d, Ticket *t, AimList *list);
-// Plans those of the first ones for which `which` says so, for who has more to put into the entry; what becomes of them is not
-// told. 0, -EBUSY, -ENOMEM.
+// Plans those for which `which` says so, at most apply_part_units of them, for who has more to put into the entry; what becomes
+// of them is not told. 0, -EBUSY, -ENOMEM.
 int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimItem *item));
 // Also of an Undo: nodes that refused the unit, and where it failed, are asked again, if it has an aim that is about that.
 void decide_aims_forget_refusals(Leader *l, const char *name, const ChangeAim *aim);

@@ -124,6 +124,18 @@ static const char *find_bystander(const ApplyList *list) {
         return group_contents_count_others(g, &list->rolls.spec) > count_named(list, g) ? name_bystander(list, g) : NULL;
 }
 
+// The first of those that are started again beside the rollout for which its entry has no room. NULL: it has room for all.
+static const char *find_left_out(const ApplyList *list) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < list->aims.n; i++) {
+                n += is_started_again(&list->items[i].to);
+                if (n > list->leader->limits.apply_part_units)
+                        return list->items[i].to.name;
+        }
+        return NULL;
+}
+
 // What is to be done is what one rollout does. 0; -EINVAL: it is not, of *ret_unit because of *ret_why; -ENOMEM.
 static int find_rollout(ApplyList *list, const char **ret_unit, const char **ret_why) {
         int r = 0;
@@ -138,6 +150,10 @@ static int find_rollout(ApplyList *list, const char **ret_unit, const char **ret
         }
         if (r < 0 || !list->rolls.name)
                 return r;
+        *ret_unit = find_left_out(list);
+        *ret_why = "is not up, and neither are more than can be started again beside an update";
+        if (*ret_unit)
+                return -EINVAL;
         *ret_unit = find_bystander(list);
         *ret_why = *ret_unit == list->rolls.name ? "has instances that the folder does not name, and that would get the file, too"
                                                  : "is an instance that the folder does not name, and would get the file, too";
@@ -166,7 +182,7 @@ static bool find_content(const ApplyList *list, Argosy__NamedFile *ret) {
         for (size_t i = 0; !spec && i < list->aims.n; i++) {
                 const ApplyItem *item = &list->items[i];
 
-                if (!item->to.aimed || !item->wanted || item->wanted->file == 0)
+                if (!item->wanted || item->wanted->file == 0 || !hash_equal(&item->unit.spec, &list->rolls.spec))
                         continue;
                 *ret = *list->m->files[item->wanted->file - 1];
                 return true;

@@ -127,6 +127,41 @@ static void a_rolling_apply_starts_again_what_failed_beside_it(void **state) {
         assert_unit("c.service", ONE, LAUNCHED, "shop");
 }
 
+// Whichever comes first by name.
+static void the_file_of_an_update_is_not_that_of_what_is_started_again_beside_it(void **state) {
+        static const Wanted units[] = {{"a.service", ONE, LAUNCHED}, {"b.service", ONE, LAUNCHED}},
+                            next[] = {{"a.service", ONE, LAUNCHED}, {"b.service", TWO, LAUNCHED}};
+
+        (void) apply((Folder){.units = units, .n = 2});
+        become("a.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, false);
+        assert_int_equal(apply((Folder){.units = next, .n = 2, .rolling = true})->status, 0);
+        rig_pass_ms(&g, 60000);
+        assert_unit("a.service", ONE, LAUNCHED, "shop");
+        assert_unit("b.service", TWO, LAUNCHED, "shop");
+}
+
+// Nothing of it is done, and who asks is told: they would stay down without a word.
+static void a_rolling_apply_with_more_to_start_again_than_an_entry_has_is_refused(void **state) {
+        static const Wanted units[] = {{"a.service", ONE, LAUNCHED}, {"b.service", ONE, LAUNCHED}, {"c.service", ONE, LAUNCHED}},
+                            next[] = {{"a.service", ONE, LAUNCHED}, {"b.service", TWO, LAUNCHED}, {"c.service", ONE, LAUNCHED}};
+        const Folder f = {.units = next, .n = 3, .rolling = true};
+        const Argosy__Response *p;
+
+        (void) apply((Folder){.units = units, .n = 3});
+        become("a.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, false);
+        become("c.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, false);
+        g.leader->limits.apply_part_units = 1;
+        p = plan(f);
+        assert_non_null(strstr(p->apply_plan->refusal, ": c.service is not up, and neither are more than can be started again"));
+        assert_int_equal(apply_planned(f, p)->status, EEXIST);
+        assert_unit("b.service", ONE, LAUNCHED, "shop");
+        g.leader->limits.apply_part_units = 2;
+        assert_int_equal(apply(f)->status, 0);
+        rig_pass_ms(&g, 60000);
+        assert_unit("b.service", TWO, LAUNCHED, "shop");
+        assert_true(rig_unit_on(&g, rig_host_of(&g, "c.service"), "c.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+}
+
 // ------------------------------------------------------------------------------------------------ brought along
 
 #define TIMER "[Timer]\nOnActiveSec=1h\n"
@@ -191,6 +226,8 @@ int main(void) {
                 TEST(what_starting_again_does_not_help_is_only_named),
                 TEST(what_was_started_again_once_is_not_by_the_same_request),
                 TEST(a_rolling_apply_starts_again_what_failed_beside_it),
+                TEST(the_file_of_an_update_is_not_that_of_what_is_started_again_beside_it),
+                TEST(a_rolling_apply_with_more_to_start_again_than_an_entry_has_is_refused),
                 TEST(what_a_unit_activates_is_made_with_it),
                 TEST(what_the_folder_has_no_file_for_is_as_at_a_start),
                 TEST(a_unit_that_is_no_instance_has_a_file_of_its_own),

@@ -207,7 +207,7 @@ static void forget_granted_records(Leader *l) {
 
 // What we decided of our own accord is still to be done. Units that were to move are looked at once more anyhow (land()).
 static void mark_everything(Leader *l) {
-        leader_set_due(l, DUE_PLACEMENT | DUE_FEATURES | DUE_VOTER_SECRETS | DUE_GLOBALS);
+        leader_set_due(l, DUE_PLACEMENT | DUE_FEATURES | DUE_VOTER_SECRETS | DUE_GLOBALS | DUE_OLD_SECRETS);
         rollout_controller_mark_all(l);
         retry_controller_take_back(l);
         list_splice(&l->pending_records_due, &l->pending_records_flying);

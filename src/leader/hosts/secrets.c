@@ -349,7 +349,7 @@ int secrets_decide(Leader *l, BatchBuilder *b) {
                 else
                         r = prune(l, b, secrets[i]);
         }
-        if (again) // what this entry brings, when it is there
+        if (again || r < 0) // what this entry brings, when it is there
                 leader_set_due(l, DUE_OLD_SECRETS);
         return r;
 }

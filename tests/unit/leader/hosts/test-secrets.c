@@ -294,6 +294,22 @@ static void a_version_goes_when_nobody_has_it(void **state) {
         assert_int_equal(row("db")->version, 3);
 }
 
+static void has_no_room_for_more(Rig *rig) {
+        store_memory_fail(rig->store, -ENOSPC);
+}
+
+// The entry that was to say so was not taken.
+static void a_version_goes_when_the_log_has_room_again(void **state) {
+        set("db", "one");
+        g.on_entry = has_no_room_for_more;
+        set("db", "two");
+        g.on_entry = NULL;
+        assert_int_equal(n_versions("db"), 2);
+        store_memory_fail(g.store, 0);
+        rig_pass_ms(&g, 2000);
+        assert_int_equal(n_versions("db"), 1);
+}
+
 static void a_list_says_who_has_what_and_no_value(void **state) {
         const Argosy__Response__SecretRow *r;
 
@@ -742,6 +758,7 @@ int main(void) {
                 RIG_TEST(a_start_where_nobody_hears_of_it_keeps_its_version),
                 RIG_TEST(what_was_destroyed_and_comes_again_is_not_what_its_host_has),
                 RIG_TEST(a_version_goes_when_nobody_has_it),
+                RIG_TEST(a_version_goes_when_the_log_has_room_again),
                 RIG_TEST(a_list_says_who_has_what_and_no_value),
                 RIG_TEST(what_is_used_is_not_deleted),
                 RIG_TEST(what_is_not_there_starts_nothing),

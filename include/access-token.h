@@ -3,10 +3,12 @@
 
 // Tokens by which programs are let in: who shows one may do what was given with it, from whatever host.
 //
-//      the text       "argosy_" and 43 characters of base64url: 32 random bytes. Whoever made it has it, and nobody else keeps it
-//      the proof      SHA-256 of the text: what a host that was shown it says of who asks (Author.token_proof)
-//                     or of the certificate (DER) that a client of fleet's API shows, whose key only he has
-//      the hash       SHA-256 of the proof: what the log has (AccessTokenRecord.hash), which lets nobody in
+//      the text       "argosy_" and 43 characters of base64url: 32 random bytes. Only its author has it;
+//                     argosy keeps no copy
+//      the proof      SHA-256 of the text, which a host sends of the client that showed it
+//                     (Author.token_proof), or of the certificate (DER) of a client of fleet's API, whose
+//                     key only the client has
+//      the hash       SHA-256 of the proof: what the log has (AccessTokenRecord.hash), which is no access
 //      the id         8 hex digits, the beginning of the hash: by which people may name it
 //
 // Pure: rules of records and texts. Whether a right is enough for somebody is said by access.h, for tokens, too.
@@ -41,7 +43,8 @@ bool access_token_is_secret(const char *text, size_t len);
 void access_token_text(const uint8_t secret[ACCESS_TOKEN_SECRET_SIZE], char ret[ACCESS_TOKEN_TEXT_LEN + 1]);
 // False: no token looks like that, and *ret is untouched.
 bool access_token_proof(const char *text, Hash *ret);
-// Of who comes with a certificate of his own, in DER: it stands where the text of a token stands, and is never mistaken for one.
+// The proof of a client's certificate, in DER: it stands where the text of a token stands, and is never
+// mistaken for one.
 Hash access_token_certificate_proof(const void *der, size_t len);
 Hash access_token_hash(const Hash *proof);
 void access_token_id(const Hash *hash, char ret[ACCESS_TOKEN_ID_LEN + 1]);
@@ -69,14 +72,15 @@ uint64_t access_token_left_us(const Argosy__AccessTokenRecord *token, AccessTime
 const Argosy__AccessTokenRecord *access_token_find(AccessList list, const char *id);
 // By an id, or by the name of one that is active. NULL: there is none.
 const Argosy__AccessTokenRecord *access_token_resolve(AccessList list, const char *word);
-// The one that lets him in who shows a token, or that would; NULL: he is somebody else, or no record is about it.
+// The record of the author's token, active or not; NULL: the author has no token, or the list has no record
+// of it.
 const Argosy__AccessTokenRecord *access_token_of(AccessList list, const Argosy__Author *author);
 
 // ---- who shows one
 
-// Who he is to the leader: as a proof was found in the list, or not. It borrows from `shown`, which has a proof, and from
-// the list and `user`, and keeps nothing of the proof.
+// The author as the leader has it: with the token's id if the proof was found in the list. It borrows from
+// `shown`, which has a proof, and from the list and `user`, and keeps nothing of the proof.
 Argosy__Author access_token_author(AccessList list, const Argosy__Author *shown,
                                    char user[ACCESS_TOKEN_NAME_MAX + 16]);
-// 0, or he has shown a token that lets nobody in: EKEYREJECTED, EKEYEXPIRED or EKEYREVOKED, and why.
+// 0, or why the author's token is not accepted: EKEYREJECTED, EKEYEXPIRED or EKEYREVOKED, and a sentence.
 int access_token_error(AccessList list, const Argosy__Author *author, char why[ACCESS_TOKEN_WHY_SIZE]);

@@ -10,8 +10,8 @@
 //      deploy      and bring new content: this is root on every node
 //      admin       and nodes, members, roles, pools, tokens and rights
 //
-// Rights add up, and each has what those above it have. Whoever is root on a member, or runs its argosyd, has all of them,
-// whatever the log says: he could take them.
+// Rights add up, and each has what those above it have. Root on a member, and the user that runs its
+// argosyd, have all of them, whatever the log says, since they could take them.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,16 +36,16 @@ typedef struct AccessList {
 // What counts as long as nobody has changed it: members of ACCESS_GROUP (author.h) may do everything.
 AccessList access_of_new_cluster(void);
 
-// Nothing but the token counts for him, and it may be over: only he needs AccessList.now.
+// Nothing but the token counts for such an author, and it may be over: only this needs AccessList.now.
 bool access_shows_token(const Argosy__Author *author);
 // Whether the author has the right, or one that has it: of units of that role, NULL: of all units.
 bool access_has(AccessList list, const Argosy__Author *author, Argosy__Right right, const char *role);
 // The same of units of some role at least.
 bool access_has_some(AccessList list, const Argosy__Author *author, Argosy__Right right);
-// The groups of the author to which something was given, each once, at most `max` of them; borrowed from the list. Returns
-// how many. Of who needs none, since he is root of a member or shows a token: none.
+// The author's groups to which something was granted, each once, at most `max` of them; borrowed from the
+// list. Returns how many; 0 for root of a member and for an author with a token, which need no groups.
 size_t access_groups(AccessList list, const Argosy__Author *author, const char **ret, size_t max);
-// Whether the record is about him.
+// Whether the record is about the author.
 bool grant_is_of(const Argosy__GrantRecord *grant, const Argosy__Author *author);
 // Somebody who is not root on a member, nor in ACCESS_GROUP, may do something.
 bool access_is_open(AccessList list);

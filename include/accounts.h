@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who asks, and what is held for him: one account for each principal, whichever doors it comes by (local socket, HTTP on sockets and
-// TCP, fleet's API, the page, requests that other hosts forward).
+// Who asks, and what is held for it: one account for each principal, whichever way it connects (local
+// socket, HTTP on sockets and TCP, fleet's API, the page, requests that other hosts forward).
 //
 //      connects    -> account_holding_open()    a place among the connections, perhaps of the one that has been idle for longest
-//      asks        -> account_holding_busy()    whoever is waited for keeps its place
+//      asks        -> account_holding_busy()    a client with an open request keeps its place
 //                     account_holding_pending() but not before it is known who that is: where nobody is idle, it makes room
 //      is answered -> account_holding_idle()
 //      shows who   -> account_holding_move()    its place is that principal's from now on
@@ -125,7 +125,8 @@ bool account_holding_move(Accounts *a, AccountHolding *h, const Principal *to); 
 // From then on others of the same principal may have its place, too.
 void account_holding_is_known(Accounts *a, AccountHolding *h);
 void account_holding_busy(Accounts *a, AccountHolding *h);
-// It asks, and nobody has said yet that it may: whoever comes next has its place if nobody is idle, the longest pending first.
+// It asks, and is not authenticated yet: a new connection gets its place if none is idle, the longest
+// pending first.
 void account_holding_pending(Accounts *a, AccountHolding *h);
 void account_holding_idle(Accounts *a, AccountHolding *h); // since now
 // Nothing happens if it has no place (any more).

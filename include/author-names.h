@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the accounts of this host call a user and his groups. Asking them may take seconds (a directory over the network),
+// The names of a user and its groups on this host. Looking them up may take seconds (a directory over the
+// network),
 // so it is done in the pool, one question at a time, and one more when that one hangs: the log needs its threads, too
 // (daemon/main.c has their number). Names are kept for a while; many connections of one user ask once.
 //
@@ -41,7 +42,7 @@ typedef struct AccountSource {
 } AccountSource;
 extern const AccountSource account_source_system;
 
-// Of whoever waits; a zeroed one waits for nothing.
+// Owned by the asker; a zeroed one waits for nothing.
 typedef struct AuthorQuestion {
         ListNode link;
         uint64_t due_ms; // of the loop: until then it waits

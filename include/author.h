@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who asks for something: a user of one host with the groups that he is in, by their names (message Author). The daemon
-// of that host attests it (api/author-names.c) and nobody else can: what a host says of its users is believed as
+// Who asks for something: a user of one host with its groups, by their names (message Author). Only the
+// daemon of that host can attest it (api/author-names.c): what a host says of its users is believed as
 // `user@that host`, whatever else stands in the message. Or a program that shows a token (access-token.h), of which the host
 // says no more than the proof; which token that is, the leader finds out. Pure.
 
@@ -38,9 +38,10 @@ Argosy__Author author_of_host(uint32_t host);
 Argosy__Author author_of_daemon(uint32_t host, uint32_t uid, const char *user);
 // Somebody of a host that does not say who: root, or a member of the group of its socket (ACCESS_GROUP).
 Argosy__Author author_unattested(uint32_t host);
-// Whoever has shown a token of this proof, which is borrowed.
+// An author that has shown a token with this proof, which is borrowed.
 Argosy__Author author_of_token(const Hash *proof);
-// The same for all that the user of one host, or whoever has one token, asks; as long as this process lives. 0: of nobody.
+// The same for all requests of one user of a host, or of one token, while this process lives; never 0. As a
+// value 0 stands for no author.
 uint64_t author_key(const Argosy__Author *author);
 // For people: "alice", "token:ci", or "uid 1234"; in `buf` if need be.
 enum { AUTHOR_TEXT_SIZE = AUTHOR_NAME_MAX + 1 };

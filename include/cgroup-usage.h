@@ -20,7 +20,7 @@
 
 enum {
         USAGE_UNITS_PER_READING = 64, // about 10 us each in the pool
-        USAGE_JOBS_MAX = 2,           // in the pool at a time, whoever asks: its other users go on
+        USAGE_JOBS_MAX = 2,           // in the pool at a time, so its other users go on
         USAGE_READS_MAX = 256,        // readings that wait or are under way, 50 kB each at most
         USAGE_GROUPS_HELD = 2048,     // groups whose files stay open; others are opened for each reading
         USAGE_FDS_PER_GROUP = 5,

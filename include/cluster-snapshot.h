@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The replicated state as it was after one batch, for readers that take their time: the log's snapshot, and whoever
-// tells the whole state to others. Taking one costs microseconds whatever the state's size; while it lives, what the loop
-// changes is copied (snapshot-clock.h).
+// The replicated state as it was after one batch, for readers that take their time: the log's snapshot, and
+// streams that send the whole state. Taking one costs microseconds whatever the state's size; while it
+// lives, what the loop changes is copied (snapshot-clock.h).
 //
 //      cluster_state_snapshot()    in the loop
 //      cluster-encoder.h           in the pool. From time to time the owner looks at cluster_snapshot_is_cut(), in the loop

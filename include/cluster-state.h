@@ -202,8 +202,8 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //      secret remove, prune
 //                   All of it; older versions that the leader says nobody has.
 //      secret reseal
-//                   Versions are sealed with another key, and whoever has one has what it was. Refused: one is not there, or gets another
-//                   length.
+//                   Versions are sealed with another key; their values do not change. Refused: one is not
+//                   there, or gets another length.
 //      token        Takes the place of one with the same id. Drops those that expired before the batch's
 //                   at_us. Refused: CLUSTER_TOKENS_MAX.
 int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) _warn_unused_;
@@ -487,8 +487,8 @@ const JobNews *cluster_state_next_job(ClusterState *s);
 uint64_t cluster_state_next_ended_job(ClusterState *s);
 // For those who do not lead.
 void cluster_state_drop_dirty(ClusterState *s);
-// The revision of the last change of hosts, tokens or the cluster record: whoever follows them keeps the
-// value that it has seen.
+// The revision of the last change of hosts, tokens or the cluster record; code that follows these keeps the
+// revision that it has seen.
 uint64_t cluster_state_hosts_revision(const ClusterState *s);
 // The same of pools alone.
 uint64_t cluster_state_pools_revision(const ClusterState *s);

@@ -10,8 +10,9 @@
 // A COUNTER only ever grows while the process runs, so programs may make rates of it; a GAUGE goes up and down. Counted is by
 // `stats.begun++`; daemon/requests/counters.c shows all tables.
 //
-// What is one figure for each state, verb or role is a family: the same table makes a CounterFamily of a row, and whoever
-// counts puts a Counter for each value of its labels into a list. Values of labels are few by nature, or bounded by him.
+// What is one figure for each state, verb or role is a family: the same table makes a CounterFamily of a
+// row, and the code that counts puts a Counter for each value of its labels into a list. It bounds the
+// values of labels that are not few.
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -17,9 +17,9 @@
 enum { EVENT_CURSOR_SIZE = 160, EVENT_CURSOR_CLUSTER = 4 }; // with its NUL; bytes of the cluster's id
 
 typedef enum EventCursorMode {
-        EVENT_CURSOR_RING,   // whoever is here has been told of every event up to the sequence
+        EVENT_CURSOR_RING,   // the client has received every event up to the sequence
         EVENT_CURSOR_STATE,  // of the whole state, those objects that changed last up to the sequence
-        EVENT_CURSOR_MISSED, // the same of those that have changed since he was told of everything
+        EVENT_CURSOR_MISSED, // the same for what has changed since the client received everything
 } EventCursorMode;
 
 typedef struct EventCursor {
@@ -28,9 +28,9 @@ typedef struct EventCursor {
         EventCursorMode mode;
         uint64_t seq;
         uint64_t forgotten; // of those who are not in the ring: EventStream.complete_from_seq as it was when they began
-        uint64_t index;     // whoever is here has been told what the log's entries up to it say, of kinds that are its own; 0: he
-                            // may not have
-        uint64_t scope;     // of what he may see (authorization.h); 0: of everything
+        uint64_t index;     // the client has received what the log's entries up to it say, of kinds that are the log's own;
+// 0: it may not have
+        uint64_t scope;     // hash of what the client may see (authorization.h); 0: everything
 } EventCursor;
 
 void event_cursor_format(const EventCursor *c, char ret[EVENT_CURSOR_SIZE]);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// One order of fields for packed messages, whoever has packed them: that of their numbers. What a build does not know of
-// a message it keeps, and packs behind all that it knows; another build that knows it, and whoever made the message, has
-// it in its place. Whoever compares bytes brings them into one order first. Pure.
+// One order of fields for packed messages: that of their numbers. A build keeps fields that it does not
+// know, and packs them behind all that it knows; the build that made the message, and others that know them,
+// have them in their places. Bytes of messages are brought into one order before they are compared. Pure.
 
 #include <stddef.h>
 #include <stdint.h>

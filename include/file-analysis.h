@@ -8,7 +8,7 @@
 #include "buf.h"
 #include "unit-analysis.h"
 
-// rets[i] and made[i], zeroed by the caller and ended by him also after an error, are about files[i].
+// rets[i] and made[i], zeroed by the caller, which also ends them after an error, are about files[i].
 // made[i]: the unit that was made of a
 // container's file; empty: it is none, or is refused (UNIT_FINDING_REFUSED), or there is no generator here
 // (UNIT_FINDING_MISSING). What systemd says

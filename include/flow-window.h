@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// How far whoever sends a long stream of answers may be ahead of whoever takes them. What lies between the two,
-// on however many hosts, is at most the window and what was sent at once when it was last open:
+// How far the sender of a long stream of answers may be ahead of its taker. What lies between the two, on
+// however many hosts, is at most the window and what was sent at once when it was last open:
 //
 //      sender     flow_window_is_open() -> reads, sends -> flow_window_sent() says with which mark, if any
 //      taker      says "taken" with the mark of what it has got rid of, and means all before it, too

@@ -16,8 +16,9 @@ enum {
         HELPER_SERVICE_MAX = 512,       // connections
 };
 
-// Serves whoever has this process's user id, on a listening socket of packets, until no helper has run for idle_ms, or until SIGTERM,
-// which ends all of them. `command`: what to execute, up to the MODE. 0 or negative errno.
+// Serves clients with this process's user id, on a listening socket of packets, until no helper has run for
+// idle_ms, or until SIGTERM, which ends all of them. `command`: what to execute, up to the MODE. 0 or
+// negative errno.
 int helper_service_run(int listener, const char *const *command, unsigned idle_ms);
 // With the socket that systemd has handed over. Returns an exit status.
 int helper_service_main(void);

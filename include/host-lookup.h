@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The addresses of a host's name, with a deadline. The resolver's own patience may be minutes, and a thread that has asked it cannot be
-// called back; so whoever waits is told when its time is over, and what comes later is dropped. In the pool (POOL_HOSTS), where it may
-// have to wait for others' names: that counts, too.
+// The addresses of a host's name, with a deadline. The resolver may take minutes, and a thread that has
+// asked it cannot be called back; so `done` is called at the deadline, and a later answer is dropped. It
+// runs in the pool (POOL_HOSTS); the time in which it waits there for other look-ups counts, too.
 
 #include <uv.h>
 

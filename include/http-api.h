@@ -36,7 +36,7 @@ typedef struct HttpApiOps {
         void (*cancel)(void *route, void *userdata);
         // What has come of a journal was taken: as much again may come.
         void (*taken)(void *route, void *userdata);
-        // Whether he may ask for anything.
+        // Whether the author may ask for anything.
         bool (*admits)(const Argosy__Author *author, void *userdata);
         // Whether this host can be asked about the cluster now: for /readyz.
         bool (*is_ready)(void *userdata);
@@ -53,7 +53,8 @@ int http_api_listen_fleet(HttpApi *a, int fd);
 int http_api_listen_fleet_tcp(HttpApi *a, const HttpListen *at);
 // By which one may ask for this host over TCP; none before that. `own_addresses`: and by that which one has connected to.
 void http_api_set_names(HttpApi *a, const HttpNames *names, bool own_addresses);
-// Whoever connects over TCP from these from now on is believed for whom it asks: X-Forwarded-For, -Proto and -Host. None before that.
+// Sets the trusted proxies: of connections from these addresses X-Forwarded-For, -Proto and -Host are
+// believed from now on. None before the first call.
 void http_api_set_proxies(HttpApi *a, const HttpProxies *proxies);
 // Ends all connections, as they should within half a second; then the thread is waited for. Calls that are not answered are gone when
 // this returns, and are told nobody of; nothing of `ops` is called any more.

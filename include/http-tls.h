@@ -23,8 +23,9 @@ int http_tls_on_certificate(gnutls_session_t session, const struct gnutls_cert_r
                             gnutls_pcert_st **ret_chain, unsigned *ret_n, gnutls_ocsp_data_st **ret_ocsp,
                             unsigned *ret_n_ocsp, gnutls_privkey_t *ret_key, unsigned *ret_flags);
 
-// Of clients: one that has no certificate is let in all the same, and gets an answer that he understands. What a certificate says is not
-// looked at, only whether its key is the client's. Before the handshake, and from any time behind it, borrowed until the connection
-// ends; NULL: the client has shown none, or `session` is NULL.
+// Client certificates: a client without one is accepted all the same, and gets an answer that says so. What
+// a certificate says is not looked at, only whether its key is the client's. The first is called before the
+// handshake; the second at any time after it, and its result is borrowed until the connection ends; NULL:
+// the client has shown none, or `session` is NULL.
 void http_tls_ask_for_certificate(gnutls_session_t session);
 const void *http_tls_certificate_of(gnutls_session_t session, size_t *ret_len);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What all jobs between two moments have changed together, each unit and each setting once. Pure: whoever reads it asks what is to be asked
-// next, has that answered, and gives the answer, until there is nothing to be asked any more.
+// What all jobs between two moments have changed together, each unit and each setting once. Pure: the caller
+// takes the next question, has it answered, and gives the answer back, until there is no further question.
 //
 //      job_changes_begin() -> job_changes_next() -> a question -> its answers -> job_changes_take() -> job_changes_next() ...
 //

@@ -9,7 +9,8 @@
 //   member   JoinReply:   the answer, and JOIN_ANSWER of it       what is installed is what the leader answered
 //
 // A proof is an HMAC of these bytes with the hash of the secret, which is what the cluster keeps, over a secret of this one TLS
-// connection (stream_channel()). So it is worth nothing on another connection, and whoever stands between two of them has none.
+// connection (stream_channel()). So it is worth nothing on another connection, and an attacker between two
+// of them has none.
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -17,7 +17,7 @@ enum { JSON_DEPTH_MAX = 16 };
 
 // Zero-initialised is one that keeps its text, on one line.
 typedef struct Json {
-        FILE *f;     // borrowed: where the text goes; NULL: it stays in `text`, for whoever writes it to take
+        FILE *f;     // borrowed: where the text goes; NULL: it stays in `text`, for the caller
         bool pretty; // one member a line, indented; else all on one line
         bool failed; // there was no memory for `text`, and something is missing; never with a file
         bool after_key;

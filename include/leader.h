@@ -94,7 +94,8 @@ void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata);
 bool leader_set_leading(Leader *l, bool leading, uint64_t term);
 // Does everything that is due by the clock: the leader's own timer calls it, and tests with a clock of theirs.
 void leader_on_time(Leader *l);
-// The two times, leading or not, for whoever else judges or dates by them. What time it is in the cluster: the median of the
+// The two times, leading or not, for others that judge or date by them. What time it is in the cluster: the
+// median of the
 // voters' clocks as this leader has heard them, if most agree within a minute; of a cluster with one voter, the clock of this
 // host; else the log's time and what has passed since by the boot clock. And how long leaders have counted
 // (cluster_state_counted_us()), up to now.

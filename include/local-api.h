@@ -22,15 +22,16 @@ enum {
         API_SMALL_FRAME_MAX = 1024 * 1024,
         API_SMALL_COST_MAX = 4 * 1024 * 1024,
         API_SMALL_HELD_MAX = 16 * 1024 * 1024,
-        // Bytes a client may leave unread; beyond it it is cut off. More than any question is answered with at
-        // once: whoever prints what it gets reads no faster than its own reader. All of them together are on their user's account.
+        // Bytes a client may leave unread; beyond that it is cut off. More than any answer that is given at
+        // once, since a client that prints reads no faster than its own reader. All of them together are on
+        // their user's account.
         API_QUEUE_MAX = 32 * 1024 * 1024,
 };
 
 typedef enum LocalApiAdmission {
         LOCAL_API_MAY_NOTHING,
         LOCAL_API_MAY_ASK,
-        LOCAL_API_MAY_SUBMIT, // content: his frames may be long
+        LOCAL_API_MAY_SUBMIT, // content: long frames are accepted
 } LocalApiAdmission;
 
 typedef struct LocalApiOps {
@@ -40,7 +41,8 @@ typedef struct LocalApiOps {
         // The client has gone or cancelled: the call is dead after this returns and must not be touched
         // again.
         void (*cancelled)(ApiCall *call, void *userdata);
-        // If he may do nothing he is told so, and his connection ends. May be NULL: everybody may do everything.
+        // An author that may do nothing is told so, and the connection ends. May be NULL: everybody may do
+        // everything.
         LocalApiAdmission (*admits)(const Argosy__Author *author, void *userdata);
         // The client has read what it was sent, after api_call_is_full() was true. May be NULL.
         void (*drained)(ApiCall *call, void *userdata);
@@ -61,7 +63,7 @@ AuthorNames *local_api_names(LocalApi *a);
 void api_call_respond(ApiCall *call, Argosy__Response *response);
 // A final response that only carries an error. `status` is a positive errno value.
 void api_call_fail(ApiCall *call, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
-// More than STREAM_LOW_WATER waits to be read by the call's client: whoever has much to say goes on at `drained`.
+// More than STREAM_LOW_WATER waits to be read by the call's client: a long answer goes on at `drained`.
 bool api_call_is_full(const ApiCall *call);
 // Who asks; borrowed, as long as the call lives.
 const Argosy__Author *api_call_author(const ApiCall *call);

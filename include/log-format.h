@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Whether a build can read what stands in the log. Every voter applies the same entries, so whoever skips
-// what he does not know is another cluster from then on, and nobody notices: a message that contains
+// Whether a build can read what stands in the log. Every voter applies the same entries, so a voter that
+// skipped what it does not know would have another state from then on, unnoticed: a message that contains
 // anything unknown is refused as a whole, and with it the log.
 //
 // Known is what argosy.proto has, and what it has from a later level only from that level on: the table in

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who the machine is that argosyd runs on, asked for here and nowhere else. Whoever plays several hosts in one process replaces this file.
+// The identity of the machine that argosyd runs on, read here and nowhere else. A test with several hosts in
+// one process replaces this file.
 
 #include <stdbool.h>
 #include <stdint.h>

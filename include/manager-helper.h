@@ -2,7 +2,7 @@
 #pragma once
 
 // The helper: a process that has become a user, or entered a container, and does there what argosyd must not
-// do itself, because whoever owns the place could turn it against the rest of the machine (links, file
+// do itself, because the owner of the place could turn it against the rest of the machine (links, file
 // systems that hang). It runs the same program, is started when there is something to do, and ends when that
 // is done.
 //

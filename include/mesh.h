@@ -10,8 +10,8 @@
 //
 // Links are cheap when idle: no frames but the agent's beats on the leader's link; the kernel's keep-alive
 // finds dead peers. A link that is lost is dialled again with a growing, jittered delay. Nothing is kept for
-// a link that is down, and a peer that takes nothing is cut (STREAM_QUEUE_MAX): whoever talks starts again
-// from the beginning (Attach) when the link is back.
+// a link that is down, and a peer that takes nothing is cut (STREAM_QUEUE_MAX): the conversation starts
+// again from the beginning (Attach) when the link is back.
 //
 // No callback fires from inside a call to a function of this file.
 

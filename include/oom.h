@@ -10,7 +10,8 @@
 //                                      which disturbs no unit; what it has to know is in the log, in the
 //                                      ledger and with the other hosts
 //
-// So who cannot go back does not hand -ENOMEM on for somebody above to forget about: he calls these.
+// So code that cannot undo what it has done calls these, and does not return -ENOMEM for a caller to forget
+// about.
 
 #include "macro.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A table of small records of one size by number, of which a snapshot costs nothing: whoever has a view of it reads the
-// table as it was then, in any thread, while the loop goes on changing it.
+// A table of small records of one size by number, of which a snapshot costs nothing: the holder of a view
+// reads the table as it was then, in any thread, while the loop goes on changing it.
 //
 //      PagedRoot -> PagedDirectory (DIRECTORY_PAGES pages) -> PagedPage (PAGED_TABLE_PAGE bytes of records)
 //

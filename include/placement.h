@@ -104,7 +104,8 @@ typedef struct PlacementSpec {
         size_t n_prefers;
         const char *const
                 *conflicts;          // globs over unit names, NULL-terminated, or NULL; one that begins with
-                                     // PLACEMENT_CLAIM matches whoever has it, too: one unit of a node may
+                                     // PLACEMENT_CLAIM matches units that have it, too: one unit of a node
+                                     // may
         const char *const *replaces; // likewise: units that may not be where this one is, but not vice versa
         PlacementVector demand;
         const char *spread;       // key of a label whose values are the domains; NULL: no spread
@@ -247,7 +248,7 @@ void placement_unit_put(Placement *p, uint32_t unit, uint32_t node);
 // It is to be where `target` is, and moves with it. -ELOOP: target follows it; -E2BIG: too many in one
 // bundle.
 int placement_unit_follow(Placement *p, uint32_t unit, uint32_t target) _warn_unused_;
-void placement_unit_unfollow(Placement *p, uint32_t unit); // whoever it follows
+void placement_unit_unfollow(Placement *p, uint32_t unit); // all that it follows
 // Not there, until it is readmitted.
 void placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node);
 void placement_unit_readmit(Placement *p, uint32_t unit,

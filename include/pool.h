@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// libuv's pool, which serves whoever comes first, and by which the log is written. So all but libraft hands its work in here,
-// where each sort of work has a share of the threads, and all together leave POOL_LOG_THREADS:
+// libuv's pool, which serves in order of arrival, and by which the log is written. So all but libraft hands
+// its work in here, where each sort of work has a share of the threads, and all together leave
+// POOL_LOG_THREADS:
 //
 //      POOL_CLUSTER     what the cluster waits for: unit files, the fence record, messages of members, snapshots
 //      POOL_GUESTS      what is done for somebody who asks: journals, messages of clients, documents
@@ -12,8 +13,8 @@
 //      POOL_PLACES      paths on file systems of others, whose servers may be dead: likewise
 //
 // What finds no thread stands in a line of its sort, and the sorts are served in this order. Work that belongs to an account gives way to that
-// of others in its line while other work of the same account is under way; and it waits for that, if it takes as long as whoever asks
-// likes (PoolWork.alone): so no account has the whole share.
+// of others in its line while other work of the same account is under way; and it waits for that, if the
+// client decides how long it takes (PoolWork.alone): so no account has the whole share.
 
 #include <stdbool.h>
 #include <uv.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The ends of the process, all of them, but for one that executes the program again (run.c) and for children that were forked. Whoever
-// plays several hosts in one process replaces this file, and only that host ends.
+// The ends of the process, all of them, but for one that executes the program again (run.c) and for children
+// that were forked. A test with several hosts in one process replaces this file, and only that host ends.
 
 #include "macro.h"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// All chance of the program: keys, ids, nonces, and when to try again. It is asked for nowhere else, so that whoever plays hosts
-// from a seed (tests/sim) replaces one file. What GnuTLS draws for itself, in a handshake or a signature, is its own.
+// All randomness of the program: keys, ids, nonces, and when to try again. It is drawn nowhere else, so that
+// the simulator (tests/sim) replaces one file. What GnuTLS draws for itself, in a handshake or a signature,
+// is its own.
 
 #include <stddef.h>
 #include <stdint.h>

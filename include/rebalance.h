@@ -19,7 +19,7 @@
 // so a plan never goes in cycles, and what a plan would move again is not moved twice but straight to where
 // it ends. A unit whose return would make nothing worse is not moved at all.
 //
-// Never moved: whoever the caller exempts, units on nodes that are not open, units that wait or must go
+// Never moved: units that the caller exempts, units on nodes that are not open, units that wait or must go
 // anyway (that is a round's business), units tied to others (placement_unit_follow()), and those with
 // PLACEMENT_BEST_FIT, which are to be uneven, unless their node does not match.
 //

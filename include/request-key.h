@@ -2,8 +2,8 @@
 #pragma once
 
 // The key that somebody gives a request, so that asking again does nothing twice. The cluster knows a request by 16 bytes;
-// they are made of the key and of how many requests were sent under it before, so whoever sends the same ones again, from whichever
-// host and by whichever way, sends the same bytes. Pure.
+// they are made of the key and of how many requests were sent under it before, so a client that sends the
+// same requests again, from any host and by any way, sends the same bytes. Pure.
 
 #include <stdbool.h>
 #include <stdint.h>

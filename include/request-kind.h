@@ -2,7 +2,7 @@
 #pragma once
 
 // What can be asked of argosy: one row for each kind of Request, with who answers it and what answering it
-// means. Whoever passes requests on, or takes them, asks this table instead of listing kinds. Pure.
+// means. Code that passes requests on, or takes them, asks this table instead of listing kinds. Pure.
 //
 //      by          effect    who has the answer
 //      DAEMON      any       the daemon of the host that is asked (daemon/requests/router-local.c has a handler for each)
@@ -25,15 +25,15 @@ typedef enum RequestBy { REQUEST_BY_DAEMON, REQUEST_BY_AGENT, REQUEST_BY_LEADER,
 typedef enum RequestEffect {
         REQUEST_READS,   // is over at once and changes nothing: may be answered with what was true a while ago
         REQUEST_WAITS,   // changes nothing
-        REQUEST_CHANGES, // whoever gets no answer has to look what became of it
+        REQUEST_CHANGES, // without an answer it is not known whether it was done
 } RequestEffect;
 
 // Whose matter it is, for who has a right for the units of some roles only.
 typedef enum RequestAbout {
         REQUEST_ABOUT_NOTHING, // the leader is not asked
         REQUEST_ABOUT_ALL,     // it takes the right for all units
-        REQUEST_ABOUT_SOME,    // everybody is told, or given, as much of it as is his
-        REQUEST_ABOUT_UNITS,   // he has to have the right for each unit that it names
+        REQUEST_ABOUT_SOME,    // the author sees, or gets, the part that its rights cover
+        REQUEST_ABOUT_UNITS,   // the author needs the right for each unit that it names
         REQUEST_ABOUT_GROUP,   // the same; and each stands for its instances, too
 } RequestAbout;
 

@@ -5,7 +5,7 @@
 // directory of its own, and runs as nobody if we are root: without a network, new rights, sockets, or processes of others
 // that it could touch, with limits of memory, time and output.
 //
-// What cannot be taken away where we are no root is left: then it can do no more than whoever runs us.
+// Without root some rights cannot be taken away: then the command can do no more than the user that runs us.
 
 #include <stdbool.h>
 

@@ -2,8 +2,9 @@
 #pragma once
 
 // Who may still read what is not in use any more. Taking a snapshot copies nothing: it raises a clock and keeps the
-// roots of some tables (paged-table.h). From then on whoever changes a thing that the snapshot may reach changes a
-// copy, and retires the old one; what was retired is freed when all snapshots that are as old are gone.
+// roots of some tables (paged-table.h). From then on a change of a thing that the snapshot may reach is made
+// to a copy, and the old one is retired; what was retired is freed when all snapshots that are as old are
+// gone.
 //
 //      born      when a thing was made: the clock at that time
 //      retired   when it was taken out of the tables

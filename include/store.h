@@ -78,7 +78,7 @@ typedef struct StoreOps {
         // All has been applied that the leader knew to be committed when this host heard of it first; on a leader, all that its
         // log had when its term began. Once, and before role(LEADER). Until then the state may be of any time before. May be NULL.
         void (*complete)(void *userdata);
-        // store_authority_until() was asked in vain and says better now, whoever else has asked meanwhile. May be NULL.
+        // store_authority_until() was asked in vain and has a later time now. May be NULL.
         void (*authority)(void *userdata);
         // The log cannot go on (disk failure, corruption met at run time): say so. When this returns, the store ends
         // the process with _exit(EXIT_FAILURE).

@@ -110,8 +110,10 @@ void stream_set_messages(Stream *s, const ProtobufCMessageDescriptor *kind, size
 void stream_set_cost_max(Stream *s, size_t bytes);
 // A frame that has begun comes whole in so many milliseconds, or the stream is closed with -ETIMEDOUT. Uses the deadline below.
 void stream_set_frame_deadline(Stream *s, unsigned ms);
-// Who sends: a long frame of his waits for those of others while another one of his is being unpacked (PoolWork.of). A message that takes no more
-// than `untold` is unpacked before `unpacks` is told of it, which spares a way to the pool: for whoever has a reason not to send too many.
+// The sender's account: a long frame waits for those of other accounts while another one of the same account
+// is being unpacked (PoolWork.of). A message that takes no more than `untold` bytes is unpacked before
+// `unpacks` is told of it, which spares a way to the pool: for senders that have a reason not to send too
+// many.
 void stream_set_sender(Stream *s, const void *of, size_t untold);
 // Closes the stream with -ETIMEDOUT in so many milliseconds, e.g. for a first frame that does not come. 0
 // takes it back.

@@ -133,9 +133,9 @@ typedef struct SystemdOps {
         // The whole cache is true now: after connect and after each gap, once all unit_changed for it were
         // called.
         void (*synced)(void *userdata);
-        // May be NULL. Somebody else may have changed what systemd finds in its directories: he had systemd
-        // do it (systemctl mask), had it read all files again, or we could not hear it, as before each
-        // connect. Of our own reloads and of files that we write it says nothing.
+        // May be NULL. Somebody else may have changed what systemd finds in its directories: by systemd
+        // itself (systemctl mask), by a reload of all files, or while we were not connected. It is not
+        // called for our own reloads and files.
         void (*files_changed)(void *userdata);
         void (*disconnected)(const char *why, void *userdata); // once per loss; it reconnects by itself
         void (*stopping)(void *userdata); // the machine (or user session) is shutting down

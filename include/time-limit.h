@@ -5,7 +5,7 @@
 //
 // A process that was stopped, or got no time, or waited for a disk, finds all its timers due; and the loop runs timers
 // before it looks at what has come meanwhile. So a limit that is over is looked at once more: the loop takes what is
-// there first, and whoever was waited for gets as much time again as we were late. The time runs from when it is
+// there first, and the peer gets as much time again as we were late. The time runs from when it is
 // started, by a clock that is set then, not from when this turn of the loop began.
 //
 // For whatever ends something that may be in order. What only does a thing later is a plain timer.

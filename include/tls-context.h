@@ -44,8 +44,8 @@ int tls_context_new_joiner(const Hash *ca_hash, TlsContext **ret);
 // A renewed certificate: for sessions begun from now on; those that run keep what they have. On error
 // nothing changed.
 int tls_context_set_identity(TlsContext *c, const Identity *identity);
-// The CAs of which one is to have signed a member's certificate, for sessions judged from now on (TlsPeer.outdated); n 0: whoever it is.
-// More than TLS_CAS_MAX are -E2BIG; on error nothing changed.
+// The CAs of which one is to have signed a member's certificate, for sessions judged from now on
+// (TlsPeer.outdated); n 0: any CA. More than TLS_CAS_MAX are -E2BIG; on error nothing changed.
 enum { TLS_CAS_MAX = 4 };
 int tls_context_set_cas(TlsContext *c, const Buf *certs, size_t n);
 TlsContext *tls_context_ref(TlsContext *c);

@@ -19,7 +19,8 @@ typedef struct UnitAnalysisFile {
 // Starts it and returns. `files`, each name once, and what they point to stay the caller's, and there until the end. `user`:
 // as units of a user's manager. -ENOENT: there is no systemd-analyze here. -E2BIG: more than UNIT_ANALYSIS_FILES_MAX.
 int unit_analysis_start(const UnitAnalysisFile *files, size_t n, bool user, UnitAnalysis **ret);
-// Waits that long at most. `rets`: one for each file, zeroed by the caller and ended by him also after an error.
+// Waits that long at most. `rets`: one for each file, zeroed by the caller, which ends them also after an
+// error.
 // -ETIMEDOUT: ask again. -EIO: it was killed, or has not looked. -ENOMEM.
 int unit_analysis_wait(UnitAnalysis *a, unsigned timeout_ms, UnitFindings *rets);
 UnitAnalysis *unit_analysis_free(UnitAnalysis *a); // ends it, if it goes on

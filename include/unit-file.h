@@ -168,7 +168,7 @@ int unit_file_activates(const UnitFile *f, const char *name, char **ret) _warn_u
 // `name` is no service. 0 or -ENOMEM.
 int unit_file_own_socket(const UnitFile *f, const char *name, char **ret) _warn_unused_;
 
-// The templates of which systemd may start instances for the unit `name`, whoever that names: those of OnFailure= and
+// The templates of which systemd may start instances for the unit `name`: those of OnFailure= and
 // OnSuccess=, that of a socket with Accept=yes. An array of new strings, each once; NULL: none. 0 or -ENOMEM.
 int unit_file_companions(const UnitFile *f, const char *name, char ***ret, size_t *ret_n) _warn_unused_;
 // The same for the units that OnFailure= and OnSuccess= name and that are of no template.

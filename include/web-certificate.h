@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Key and certificate with which this host shows itself to browsers and programs over HTTP. They are never those of the mesh: whoever
-// trusts them trusts a web page, and not a member of the cluster. The administrator's, from two files of PEM, or our own:
+// Key and certificate with which this host shows itself to browsers and programs over HTTP. They are never
+// those of the mesh: a client that trusts them trusts a web page, and not a member of the cluster. The
+// administrator's, from two files of PEM, or our own:
 //
 //   http.pem   0600, in the state directory: an ECDSA key on P-256, and a certificate that it signs itself, with all names
 //

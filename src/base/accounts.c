@@ -416,7 +416,7 @@ bool account_holding_open(Accounts *a, AccountHolding *h, const Principal *of) {
         pthread_mutex_lock(&a->lock);
         u = find_or_make(a, of);
         if (u)
-                u->n_entered++; // whoever leaves may be its last
+                u->n_entered++; // the one that leaves may be its last
         fits = u && make_place(u);
         if (fits) {
                 add(u, ACCOUNT_CONNECTIONS, 1);
@@ -439,7 +439,7 @@ static bool move(Accounts *a, AccountHolding *h, const Principal *to) {
 
         if (!u || u == from)
                 return u != NULL;
-        u->n_entered++; // whoever gives way may be the last of either
+        u->n_entered++; // the one that gives way may be the last of either
         from->n_entered++;
         stand(h, ACCOUNT_BUSY); // it is not to give way to itself
         sub(from, ACCOUNT_CONNECTIONS, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Files and directories as a whole. A file is replaced by writing another one beside it, `.#NAME.new`, and
-// renaming that: whoever reads it meets the old content or the new. With FILE_SYNC file and directory are on
+// renaming that: a reader meets the old content or the new. With FILE_SYNC file and directory are on
 // the disk when it returns 0. If it fails before the rename, the new file is removed again and the old one
 // stands; if only the directory cannot be synced, the new one is in place and may be gone after a power cut.
 // What a crash left behind is overwritten.

@@ -18,7 +18,7 @@ static const unsigned most[_POOL_SHARES] = {
         [POOL_USERS] = POOL_USERS_MAX,   [POOL_HOSTS] = POOL_HOSTS_MAX,   [POOL_PLACES] = POOL_PLACES_MAX,
 };
 
-// Each loop has lines of its own, and shares of the threads of its own, whoever runs it.
+// Each loop has lines of its own, and its own share of the threads.
 typedef struct LoopLines {
         uv_loop_t *loop;
         struct LoopLines *next;

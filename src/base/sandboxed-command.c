@@ -2,7 +2,8 @@
 //
 //   a directory with the files -> fork -> nobody, limits, a filter of system calls -> exec -> output in memory -> wait
 //
-// Output goes to a file in memory whose size is limited, so the program never waits for whoever reads it. The child
+// Output goes to a file in memory whose size is limited, so the program never waits for its reader. The
+// child
 // calls only what may be called between fork and exec. It dies with the process that started it; then its directory
 // stays in /tmp.
 //
@@ -194,8 +195,8 @@ static int write_file(int dir, const SandboxedFile *file) {
         return r;
 }
 
-// What is no unit's name, so no file has it. Nobody is to write there, and whoever runs us as root may not
-// be able to give files away.
+// The directory's name is no unit's name, so no file of a request has it. No other user may write there, and
+// root in a user namespace may not be able to change a file's owner.
 static int make_home(SandboxedCommand *c, int dir) {
         if (mkdirat(dir, SANDBOXED_HOME, 0700) < 0 ||
             (geteuid() == 0 && fchmodat(dir, SANDBOXED_HOME, 0777, 0) < 0))

@@ -3,7 +3,7 @@
 // What libuv leaves to each program: its errors as errno (what has no errno of its own gets the nearest
 // one), the beginning of its pool, and the drain.
 //
-// The pool begins when it gets its first job, and its threads inherit the signal mask of whoever gave it. So
+// The pool begins with its first job, and its threads inherit the signal mask of the thread that gave it. So
 // the mask is closed here for a moment, and a job for each thread waits until all of them have one. A Drain
 // is an idle handle that is active only while it is marked.
 

@@ -2,8 +2,8 @@
 //
 // A queue before libuv's pool: add -> [wait] -> begin() -> run() by a worker -> done() -> the next.
 //
-// There is no handle to close: a loop runs until the pool has nothing of it any more. Whoever leaves the loop earlier
-// asks work_queue_is_busy() before he frees anything.
+// There is no handle to close: a loop runs until the pool has nothing of it any more. Code that leaves the
+// loop earlier asks work_queue_is_busy() before it frees anything.
 
 #include "work-queue.h"
 

@@ -74,7 +74,7 @@ void mesh_on_seen(Mesh *m, uint32_t host, const char *address);        // it dia
 
 // mesh-hosts.c
 Session *mesh_find_session(const Mesh *m, uint32_t host);
-// Who leads, and the voters, to everybody who dialled us. Who cannot be told is cut: he would go on with what
-// is no longer true.
+// Sends the leader and the voters to all hosts that dialled us. A link that fails to take it is cut, or its
+// host would go on with what is no longer true.
 void mesh_announce(Mesh *m);
 void mesh_drop_sessions(Mesh *m);

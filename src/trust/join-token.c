@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Join tokens: the hash of the CA, by which a stranger knows the cluster that he joins, an id, by which the
+// Join tokens: the hash of the CA, by which a new host knows the cluster that it joins, an id, by which the
 // cluster finds the token, and the secret. The text has one length and one form; what differs is told apart
 // for people (no token at all, cut short, mistyped), and nothing of it is used.
 

@@ -51,7 +51,7 @@ int x509_cert_sign(const X509Template *template, gnutls_pubkey_t subject_key, gn
 int x509_cert_own(const X509Template *template, gnutls_x509_privkey_t key, Buf *out);
 // A block of PEM.
 int x509_append_pem(Buf *out, const char *label, const Buf *der);
-// A private key, as PKCS#8. Whoever owns *out wipes it.
+// Appends a private key as PKCS#8. The owner of *out wipes it.
 int x509_append_key_pem(Buf *out, gnutls_x509_privkey_t key);
 // A signing request of that key, DER appended to *out.
 int x509_request(const char *common_name, gnutls_x509_privkey_t key, Buf *out);

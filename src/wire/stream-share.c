@@ -5,8 +5,8 @@
 //
 //      guests (StreamOps.unpacks)   STREAM_GUEST_FRAMES messages of each, and more while all guests together have sent few; of those that have
 //                                   sent more than that, or than one read holds, STREAM_GUESTS_GO_ON read on in a turn: they stand in a line, too
-//      members (other messages)     STREAM_MEMBERS_US of all members together, with the reading; whoever is late stands in one line,
-//                                   and the first in it goes on first
+//      members (other messages)     STREAM_MEMBERS_US of all members together, with the reading; streams
+//                                   beyond that stand in one line, and the first in it goes on first
 //      beats                        the first short messages of each member are given at once: they cost next to nothing, and leases hang by them
 //      bytes, and frames that nobody makes messages of: the log's are given as they come
 //

@@ -3,7 +3,7 @@
 // From a frame to a message. A short one is unpacked where it lies. One of more than STREAM_UNPACK_MAX bytes, or that becomes more than
 // STREAM_UNPACK_COST, would hold the loop for milliseconds, so the pool unpacks it: the stream gives its buffer away as it is, without a copy, reads
 // nothing meanwhile, and goes on behind the message when that has come to its owner. So messages come in their order, and
-// whoever sends long ones delays himself. The pool also frees what of a long one nobody took.
+// a sender of long ones delays only itself. The pool also frees what of a long one the owner did not take.
 //
 //      frame -> [counted] -> ops->unpacks() -> unpacked -> ops->message() -> freed
 //

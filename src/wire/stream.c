@@ -37,7 +37,8 @@ static void on_retired(PoolWork *w) {
         stream_release(CONTAINER_OF(w, Stream, retiring));
 }
 
-// Overwriting and giving back megabytes takes milliseconds: the pool does it, and whoever has an account of them hears of the end when they are gone.
+// Overwriting and giving back megabytes takes milliseconds: the pool does it, and the account is told when
+// they are gone.
 static bool retire(Stream *s) {
         if (s->plain_in.len <= STREAM_RETIRED)
                 return false;

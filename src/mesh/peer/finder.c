@@ -7,7 +7,7 @@
 //   answers there
 //
 // A round of probes follows each such dial and runs beside the next one, so it has no pace of its own and
-// delays nothing. Whoever answers elsewhere with another key is not the one.
+// delays nothing. A host that answers elsewhere with another key is not the voter.
 #include "finder.h"
 
 #include "str.h"

@@ -3,8 +3,8 @@
 // A link to one voter: dial -> Hello out -> Leader in (up) -> messages -> lost -> wait -> dial, for as long
 // as the voter is named. The delay grows with failures in a row and starts again once a link was up: a voter
 // that accepts and closes, or refuses us, is as bad as one that does not answer. Where it is when it is not where
-// the log says is finder.c's business. Whoever has the voter's key is the voter, welcome or not, so nobody is looked
-// for once the handshake is done; and a place that was found in vain is dialled at the pace of any other.
+// the log says is finder.c's business. A peer with the voter's key is the voter, welcome or not, so the
+// search ends with the handshake; and a place that was found in vain is dialled at the pace of any other.
 #include "link.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ static int ask_for_certificate(Link *l) {
         return stream_send(l->stream, &message.base);
 }
 
-// Whoever does not serve us leads nobody to us: only what it names is of use.
+// A voter that does not serve us: only the leader and the voters that it names are of use.
 static void on_guide(Link *l, const Argosy__ToHost__Leader *f) {
         l->refusal = MESH_REFUSED_GUIDED;
         report(l, f->refusal);

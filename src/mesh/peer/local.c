@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Our own agent talking to our own leader. Messages are packed and unpacked as for any other host, and are
-// delivered in the next turn of the loop: nobody is called from inside his own call, and what works here
-// works over a link.
+// delivered in the next turn of the loop: no callback runs inside its own caller, and what works here works
+// over a link.
 #include "local.h"
 
 #include <errno.h>

@@ -2,8 +2,9 @@
 //
 // The manifest of the files that come with a unit: read, made, and compared with what it is to be.
 //
-// There is one way to write it. So what comes in is judged by making it once more, from the text before it and the list in it: whoever changes
-// a setting in it, leaves a file out or adds one that no File= names is refused, and nothing else needs to be looked for.
+// There is one way to write it. So a manifest that comes in is judged by making it once more, from the text
+// before it and the list in it: a changed setting, a missing file or one that no File= names is refused, and
+// nothing else needs a check.
 
 #include <errno.h>
 #include <stdlib.h>

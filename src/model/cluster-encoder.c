@@ -439,7 +439,7 @@ int cluster_encoder_next(ClusterEncoder *e, Buf *ret) {
                 if (e->stage != STAGE_END && ret->len - begin >= PIECE_BYTES / 2)
                         return CLUSTER_ENCODER_MORE;
         }
-        drop_arrays(e); // here and not by whoever ends it: that is the loop
+        drop_arrays(e); // here, in the pool: the encoder is ended by the loop
         return 0;
 }
 

@@ -262,7 +262,7 @@ static int remove_host(ClusterState *s, uint32_t host) {
         if (!record)
                 return 0;
         r = remember_host(s, record);
-        while (s->n_tokens > 0) // whoever was there may have seen them
+        while (s->n_tokens > 0) // the removed host may have seen them
                 state_remove_token(s, s->n_tokens - 1);
         grants = state_drop_grants_of(s, host);
         if (r >= 0)

@@ -10,8 +10,8 @@
 // number, until it ends; then it goes at once, as those did that it came with, or when nobody that is held back waits for
 // it any more. There are as many as have lasted longer than everything that came after them.
 //
-// What an entry has brought of jobs, and which have ended, is noted for whoever leads (cluster_state_next_job()); others drop
-// it.
+// Jobs that an entry has brought, and those that have ended, are noted for the leader
+// (cluster_state_next_job()); other hosts drop the notes.
 
 #include <errno.h>
 

@@ -16,9 +16,9 @@
 // in both until then, since their jobs were there before.
 //
 // When there are more, one of those is given up whose jobs have ended, since nobody has gone on with them; without such a one
-// that which was gone on with the longest ago. It comes to a segment with GIVEN_UP in the number of its job, so whoever asks for
-// it again is told that it was begun, and it is not carried out from its beginning once more. An id that stands in segments
-// twice is as the later one says.
+// that which was gone on with the longest ago. It comes to a segment with GIVEN_UP in the number of its job,
+// so a repeated request is told that it was begun, and it is not carried out from its beginning once more.
+// An id that stands in segments twice is as the later one says.
 //
 // In the image a segment is one string of its keys as they stand in memory: id, content and job, the last two
 // little-endian.

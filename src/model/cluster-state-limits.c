@@ -105,7 +105,7 @@ static ClusterRefusal judge_unit(const ClusterState *s, const ClusterHeld *held,
         if (bytes > 0 && room(s, held, REFUSAL_FILES_BYTES, cluster_state_files_bytes(s), bytes) != REFUSAL_NONE)
                 return REFUSAL_FILES_BYTES;
         full = room(s, held, REFUSAL_UNITS, s->units.count, 1);
-        return full != REFUSAL_NONE && is_new_unit(s, op) ? full : REFUSAL_NONE; // mostly there is room, whoever it is
+        return full != REFUSAL_NONE && is_new_unit(s, op) ? full : REFUSAL_NONE; // mostly there is room
 }
 
 static void count_unit(const ClusterState *s, const Argosy__LogOp *op, int64_t more[CLUSTER_REFUSALS]) {

@@ -368,7 +368,7 @@ void state_unuse_spec(ClusterState *s, SpecEntry *spec);
 int state_name_spec(ClusterState *s, const Hash *hash, uint64_t job);
 // One that was just added is a former one, behind all others.
 int state_load_former_spec(ClusterState *s, const Hash *hash, uint64_t job);
-// A former one is to be dropped, whoever names it; adds 1 to *ret_n.
+// Drops a former content, whatever names it; adds 1 to *ret_n.
 int state_forget_spec(ClusterState *s, const Hash *hash, size_t *ret_n);
 void state_specs_done(ClusterState *s);
 // A new unit of this record, clean. Takes the record's name in any case.

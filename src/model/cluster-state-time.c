@@ -8,7 +8,8 @@
 //
 // The first goes back by a TimeSet alone. The dates of before, which lie ahead then, are not written anew: up to 100,000 packed
 // jobs would be one turn of the loop. The state remembers that what was written up to that counted time is not dated later
-// than that time (a correction), and whoever reads a date is told that. Tokens are few, and are written anew. A correction goes when
+// than that time (a correction), and readers of a date apply that. Tokens are few, and are written anew. A
+// correction goes when
 // nothing is kept that is as old; one that a later one implies goes at once.
 
 #include <errno.h>

@@ -5,8 +5,8 @@
 // cluster-state-apply.c, how they become bytes in cluster-encoder.c, and come back in cluster-state-image.c.
 //
 // A state_*() function that adds or replaces keeps the tables and their indexes together, or returns
-// -ENOMEM, after which the state is not used any more. A unit that changed is put on the dirty list by
-// whoever applies; what was removed lives until the leader has taken it from there.
+// -ENOMEM, after which the state is not used any more. Applying an operation puts a changed unit on the
+// dirty list; a removed one lives until the leader has taken it from there.
 
 #include "cluster-state-private.h"
 

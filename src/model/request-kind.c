@@ -305,7 +305,7 @@ static const RequestKind kinds[] = {
                 ABOUT_ALL,
                 .job = {NULL, verb_of_rebalance, IN_QUEUE, asks_rebalance, rebalance_ends, rebalance_runs, id_of_rebalance,
                         .moves = "rebalance"}},
-        // Whoever asks is to be told, so this and TOKEN_CREATE do not wait.
+        // The answer has the token, so this and TOKEN_CREATE are never held.
         [ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN] = {"cluster_token", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
                 ABOUT_ALL,
                 .job = {"cluster token", NULL, REQUEST_RULED | REQUEST_LIMITED, never, never, never, no_id, true}},

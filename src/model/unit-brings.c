@@ -3,7 +3,7 @@
 // The happy path: a timer brings its service, and a unit without [Install] brings nothing. Who loads a unit, and who reads a
 // folder of units, ask here, so that both bring the same.
 //
-// That an [Install] section is not valid is said by whoever takes the file.
+// An [Install] section that is not valid is refused when the file is taken.
 
 #include "unit-brings.h"
 

@@ -9,7 +9,7 @@
 //                                         so, as systemd.unit(5) has it: probe-.service.d for probe-1.service, and for the template
 //                                         probe-@.service so for instances. A leading '-' stands for itself: "-.mount" is the root
 //      system-*.slice, app-*.slice        systemd puts instances of a template into system-TEMPLATE.slice, those of a user into app-TEMPLATE.slice,
-//                                         whoever's they are, and stops them with it
+//                                         also ours, and stops them with it
 //      longer than UNIT_NAME_MANAGED_MAX  names are made of it: argosy-pin@NAME.target, NAME.d, .#NAME.new
 //
 // The other directories of systemd, type.d (service.d) and X.wants, are no names of units: unit_name_kind() takes none without a type

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The units of a cluster's state in the order of their names, so that whoever comes back with a name goes on behind it without having
-// looked at those before: O(log n) for each of these functions, whatever has changed since. Private to src/model.
+// The units of a cluster's state in the order of their names, so that a walk can go on behind a name without
+// looking at those before: O(log n) for each of these functions, whatever has changed since. Private to
+// src/model.
 
 #include <stddef.h>
 

@@ -169,7 +169,7 @@ static bool glob_matches(const Glob *g, const char *name) {
         return strncmp(g->text, name, g->plain) == 0 && fnmatch(g->text, name, 0) == 0;
 }
 
-// Whoever claims something has what the others are not to have beside them.
+// A claim (Conflicts= with a label) is matched by all units with the same claim.
 static bool is_claimed(const Placement *p, uint32_t class, uint32_t glob) {
         return *p->globs[glob].text == PLACEMENT_CLAIM && has(&p->classes[class].globs, glob);
 }

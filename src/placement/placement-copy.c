@@ -7,9 +7,9 @@
 // those of the copy. So the copy costs what exists, mostly by memcpy(): tests/bench/README.md says how much. Without
 // memory the process ends (oom.h).
 //
-// What the copy has not: the names of units, which are their owner's and may go before the copy does. Whoever needs
-// them (new units and globs, another class for a unit, placement_unit_name()) is to ask the first one, or to see to it
-// that they do not go (placement_copy_named()).
+// What the copy has not: the names of units, which are their owner's and may go before the copy does. For
+// what needs names (new units and globs, another class for a unit, placement_unit_name()) ask the first one,
+// or keep the names alive (placement_copy_named()).
 #include "placement-private.h"
 
 // ------------------------------------------------------------------------------------------------ pieces

@@ -69,7 +69,7 @@ typedef struct Selector {
 typedef struct Glob {
         char *key;        // the map's
         const char *text; // part of it
-        bool one_sided;   // who declares it may go where those are that match it, but these not to him
+        bool one_sided;   // the declaring unit may go where matching ones are, but these not to it
         size_t plain;     // bytes of it before the first wildcard
         uint32_t refs;    // classes
         Numbers declared, matched; // selectors

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is kept free for the one who waits longest, so that small units that come and go cannot keep a large one
-// waiting for ever. A unit that found no room while PLACEMENT_PASSES_MAX others were given some gets a host: the
-// one that lacks the least for it. Whatever becomes free there is its own until it fits; who does not go before
-// it by his priority gets only what is left besides.
+// What is kept free for the unit that waits longest, so that small units that come and go cannot keep a
+// large one waiting for ever. A unit that found no room while PLACEMENT_PASSES_MAX others were given some
+// gets a host: the one that lacks the least for it. Whatever becomes free there is its own until it fits; a
+// unit without a higher priority gets only what is left besides.
 //
 // There is one reservation at a time, for the highest priority and then for who waits longest; it is chosen again
 // after as many grants, so that it follows a host that is closed, or gives way to a higher priority. It ends

@@ -409,7 +409,7 @@ void placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budge
 
                 if (why && why != BLOCKED_FOLLOW) {
                         preempt(p, unit, budget, why, &made_room, &limited);
-                        if (made_room) // it has that now, whoever else would be next
+                        if (made_room) // the unit uses that room now, though others may be next
                                 why = grant(p, unit, &node);
                         else if (limited)
                                 why = BLOCKED_BUDGET;

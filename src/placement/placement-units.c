@@ -371,7 +371,8 @@ void placement_unit_unfollow(Placement *p, uint32_t unit) {
 
 // ----------------------------------------------------------------------------------------------- exclusions
 
-// Each is in the list of its unit and in that of its node, and is found by both: whoever ends some looks at no others.
+// Each is in the list of its unit and in that of its node, so that ending those of either looks at no
+// others.
 static Exclusion *exclusion_get(Placement *p, uint32_t unit, uint32_t node) {
         uint32_t *of_unit, *of_node = &p->nodes[node].first_exclusion, number = counts_get(&p->excluded, unit, node);
 

@@ -6,8 +6,8 @@
 // When a follower gets a whole snapshot, libraft makes it durable and then unlinks the old segments. A crash
 // in between leaves both; after the next start new entries are numbered behind the snapshot but read back
 // behind the old segments, so that entries which the follower has acknowledged can vanish at the start after
-// that. Therefore a marker file stands in the log's directory while an install is under way, and whoever
-// opens the log next finishes what was interrupted.
+// that. Therefore a marker file stands in the log's directory while an install is under way, and the next
+// start finishes what was interrupted.
 //
 // Marker: file "install-marker" in the log's directory (libraft ignores names that it does not know), the
 // snapshot's index in decimal and a newline. Synced before the install begins, removed and synced before the

@@ -14,9 +14,10 @@
 //                              (guard 4); whether a worker truncates the log (guard 15), or libraft closes
 //                              segments (guard 16); whether one was closed (guard 26)
 //
-// Beside these, the watchdog: entries that wait for the disk for STORE_STUCK_MS end the process, whoever is
-// to blame, unless the disk is full, or a quota on it, when a restart would change nothing. A leader whose disk is full hands
-// over to a voter that has written more. Every voter watches its own disk, so no message is needed for it.
+// Beside these, the watchdog: entries that wait for the disk for STORE_STUCK_MS end the process, whatever
+// the cause, unless the disk or a quota on it is full, when a restart would change nothing. A leader whose
+// disk is full hands over to a voter that has written more. Every voter watches its own disk, so no message
+// is needed for it.
 //
 // Tests: store/disk, store/install-marker, store/cluster.
 
@@ -202,8 +203,8 @@ static void on_trace(struct raft_tracer *tracer, int type, const void *info) {
 // libraft refuses whatever begins there, and the leader goes back to a snapshot. If that is an older one than the member's own, the member
 // says that it has it; the next entry begins there again, and is refused, without end.
 //
-// What our snapshot has is committed, so whoever leads has the same. Such a message becomes one that begins at our snapshot, with the
-// entries behind it, if there are any; so the leader learns how far we are.
+// What our snapshot has is committed, so any leader has the same. Such a message becomes one that begins at
+// our snapshot, with the entries behind it, if there are any; so the leader learns how far we are.
 
 static bool begins_before_log(const struct raft *raft, const struct raft_append_entries *m) {
         return m->prev_log_index <= raft->trail.offset && m->prev_log_index < raft->trail.snapshot.index &&
@@ -297,8 +298,9 @@ static raft_index commit_said(const struct raft_message *message) {
 // ---- guard 25: who does not know yet that it votes does
 //
 // Of one voter and a spare that is to be the second, both must have the entry that says so, and it holds from when it is written. A spare
-// that went down before it had it is asked for its vote, for without it nobody leads, and libraft's answer of a spare is no, for ever. A
-// vote that nobody counts does no harm, and whoever asks for one has this server as a voter.
+// that went down before it had it is asked for its vote, as without it there is no leader, and libraft's
+// answer of a spare is no, for ever. A vote that is not counted does no harm, and a candidate that asks has
+// this server as a voter.
 
 static void receive_request_vote(RaftStore *s, struct raft_message *message) {
         struct raft_server *own = raft_member_find(s, s->raft_id);
@@ -393,10 +395,10 @@ static int on_start(struct raft_io *io, unsigned msecs, raft_io_tick_cb tick, ra
 // ---- guard 14: who refuses because it is in a later term says in which
 //
 // A candidate asks before it begins a term, and libraft's answer to that bears the term that was asked for, whatever the
-// term of who answers. So who is two terms behind is refused for ever and never hears why. If it has more of the log
-// than the other, it can neither win nor be won over: of three voters two are up, and nobody leads until the third is
-// back. It needs a voter that voted for somebody who went down before he wrote a word. A candidate that is told a term
-// two ahead of its own takes it, in libraft, too.
+// term of the voter. So a candidate that is two terms behind is refused for ever and never hears why. If it
+// has more of the log than the other, it can neither win nor be won over: of three voters two are up, and
+// there is no leader until the third is back. This takes a voter that voted for a candidate which went down
+// before it wrote an entry. A candidate that is told a term two ahead of its own takes it, in libraft, too.
 
 static const struct raft_message *tell_term(RaftStore *s, const struct raft_message *message,
                                             struct raft_message *ret_changed) {

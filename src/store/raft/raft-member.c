@@ -191,8 +191,8 @@ static uint64_t ms_between(uint64_t from, uint64_t to) {
         return to > from ? to - from : 0;
 }
 
-// Whoever has not been listened to has not been silent: a loop that stood still looks at this before it reads what has
-// come meanwhile.
+// A member that was not listened to was not silent: after a standstill the loop looks at this before it
+// reads what has come meanwhile.
 static void fill_liveness(const RaftStore *s, StoreMember *m) {
         uint64_t received_ms = transport_received_ms(&s->transport, m->raft_id);
 

@@ -2,7 +2,7 @@
 
 // Snapshots that are taken here, without holding the loop:
 //
-//   libraft: snapshot()      the owner takes his, in microseconds
+//   libraft: snapshot()      the owner takes its own, in microseconds
 //   libraft: snapshot_put()  a worker encodes it, piece by piece, each hashed as it comes; between two of them the loop
 //                            looks whether it is still wanted
 //                            the last: the owner's is released, the digest goes into the head (guard 2), and libraft

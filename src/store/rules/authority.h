@@ -34,8 +34,9 @@
 // time, and no clock runs more than a tenth faster than another. Suspending a voter stops its timer, which
 // is on the safe side; suspending the leader does not stop its clock.
 //
-// A leader that told somebody to take over and still leads may be believed again when the log of that one has
-// grown beyond what he was told it must be: then he does not obey any more, however late the message arrives.
+// A leader that told a voter to take over and still leads may be believed again when that voter's log has
+// grown beyond the index in the message: then the voter does not obey any more, however late the message
+// arrives.
 //
 // A lease that is acknowledged by this rule ends, at the agent, before its guard does at the successor: it
 // runs from when the beat was sent, which is before the acknowledgement, which is before the successor was
@@ -49,7 +50,7 @@
 
 enum { AUTHORITY_MARGIN = 10 }; // a tenth of what a voter promises is not counted: clocks run at different rates
 
-#define AUTHORITY_ALWAYS UINT64_MAX // for whoever needs nobody's vote but its own
+#define AUTHORITY_ALWAYS UINT64_MAX // for a leader that needs no vote but its own
 
 typedef struct Witness {
         uint32_t raft_id; // 0: free
@@ -81,7 +82,7 @@ void authority_on_answer(Authority *a, uint32_t raft_id, uint64_t term, uint64_t
 // A voter is being told to take over from the leader of this term.
 void authority_on_timeout_now(Authority *a, uint32_t raft_id, uint64_t term, uint64_t index);
 
-// Whether somebody may still take over in the next term because he was told to.
+// Whether a voter may still take over in the next term because it was told to.
 bool authority_is_given_away(const Authority *a, const AuthorityView *view);
 // Boot-time clock; 0: there is none.
 uint64_t authority_until(const Authority *a, const AuthorityView *view);

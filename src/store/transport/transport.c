@@ -113,7 +113,7 @@ static void on_marks(Bridge *b, const Marks *m, void *userdata) {
                 t->answer(b->raft_id, m->term, m->seen_us, m->promise_ms, t->answer_data);
 }
 
-// From whoever dialled us: where it listens is of no account here.
+// From a host that dialled us: where it listens does not matter here.
 static void on_piece(Bridge *b, const Marks *m, size_t len, void *userdata) {
         Transport *t = userdata;
 

@@ -10,9 +10,10 @@
 //   as                 joined by blanks
 //   ay                 hexadecimal digits
 //   Job (uo)           its number, left out if 0
-// Others are left out. Of a text that is longer than PROPERTY_TEXT_MAX the beginning is shown, with "..." behind it: whose manager it is may be anybody, and
-// a message of his has room for millions of bytes. Behind a list of strings that is longer, and behind PROPERTIES_MAX of them, nothing is read:
-// to find the end of the list would take as long.
+// Others are left out. Of a text that is longer than PROPERTY_TEXT_MAX the beginning is shown, with "..."
+// behind it: any user may own the manager, and its messages have room for millions of bytes. Behind a list
+// of strings that is longer, and behind PROPERTIES_MAX of them, nothing is read: to find the end of the list
+// would take as long.
 
 #include <errno.h>
 #include <inttypes.h>

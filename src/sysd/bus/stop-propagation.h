@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Which units systemd stops together with one: a walk along the dependencies by which a stop spreads, as answers come
-// in. Pure: whoever walks asks systemd.
+// Which units systemd stops together with one: a walk along the dependencies by which a stop spreads, as
+// answers come in. Pure: the caller asks systemd.
 //
 //   init, then until next() is NULL:
 //      next()      the unit whose dependents are to be asked for

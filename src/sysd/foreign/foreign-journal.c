@@ -75,7 +75,7 @@ static void ask_on(ForeignJournal *j) {
         }
         journal.wait = j->at_end;
         r = ask(j, &journal);
-        if (r < 0) { // perhaps called by whoever is not to be called back now
+        if (r < 0) { // the caller may not be called back before the return
                 j->error = r;
                 helper_link_close(j->link);
         }

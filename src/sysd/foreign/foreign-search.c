@@ -4,7 +4,7 @@
 // process is gone: done(). So one that does not go, as its user's file system holds it, is the only one.
 //
 // The helper keeps no watch (inotify): that would be a process for each manager all the time, and a watch
-// that it hands over could be made to block whoever reads it. What it answers is believed about its own
+// that it hands over could be made to block its reader. What it answers is believed about its own
 // user's units. If it does not answer in time, or about another number of units, nothing is known.
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Frames between the daemon and a helper: a length of four bytes and one message. What a helper sends was
-// perhaps written by whoever owns the manager: a longer frame than allowed is -EBADMSG, and a reply with an
+// perhaps written by the manager's owner: a longer frame than allowed is -EBADMSG, and a reply with an
 // errno that is none is no reply. Neither is one of very many parts: they are counted before any of them is unpacked.
 
 #include "helper-frame.h"

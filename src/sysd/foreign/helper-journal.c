@@ -4,8 +4,8 @@
 //   there is something", or another unit
 //
 // The place in the journal is this process: while nobody asks, nothing is read, and nobody keeps lines. The
-// files belong to the container: what they hold may be made to crash whoever parses them, which ends this
-// process and no other, or to keep him busy, which ends it too (helper-link.c).
+// files belong to the container: what they hold may be made to crash their parser, which ends this
+// process and no other, or to keep it busy, which ends it too (helper-link.c).
 //
 // Nothing may be loaded from inside: newer versions of sd-journal load what decompresses when they need it,
 // and the C library the time zone, so both are asked before.
@@ -25,7 +25,7 @@
 
 enum {
         NICE = 10,
-        PAUSE_MS = 100, // between two looks: whoever writes without end in between has us look once
+        PAUSE_MS = 100, // between two looks, so a writer without end causes one look in this time
 };
 
 int helper_journal_prepare(void) {

@@ -4,7 +4,8 @@
 //
 // The service is asked on a connection of its own: one packet with the words of the command line, and the link. What is shut down there
 // kills the process, and the service closes it when the process is gone; so that is known of a process that is not argosyd's child.
-// Without the service (it is not there, or has a full backlog) nothing is started, and whoever wanted it tries again.
+// Without the service (it is not there, or has a full backlog) nothing is started, and the caller tries
+// again.
 
 #include "helper-process.h"
 

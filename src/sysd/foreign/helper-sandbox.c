@@ -2,7 +2,7 @@
 //
 // A seccomp filter. A helper that has entered a container without a user namespace is root's process: without
 // capabilities, but it could signal other processes of root, talk to abstract sockets, or start what it finds
-// in the container. Whoever takes it over by a journal that he has made can do none of that: no process, no
+// in the container. An attacker that takes it over by a crafted journal can do none of that: no process, no
 // socket, no signal, no file opened but for reading, no memory that is executed and was not from the beginning.
 //
 //   another architecture's call -> the process is ended

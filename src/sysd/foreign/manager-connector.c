@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The one process of argosy's that a container can see: a static program of its own, which argosyd holds in
-// itself as bytes and executes from sealed memory (manager-connect.c). Whoever is root in the container may
+// itself as bytes and executes from sealed memory (manager-connect.c). The container's root may
 // be allowed to trace it, and to open all it has open and mapped. That is this program, no file of the host,
 // and the socket on which it says what came of it; it has no capabilities and none of argosyd's memory.
 //
@@ -9,7 +9,7 @@
 //
 // It forks, since only children are born into the container: the child connects to PATH, sends one
 // ConnectorWord with the connection, and ends; the parent waits for that. Neither lives longer than
-// CONNECTOR_SEC, nor than whoever executed it.
+// CONNECTOR_SEC, nor than the process that executed it.
 
 #include <errno.h>
 #include <signal.h>

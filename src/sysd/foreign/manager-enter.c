@@ -63,7 +63,7 @@ int enter_user(uid_t uid, char **ret_home) {
         if (chdir("/") < 0)
                 return -errno;
         errno = 0;
-        pw = getpwuid(uid); // may ask a directory service: its time is limited by whoever waits for us
+        pw = getpwuid(uid); // may ask a directory service: argosyd limits the time
         if (!pw)
                 return errno > 0 ? -errno : -ESRCH;
         home = strdup(pw->pw_dir && *pw->pw_dir == '/' ? pw->pw_dir : "/");
@@ -137,8 +137,8 @@ static int move_to(const char *procs) {
         return r;
 }
 
-// Where its own init is: whoever gets hold of us there takes nothing from our service's limits, and is ended
-// with the container. Without cgroup version 2 we stay where we are.
+// Joins the cgroup of the container's init: what takes this process over there uses nothing of our service's
+// limits, and ends with the container. Without cgroup version 2 the process stays where it is.
 static int join_cgroup(pid_t leader) {
         char root[CGROUP_PATH_MAX];
         int r = join_mounts_of_pid1();
@@ -158,15 +158,15 @@ static int join_cgroup(pid_t leader) {
         return r;
 }
 
-// The pid namespace is joined only if it has to be, and by children that are born later: whoever is in it
-// can be seen, and perhaps traced, by the container's root. Then nothing of ours may be left around.
+// The pid namespace is joined only if it has to be, and by children that are born later: a process in it can
+// be seen, and perhaps traced, by the container's root. Then nothing of ours may be left in its memory.
 static int join_namespaces(pid_t leader, uint64_t born, bool visible) {
         int fd, error = 0, r, flags;
 
         fd = (int) syscall(SYS_pidfd_open, leader, 0);
         if (fd < 0)
                 return -errno;
-        // Asked behind the open: whoever has the number now is whom setns() enters, or that fails.
+        // Asked after the open: setns() enters the process that has the number now, or fails.
         if (process_birth(leader) != born)
                 error = -ESRCH;
         else if (same_namespace(leader, "pid", &error) || same_namespace(leader, "mnt", &error))

@@ -18,8 +18,8 @@ enum {
         ENTER_TO_BE_SEEN = 1 << 0, // children are born into all its namespaces; it is for them to be careful
 };
 
-// No new rights, no core file, nobody of the same user looks into it, and it ends with whoever started it.
-// The others below do the same at their end.
+// No new rights, no core file, no ptrace by the same user, and it ends with its parent. The functions below
+// do the same at their end.
 int enter_lock_down(void);
 // The uid, its groups, no capabilities. *ret_home: malloc'd. -ESRCH: no such user.
 int enter_user(uid_t uid, char **ret_home);

@@ -3,8 +3,9 @@
 //      ask -> remembered? -> (a question that is alike? -> the same answer) -> queue -> helper -> answer -> remembered -> done
 //
 // One question is with the helper at a time, and the next is the one whose asker gives up first: a deployment, which waits for seconds,
-// does not stand behind all that somebody verifies. The helper is started with the first and ends when it idles. One that hangs is ended
-// by its link after HELPER_MS; who asked waits no longer than he said, and the next question has a new helper.
+// does not stand behind all that somebody verifies. The helper is started with the first and ends when it
+// idles. One that hangs is ended by its link after HELPER_MS; a question waits no longer than its limit, and
+// the next has a new helper.
 //
 // Instances of a template that have its content ask the same question, unless the answer is about lines that depend on the
 // instance: then each is asked for by itself.

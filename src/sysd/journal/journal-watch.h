@@ -12,7 +12,7 @@ typedef struct JournalWatch JournalWatch;
 typedef enum JournalChange {
         JOURNAL_AS_IT_WAS,
         JOURNAL_LONGER,      // something was added to its files
-        JOURNAL_OTHER_FILES, // there are others: whoever reads has to open it again
+        JOURNAL_OTHER_FILES, // there are others: the reader has to open it again
 } JournalChange;
 
 // Directories that do not exist are not watched; journal_watch_again() looks for them once more. The list ends with
@@ -26,6 +26,6 @@ static inline void journal_watch_freep(JournalWatch **w) {
 int journal_watch_again(JournalWatch *w);
 // Readable when something has changed.
 int journal_watch_fd(const JournalWatch *w);
-// JournalChange since the last call, or negative errno. Takes so many events at most that whoever makes them without
-// end keeps nobody here; then the descriptor stays readable.
+// JournalChange since the last call, or negative errno. Takes a limited number of events, so that a flood of
+// them does not hold the caller; then the descriptor stays readable.
 int journal_watch_read(JournalWatch *w);

@@ -6,9 +6,9 @@
 //   chunks  every now and then ListUnitsByNames of the next SYSTEMD_CHECK_CHUNK units that are believed
 //           loaded. A name that is believed not loaded is never put there, since the question would load it;
 //           if its kind of unit has no control group, GetUnit says whether it is in memory.
-//   rest    at the end of a round, for those that are believed not loaded: who has a control group (read in
-//           the pool) is up, and ListUnitsFiltered names the few that are in memory and down. Whoever shows
-//           up is asked for with GetUnit. A control group that is another one than a round ago means another
+//   rest    at the end of a round, for those that are believed not loaded: one with a control group (read in
+//           the pool) is up, and ListUnitsFiltered names the few that are in memory and down. Each of these
+//           is asked for with GetUnit. A control group that is another one than a round ago means another
 //           run: the unit is asked for its id.
 //
 // What an answer says is applied at once: it is true. If no signal tells of it within JUDGE_MS, one was

@@ -65,7 +65,7 @@ static void note_pin(SystemdManager *m, const Job *j) {
         if (w && j->result == SYSTEMD_JOB_DONE)
                 w->pinned = j->kind == SYSTEMD_START;
         else if (w && j->kind == SYSTEMD_STOP && j->result != SYSTEMD_JOB_LOST)
-                w->pinned = false; // whoever keeps it there has reasons of his own
+                w->pinned = false; // something else keeps it in memory
 }
 
 // `error` may be NULL.

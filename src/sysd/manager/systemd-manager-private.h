@@ -325,7 +325,7 @@ void manager_calls_synced(SystemdManager *m);
 void manager_calls_notify(SystemdManager *m);
 void manager_calls_abandon(SystemdManager *m);
 void manager_pump_calls(SystemdManager *m);
-void manager_note_reload(SystemdManager *m); // systemd begins one, whoever asked for it
+void manager_note_reload(SystemdManager *m); // systemd begins a reload, ours or another's
 
 // systemd-manager-stops.c
 void manager_stops_lost(SystemdManager *m);

@@ -4,8 +4,8 @@
 // each that is up, then the states of those that are new in one ListUnitsByNames. All of them are in systemd's memory,
 // since only loaded units have dependents there, so nothing is loaded for it: 40 us of systemd for a unit without any.
 //
-// What systemd does not answer is not known: a property that this systemd does not have names nobody. A lost connection
-// ends the survey with -ECONNRESET; whoever wanted it asks again.
+// What systemd does not answer is not known: a property that this systemd does not have names no unit. A
+// lost connection ends the survey with -ECONNRESET; the caller asks again.
 
 #include <errno.h>
 

@@ -188,7 +188,7 @@ void manager_note_change(SystemdManager *m, SystemdUnit *w, bool changed) {
         manager_jobs_transition(m, w);
 }
 
-// The time of the event, as far as anybody can tell who may have been held up himself.
+// The time of the event, as far as a process can tell that may have been held up itself.
 static void note_time(UnitRuntime *rt, const UnitRuntime *before) {
         bool same_run = memcmp(rt->invocation_id, before->invocation_id, sizeof(rt->invocation_id)) == 0;
 

@@ -26,7 +26,8 @@
 // written when argosyd dies. A crash in the middle of a write leaves a torn tail that the next open cuts
 // off. Writes go to a known offset, so that the rest of a failed write is overwritten by the next one.
 //
-// Nothing of the records stays in memory: whoever owns them is asked when the file is written anew. That is
+// Nothing of the records stays in memory: their owner is asked for them when the file is written anew. That
+// is
 // when it has become HISTORY_MIN longer than twice what it was after the last time.
 
 #include <errno.h>

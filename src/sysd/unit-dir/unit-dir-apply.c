@@ -217,7 +217,7 @@ static int replace_template(UnitDir *d, Template *t) {
                 if (linkat(d->fd, t->name, d->fd, e->name, 0) < 0) {
                         if (errno != EEXIST)
                                 return -errno;
-                        entry_forget_spec(e); // somebody has masked this one: the others do not wait for him
+                        entry_forget_spec(e); // this one was masked by somebody: the others do not wait
                         continue;
                 }
                 d->changed = e->own_file = true;
@@ -346,7 +346,7 @@ static void end_item(UnitDir *d, UnitDirItem *item) {
         entry_settle(e);
 }
 
-// Without it a one-shot is run all the same: whoever starts it will see that there is none.
+// A one-shot without a pin runs all the same: its start finds that there is none.
 static void put_pin(UnitDir *d, const UnitDirItem *items, size_t n) {
         for (size_t i = 0; i < n && !d->has_pin; i++)
                 if (!items[i].remove && unit_pin_is_due(items[i].content, items[i].len))

@@ -2,7 +2,7 @@
 //
 // inotify on each directory of the search path -> names that are unit names -> touched(). Our own writes
 // cause events, too; for them one stat() says that there is a file, which is all that our own writes can
-// mean, so whoever has nothing hidden ignores them. Nothing of others is missed by that: what they leave
+// mean, so a unit without a hidden file ignores them. Nothing of others is missed by that: what they leave
 // behind is looked at after their event, and after ours.
 //
 // A directory that is not there, or goes, is watched from the next unit_search_again() on. When the queue of

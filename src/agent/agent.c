@@ -445,8 +445,8 @@ static void on_usage_closed(void *userdata) {
         agent_close_step(userdata);
 }
 
-// Nothing is stopped, removed or written: to whoever comes next it looks like a crash, so there is one way
-// to take over, not two.
+// Nothing is stopped, removed or written: the next daemon sees the same as after a crash, so there is one
+// way to take over, not two.
 void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
         a->closing = true;
         a->closed = closed;

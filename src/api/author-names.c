@@ -114,8 +114,8 @@ const AccountSource account_source_system = {
 
 // ------------------------------------------------------------------------------------------------ in the pool
 
-// Whoever runs in a user namespace and is nobody of ours has this number, whoever he is there, and so have his groups. It
-// is no account's, although most systems call it "nobody". (/proc/sys/kernel/overflowuid could say another one.)
+// Users and groups of a user namespace that are not mapped have this number. It is no account's, although
+// most systems call it "nobody". (/proc/sys/kernel/overflowuid could say another one.)
 enum { OVERFLOW_ID = 65534 };
 
 static int name_of_user(const Lookup *k, uid_t uid, char **ret) {
@@ -398,7 +398,7 @@ static Lookup *find_due(const AuthorNames *a, const ListNode *head) {
         return NULL;
 }
 
-// Each has a limit of his own: who has only just come waits on.
+// Each waiter has its own limit: later ones go on waiting.
 static void on_limit(void *userdata) {
         AuthorNames *a = userdata;
         Lookup *k;
@@ -432,7 +432,7 @@ static void on_back(PoolWork *work) {
         else if (k->n_left_out > 0)
                 warn_left_out(a, k);
         if (k->error == 0)
-                keep(a, k, known); // before anybody is told: he may ask the same again
+                keep(a, k, known); // before the callbacks: they may ask for the same again
         go_on(a);
         list_splice(&told, &k->questions);
         while (!list_is_empty(&told))

@@ -9,14 +9,16 @@
 // Client        accepted                     its stream's `closed`
 // ApiCall       a frame with a request       final response, cancel, or with its Client
 //
-// Whoever may connect is decided by the socket's mode and group; who it is, by what the kernel says of the other end when
-// it connected. Nothing is read before the accounts of this host have told the names of that (author-names.h); root has no need of
-// them, and never waits for somebody's directory. Then ops->admits() has the word: the socket may be open to users of this
-// machine who may do nothing at all, and these take nobody's place.
+// The socket's mode and group decide who may connect; the kernel's credentials of the other end, when it
+// connected, say who it is. Nothing is read before the names of that user and its groups are known
+// (author-names.h); root needs no names, so it never waits for a directory service. Then ops->admits()
+// decides: the socket may be open to users that have no right at all, and these take no place of others.
 //
-// Of those who may do something each has an account (accounts.h), of which all is taken before it is there: a place, the bytes of a frame
-// as they come, what its message takes, the request until its last answer, and long answers until the client has taken them. Who asks for an answer
-// that finds no room there is told so instead, and if that was one of several, cut off behind it. A frame that has begun has API_FRAME_MS. Whoever may not bring content has no use for long frames.
+// Each user with a right has an account (accounts.h), which is charged beforehand: a place, the bytes of a
+// frame as they come, the memory of its message, the request until its last answer, and long answers until
+// the client has read them. An answer for which the account has no room is replaced by an error, and if it
+// was one of several, the connection is cut behind it. A frame that has begun has API_FRAME_MS. A user that
+// may not bring content may not send long frames.
 
 #include <errno.h>
 #include <pthread.h>
@@ -160,7 +162,7 @@ static bool count_unread(Client *c, size_t more) {
         return true;
 }
 
-// Whoever answers cannot be stopped from in here: of several answers those that follow are dropped with the connection.
+// The answering side cannot be stopped from here: further answers are dropped with the connection.
 static void say_no_room(Client *c, const Argosy__Response *response, size_t bytes, int error) {
         Argosy__Response instead;
         char why[256];
@@ -248,7 +250,7 @@ static int refuse(Client *c, uint64_t id, int status, const char *why) {
         return 0;
 }
 
-// Root, and whoever this process runs as, who could do all of it by himself.
+// Root, and the user of this process, which could do all of it without us.
 static bool is_owner(uid_t uid) {
         return uid == 0 || uid == geteuid();
 }
@@ -408,8 +410,8 @@ static void on_evict(AccountHolding *h) {
         pthread_mutex_unlock(&a->lock);
 }
 
-// Who has not asked yet, since it is not known who he is, asks again by himself when he is put out without a word, and puts out the
-// next one.
+// A client whose user is not known yet has sent no request; put out without a word it would connect again at
+// once and put out the next one.
 static void put_out(Client *c) {
         c->leaving = true;
         author_names_forget(&c->question);

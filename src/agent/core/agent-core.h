@@ -110,7 +110,7 @@ typedef struct AgentNode {
         char *gate;            // unit of the system's manager that runs it
         SystemdUnit gate_unit; // watched there
         pid_t leader;          // init of a container
-        bool leader_given;     // by whoever attached it; else it is looked up
+        bool leader_given;     // by the user that attached it; else it is looked up
         uint64_t leader_born;  // its number may be another process's when it is gone; 0: it is
         HelperLink *connector, *writer;
         bool socket_wanted; // the connection waits for a socket

@@ -486,7 +486,7 @@ void agent_unit_drop_held(AgentUnit *u) {
 }
 
 void agent_unit_give_back(AgentUnit *u) {
-        // Out of memory: whoever reads the record will see that nothing came of it.
+        // Out of memory: the next start reads the record and finds that nothing came of it.
         (void) ledger_forget(u->node->ledger, u->name);
         agent_unit_drop_held(u);
 }

@@ -49,7 +49,8 @@ uint64_t agent_unit_answered(const AgentUnit *u);
 const AgentSpec *agent_unit_content(const AgentUnit *u);
 // With which unit of ours that is not to run systemd stops it, or has stopped it; NULL: with none.
 const AgentUnit *agent_unit_goes_along(const AgentUnit *u);
-// Whether systemd has stopped it, if it is down, for one that conflicts with it, whoever of the two says so.
+// Whether systemd has stopped it, if it is down, for a unit that conflicts with it, by either unit's
+// Conflicts=.
 bool agent_unit_has_conflict(const AgentUnit *u);
 // Which one that is; NULL: it is not known.
 const char *agent_unit_conflict(const AgentUnit *u);

@@ -2,8 +2,9 @@
 //
 // Files of units on the disk: written once, linked into the folder of each unit that has them, and removed with the last.
 //
-// A folder is not changed: the next one is made as units/.NAME and exchanged with it, so whoever opens a path below it sees the one or the
-// other. A failure in between leaves the old folder and what was made of the new one, which the next try or the next start removes.
+// A folder is not changed: the next one is made as units/.NAME and exchanged with it, so an open() of a path
+// below sees one or the other. A failure in between leaves the old folder and a part of the new one, which
+// the next try or the next start removes.
 //
 // One that stays is changed in three steps, each over all folders that stay in it: what is new is made in "..1" or "..2", whichever is not in use;
 // "..data" leads there; then links of files that are new come, and what is left of those before goes. A failure in the first step changes nothing
@@ -24,7 +25,7 @@
 #include "str.h"
 
 enum {
-        DEPTH_MAX = 16, // of folders in a folder; names are CARRIED_NAME_MAX long at most, but whoever is root may have made others
+        DEPTH_MAX = 16, // of folders in a folder; root may have made deeper ones than names allow
         FREE_SHARE = 4, // a quarter of the file system stays free: PID 1 needs it
         STORE_PAGE = 4096, // of /run, which is in memory
         STORE_NAME_SIZE = HASH_HEX_SIZE + 2,

@@ -102,7 +102,7 @@ typedef struct AgentUnitWork {
         bool new_content;  // of the write under way: other than what systemd may have in memory
         bool claims;       // likewise: with it the name becomes ours
         bool takes_over;   // likewise: and it runs meanwhile
-        bool left_behind;  // it runs, and whoever started it has left it behind: we have just looked
+        bool left_behind;  // it runs, left behind by the program that started it: we have just looked
         uint64_t stale_since_us, links_stale_since_us;
         uint64_t cut_off_until_us; // boot time until which it may turn out that a guard stopped it
 

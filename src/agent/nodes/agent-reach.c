@@ -8,7 +8,7 @@
 // The helper is needed because the way to the socket leads through directories of the manager's owner, and
 // because a container's systemd talks only to processes that it can see. Whether a user's manager runs, the
 // system's own systemd tells (user@UID.service); a container's init is found in what systemd-machined keeps
-// in /run/systemd/machines, or was named by whoever attached it. What fails is tried again after 100 ms,
+// in /run/systemd/machines, or was named at `attach`. What fails is tried again after 100 ms,
 // then twice as long each time, up to ten seconds.
 //
 // A manager that is another process than last time has stopped all its units when it ended, and may have

@@ -56,7 +56,7 @@ static void on_unit_unloaded(const char *name, void *userdata) {
         agent_unit_mark(u);
 }
 
-// systemd has reloaded, whoever asked for it: files written before `since_us` need no reload of ours.
+// systemd has reloaded, for us or others: files written before `since_us` need no reload of ours.
 static void on_read_again(uint64_t since_us, void *userdata) {
         AgentNode *node = userdata;
 

@@ -3,7 +3,7 @@
 
 // A call: a question about units of this host that is under way. It is begun and ends in agent-calls.c, and what it
 // does meanwhile is in agent-calls-status.c or agent-calls-journal.c. A reply may cancel the call that it is about,
-// so whoever goes on after one looks it up again.
+// so code that goes on after a reply looks the call up again.
 
 #include "agent-core.h"
 #include "flow-window.h"
@@ -48,7 +48,7 @@ typedef struct CallRef { // userdata of what cannot be cancelled
 } CallRef;
 
 Call *call_find(Agent *a, uint64_t number); // NULL: it has ended, or was cancelled
-CallRef *call_ref(const Call *c, size_t at); // freed by whoever is called back; NULL: out of memory
+CallRef *call_ref(const Call *c, size_t at); // the callback frees it; NULL: out of memory
 // The node that holds the unit, or NULL.
 AgentNode *call_find_holder(Agent *a, const char *name);
 

@@ -263,6 +263,6 @@ void agent_calls_drop_node(AgentNode *node) {
         Call *c;
 
         agent_usage_drop_node(node);
-        while ((c = call_on_node(node))) // whoever is told may cancel others
+        while ((c = call_on_node(node))) // the reply may cancel others
                 call_end(c, -ECONNRESET, "the manager was detached");
 }

@@ -4,14 +4,14 @@
 // elsewhere.
 //
 //   timer -> the names of all units, copied -> pieces of them: those that match and are active, their
-//   control groups -> the pool reads -> their rows to whoever asked -> the next piece ... -> a message
+//   control groups -> the pool reads -> their rows to the asker -> the next piece ... -> a message
 //   marked as last
 //
 // A piece is what one turn of the loop has to do with it: it is short however many units there are, and
 // nobody waits for more of it. QUERY_PIECES of them are under way at a time, so that the pool has something
 // to read while rows are made. A reading that takes longer than the interval makes the next one come later;
-// there is never more than one per query. Rates are made by whoever shows them: counters can be read by
-// many.
+// there is never more than one per query. The client makes rates of the counters, so that many clients can
+// share them.
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -168,8 +168,8 @@ static bool is_last_piece(const UsageQuery *k) {
         return k->at >= k->names.len;
 }
 
-// Whoever gets it may cancel: the query is looked up by its number afterwards. After the last page of a
-// query that wanted one reading it is gone too.
+// The reply may cancel the query, so it is looked up by its number afterwards. After the last page of a
+// query that wanted one reading it is gone, too.
 static void page_send(Page *page, UsageQuery *k) {
         AgentReply reply = k->reply;
         void *userdata = k->userdata;
@@ -407,7 +407,7 @@ void agent_usage_drop_node(AgentNode *node) {
                                 k = CONTAINER_OF(n, UsageQuery, link);
                 if (!k)
                         return;
-                query_end(k, ECONNRESET, "the manager was detached"); // whoever is told may cancel others
+                query_end(k, ECONNRESET, "the manager was detached"); // the reply may cancel others
         }
 }
 

@@ -53,8 +53,9 @@
 //                there is another request. A restart that was asked for has failed with that, and is not made up for. An answer that does not come in time refuses nothing.
 //   files        what comes with a new content is here, and may be where it is to be, before anything is stopped, recorded or written for
 //                that content (PLAN_FETCH): what runs goes on meanwhile, and also if that fails.
-//   places       what files in place are bound over is looked at before each start (PLAN_PLACES): whoever has taken it away on this host is
-//                told instead, since systemd would make it anew there. A stop does not wait for that.
+//   places       paths over which files in place are bound are looked at before each start (PLAN_PLACES). If
+//                one is missing on this host the start is refused, since systemd would make it anew there. A
+//                stop does not wait for that.
 //   files alone  what runs, and gets nothing new but files (FileChange=reload, none), is not stopped for them: they are put in place as it runs.
 //                For reload it is then reloaded, which is recorded with the write, so that a crash forgets it not. A reload that fails is reported
 //                and not repeated before there is another start; a run that somebody else has begun since has read them. A restart that is asked for makes up for it.
@@ -64,8 +65,9 @@
 //                so that needs a reload, too.
 //   foreign      a name with a file that is not ours, or active without being ours, is never touched: the
 //                order is refused.
-//   taking over  unless whoever runs this host has said that what another program left behind may become ours as it
-//                runs. Whether an active unit is such a one is looked at first, without a trace (PLAN_LOOK). Then
+//   taking over  unless this host's configuration says that units which another program left behind may
+//                become ours as they run. Whether an active unit is such a one is looked at first, without a
+//                trace (PLAN_LOOK). Then
 //                its record says `taking`, which it does until systemd has read our file: a crash before the file
 //                was there leaves nothing that is ours, one after it a reload that is due. The reload comes before
 //                the start counts as carried out, and is not asked for by a unit that is to stop.

@@ -2,8 +2,9 @@
 #pragma once
 
 // When a helper is started to look at the unit files of a manager that is not trusted. Its owner can have it
-// say all the time that they have changed, and make looking slow: however he tries, we are at it for one part
-// in SEARCH_SHARE of the time. What comes together (systemctl mask, and the reload that follows) is one look.
+// say all the time that they have changed, and make looking slow: in any case we look for at most one part
+// in SEARCH_SHARE of the time. What comes together (systemctl mask, and the reload that follows) is one
+// look.
 // Pure.
 
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Whether another unit is why systemd has stopped one, by what ties the two and how that one is right after. Pure: whoever
-// asks systemd is agent-stop-cause.c.
+// Whether another unit is why systemd has stopped one, by the tie between the two and the other's state
+// right after. Pure; agent-stop-cause.c asks systemd.
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
 //
 // A unit that is to run and already on its way (it gets new content itself, or has just been ordered) has an AgentReturn
 // too, so that its start does not pull up the unit between its stop and its start. Two units that each take the other
-// along do not wait for each other: whoever was asked first comes back first.
+// along do not wait for each other: the unit that was asked about first comes back first.
 //
 // What somebody stops meanwhile by argosy does not come back, nor does anything once the unit itself is to stop. If the
 // unit does not start, what needs it waits for that, for days if need be, and across restarts of argosyd; a reboot

@@ -170,7 +170,7 @@ static void search_ended(SearchJob *j) {
                 if (u && u->has_held && u->file_present)
                         note_load(u, j->loads[i]);
                 if (u && agent_unit_is_bad(u) && !u->hidden && !agent_unit_runtime(u))
-                        agent_load_look(u); // whoever touched files may have mended it
+                        agent_load_look(u); // the change of files may have mended it
         }
         job_free(j);
         if (!node->closing)

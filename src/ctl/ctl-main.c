@@ -3,8 +3,8 @@
 // From the words to the exit code: read the command line, find the socket, run the verb, flush. The only
 // place that knows the table of verbs.
 //
-// A verb's failure is the exit code; output that could not be written is one, too, unless whoever read it
-// has left.
+// A verb's failure is the exit code; output that could not be written is one, too, unless its reader has
+// closed it.
 
 #include <errno.h>
 #include <locale.h>
@@ -50,7 +50,7 @@ static char *find_socket(Ctl *ctl) {
         return path;
 }
 
-// What was asked for has a number and waits. So does who asked for it, unless he has said that he would not.
+// The job is held. argosyctl waits for it, unless --no-block was given.
 static int wait_for_held(Ctl *ctl) {
         if (ctl->opt.given[OPT_HOLD] || ctl->opt.given[OPT_NO_BLOCK])
                 return EXIT_OK;

@@ -2,8 +2,9 @@
 //
 // What may have been meant by a name that the cluster does not have. The answers are looked at as they come, and the
 // first such name is kept; when the verb has ended, the cluster is asked for the names that begin or end like it, and the
-// nearest one is said, or the nearest file where files were looked for. Whoever may not see a unit is not told its name, since it is the list that is asked. If that fails,
-// nothing is said: the failure was. And of a folder, what those files are that are no unit files.
+// nearest one is said, or the nearest file where files were looked for. The names come from the list of
+// units, so a user that may not see a unit is not told its name. If that question fails, nothing is said, as
+// the first failure was. Of a folder it says which files are no unit files.
 
 #include <errno.h>
 #include <fcntl.h>

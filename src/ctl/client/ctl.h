@@ -23,7 +23,7 @@ enum {
 };
 
 struct Ctl {
-        const VerbList *verbs; // for `help`; whoever runs a verb gives it
+        const VerbList *verbs; // for `help`; given by ctl_main()'s caller
         CtlOptions opt;
         Terminal term;
         Client client;
@@ -91,8 +91,9 @@ bool ctl_try_again(Ctl *ctl, Patience *p, int *error);
 // one was lost on the way.
 int ctl_call_until_answered(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata,
                             Patience *patience);
-// Same, and prints what went wrong. A response with a status is printed too, unless `f` is to see it; `f` may be
-// NULL. Returns an exit code. -ECANCELED from `f` ends it in silence: whoever reads us has seen enough.
+// Same, and prints what went wrong. A response with a status is printed too, unless `f` is to see it; `f`
+// may be NULL. Returns an exit code. -ECANCELED from `f` ends it in silence: the reader of the output has
+// closed it.
 int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata);
 // The same; with --json what `f` writes is one array. json->f is the output.
 typedef struct Json Json;

@@ -8,7 +8,7 @@
 enum { WAIT_MESSAGE_MAX = 512 };
 
 typedef struct WaitEnd {
-        int error;      // negative errno of the client, or of whoever took a response; 0: the last response came
+        int error;      // negative errno of the client or a callback; 0: the last response came
         bool lost;      // the error means that the daemon went away
         int status;     // of a response: 0 or positive errno
         bool no_leader; // and it was for want of a leader

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Waiting for what the cluster does, over as many connections and leaders as that takes. Whoever waits says what
-// to ask for, what the answers mean, how far it has come, and what to say if the waiting ends before it.
+// Waiting for what the cluster does, over as many connections and leaders as that takes. The caller's
+// functions say what to ask for, what the answers mean, how far it has come, and what to print if the
+// waiting ends before it.
 
 #include "ctl.h"
 #include "wait-end.h"

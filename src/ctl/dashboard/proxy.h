@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What argosyctl dashboard does once it listens: takes what the door lets through to argosyd's HTTP socket, with the rights of whoever
-// runs this, and brings back what that says as it comes. One request a connection; nothing of it is kept.
+// What argosyctl dashboard does once it listens: it passes requests that the door lets through to argosyd's
+// HTTP socket, with the rights of the user that runs argosyctl, and the answers back as they come. One
+// request a connection; nothing of it is kept.
 
 #include "door.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Each path is resolved by the kernel beneath the folder (openat2), so that neither .. nor a link leads out of it, whoever changes it meanwhile.
+// Each path is resolved by the kernel beneath the folder (openat2), so that neither .. nor a link leads out
+// of it, also if others change it meanwhile.
 // A file that changes while it is read is refused: half of one configuration and half of the next is none.
 //
 // What is too much ends the reading before it is read. Nothing of it is kept then.

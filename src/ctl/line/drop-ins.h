@@ -5,8 +5,8 @@
 // own directory takes the place of one of its template's that has the same name. Whatever else is in these directories does not count,
 // as for systemd.
 //
-// Only regular files are read, and no link is followed, neither to a directory nor to a file: whoever applies a stranger's folder as
-// root hands in nothing but what is in it.
+// Only regular files are read, and no link is followed, neither to a directory nor to a file: root that
+// applies a stranger's folder hands in nothing but what is in it.
 
 #include <stdbool.h>
 

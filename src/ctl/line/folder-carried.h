@@ -5,8 +5,8 @@
 
 #include "folder-export.h"
 
-// Notes the files that the content of `f` names and takes their list out of it, which whoever reads the folder makes again. 0; -EINVAL with a
-// sentence appended to `why`, if a folder cannot have them; -ENOMEM.
+// Notes the files that the content of `f` names and takes their list out of it; reading the folder makes it
+// again. 0; -EINVAL with a sentence appended to `why`, if a folder cannot have them; -ENOMEM.
 int folder_carried_note(FolderExport *e, FolderExportFile *f, Buf *why);
 // Writes those whose bytes are there, into the directory dirfd; `mode` is that of a unit file. Nothing is written through a link. 0 or a negative
 // errno; *ret_name: of the one that failed.

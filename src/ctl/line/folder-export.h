@@ -5,7 +5,7 @@
 //
 //      folder_export_lay_out()  which files there are to be, and what argosy.set says
 //      folder_export_compare()  what of that the folder has, and what it has beside; whether it may be written to
-//                               whoever calls fills in the contents of those that differ, and of those that
+//                               the caller fills in the contents of those that differ, and of those that
 //                               folder_drop_ins_spread() then adds
 //      folder_export_write()    makes it so
 

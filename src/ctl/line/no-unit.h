@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What a word is that means no unit, so that nobody is answered with a name that he has not typed.
+// What a word is that means no unit, so that an error does not name a unit that was not typed.
 
 #include <stdbool.h>
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Who may have written a file that is taken because it stands where a command was typed (CWE-427: a stranger's web.service in
-// /tmp). Whoever can write to the file, to its directory or to one above it decides what is in it, or which file that is; so each
+// /tmp). A user that can write to the file, to its directory or to one above decides what is in it, or which
+// file it is; so each
 // of them is looked at, from the root on, and symbolic links are followed by hand, one component at a time: the directory of each
 // link counts, too. What was looked at is what is read, since only descriptors are used.
 //
-//      owner     the caller, root, and under sudo whoever called it: he could have typed the name with its path
-//      mode      nobody else may write. A group may if it is its owner's alone: of his name, his first group and nobody else's, and without
-//                other members, as many systems give each user one; and if no access list gives more than the mode says
+//      owner     the caller, root, and under sudo the user that called it, who could have typed the path
+//      mode      no other user may write. A group may if it is its owner's alone: of the owner's name, its
+//                first group and no other user's, and without other members, as many systems give each user
+//                one; and if no access list gives more than the mode says
 //      sticky    a directory above may be open to all: entries of others cannot be changed in it
 //
 // Failures: what cannot be looked at is no file that may be taken.
@@ -69,7 +71,7 @@ static bool is_private_group(gid_t gid, uid_t uid) {
         return !is_first_group_of_others(gid, uid);
 }
 
-// Then the mode's group is whoever the list gives most.
+// With an access list the mode's group bits are the list's mask.
 static bool has_access_list(int fd) {
         char path[32];
 

@@ -3,9 +3,9 @@
 // Each file is read once, however many units use it: a template with a thousand instances costs one look at
 // the disk and one copy in the request. That is why also the files that are not there are remembered.
 //
-// A file that was named by its path is taken whoever it is of. One that only stands where a bare name was typed is taken if it is
-// the caller's own (own-file.c), and refused else: it would be a stranger's who knew what would be typed. What cannot be looked at for
-// a bare name is not there: the cluster may know the unit.
+// A file that was named by its path is taken, whatever its owner. A file that matches a bare name is taken
+// if it is the caller's own (own-file.c), and else refused: a stranger may have put it there. A file that
+// cannot be looked at counts as absent for a bare name, as the cluster may know the unit.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -316,7 +316,7 @@ static int note_source(UnitArgs *a, const char *name, UnitArgsFile *f, Buf *why)
         return -EINVAL;
 }
 
-// A bare name has no file here: drop-ins that are here all the same change nothing, and whoever has typed the name hears of it.
+// A bare name has no file here: drop-ins that are here all the same change nothing, and a warning says so.
 static int note_drop_ins_alone(UnitArgs *a, int dirfd, const char *name) {
         if (!drop_ins_are_there(dirfd, name) || a->n_alone++ > 0)
                 return 0;

@@ -41,7 +41,7 @@ typedef struct UnitFolderFile {
         CarriedSources carried; // the files that it names
         bool only_drop_ins; // the folder has no file of that name: it is made of the template's
         Hash hash;
-        UnitFile *parsed; // NULL: it is not valid, and whoever reads the folder goes on
+        UnitFile *parsed; // NULL: it is not valid, and reading goes on
 } UnitFolderFile;
 
 typedef struct UnitFolderUnit {

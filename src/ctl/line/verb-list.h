@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What a verb is, and how one is found in a list of them. The list itself stands above all verbs (verb-
-// table.h) and is given to whoever asks. Pure.
+// What a verb is, and how one is found in a list of them. The list itself stands above all verbs
+// (verb-table.h) and is an argument of each function. Pure.
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -357,7 +357,7 @@ static int print_text(Apply *a) {
         return code == EXIT_OK ? print_rows(a) : code;
 }
 
-// Nothing is done, by whoever asks for the plan or because there is nothing.
+// Nothing is done, because only the plan was asked for or because there is nothing to do.
 static int print_plan(Apply *a) {
         int code = a->ctl->opt.json != JSON_OFF ? print_json(a, EXIT_OK) : print_text(a);
 

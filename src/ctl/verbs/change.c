@@ -175,7 +175,7 @@ static void note_status(Change *c, const Argosy__Response *r) {
         snprintf(c->message, sizeof(c->message), "%s", status_text(r->status, r->message));
 }
 
-// The cluster has it, and cannot tell some node now. Whoever waits is told by the wait.
+// The change is in the log, and some node cannot be reached now. With a wait the wait reports that.
 static int report_silent(Change *c, const Argosy__Response__UnitResult *u) {
         Argosy__Response__UnitResult failed = *u;
         char *phrase = may_run_phrase(u->may_run_on, u->n_may_run_on);

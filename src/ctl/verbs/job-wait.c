@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// job wait: until jobs have ended, whoever asked for them, and from whichever host. One after the other: each is asked
+// job wait: until jobs of any author, from any host, have ended. One after the other: each is asked
 // for until the cluster's log says how it ended, over as many daemons and leaders as that takes, since asking again asks
 // for the same. Units that are not as they were to be are named as `start` would, and the exit code is that of `start`.
 // A job that there is not, or not any more, ends it; so does --timeout, which is for all together.

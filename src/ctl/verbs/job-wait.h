@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Waiting until jobs have ended, whoever asked for them.
+// Waiting until jobs of any author have ended.
 
 #include "ctl.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Why a unit has failed, by its journal: shown below the complaints, to whoever waited for it.
+// Why a unit has failed, by its journal: shown below the errors of a wait.
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 // manager attach, manager detach: of the host whose argosyd is asked.
 //
 //   the host does it (of a detach: nothing of the manager is left) -> the leader's list of nodes agrees, so
-//   that whoever asks next, on any host, hears the same
+//   that the next question, on any host, has the same answer
 //
 // What the host has done stays so if the leader cannot be waited for, and that is said. The list is in list.c.
 

@@ -96,7 +96,7 @@ static int print_batch(Top *t, const TopRow **rows, size_t n) {
                         fputc('\n', t->ctl->term.out);
                 fwrite(text.data, 1, text.len, t->ctl->term.out);
         }
-        return fflush(t->ctl->term.out) == 0 ? 0 : -ECANCELED; // whoever reads us has seen enough
+        return fflush(t->ctl->term.out) == 0 ? 0 : -ECANCELED; // the reader has closed it
 }
 
 static int put_notice(Top *t, const TextStyle *style, Buf *out) {

@@ -4,7 +4,7 @@
 // it out, and one sentence of help. A new verb is a row here and a function in its family's file: verbs.h declares
 // the function by this row, parser, help and completions follow.
 //
-// No guard: whoever includes it says by VERB() what a row is to be, and it is gone again at the end.
+// No guard: the including file defines VERB(), and the macro is undefined at the end.
 
 #define CHANGE(name, options, run, help) VERB(name, NULL, "UNIT...", GROUP_CHANGE, options, 1, ARGS_MAX, run, help)
 

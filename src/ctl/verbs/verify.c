@@ -217,7 +217,7 @@ static int add_word(Verify *v, const char *word) {
         return r < 0 ? ctl_bad_word(v->ctl, r, &why) : EXIT_OK;
 }
 
-// Whoever names a unit means a file, here.
+// For this verb a unit's name means its file.
 static int add_files_of_words(Verify *v) {
         _cleanup_free_ UnitArgsPair *pairs = NULL;
         size_t n;
@@ -501,7 +501,7 @@ static int ask_nodes(Verify *v, bool *ret_absent) {
 typedef struct KnownSecrets {
         char **names; // and NULL
         size_t n;
-        bool told; // by whoever may see them
+        bool told; // by a user that may see them
 } KnownSecrets;
 
 static int on_secrets(Ctl *ctl, const Argosy__Response *r, void *userdata) {

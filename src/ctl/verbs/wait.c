@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// wait: until units are seen to be active, inactive, failed or gone, whoever brings that about.
+// wait: until units are seen to be active, inactive, failed or gone, for whatever reason.
 //
 // One Wait with a goal instead of a verb, asked again for those that are open (wait-set.h) over as many daemons and
 // leaders as it takes. Nothing is wanted, so Ctrl-C and --timeout leave nothing behind. A unit that there is not

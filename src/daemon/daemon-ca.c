@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A member's certificate is good if a CA signed it that the log names: the one that signs, and while `cluster rotate-ca` is under way the
-// next or the former one, too. The CA of this host's own certificate counts as well: whoever gave that to it may know more than the log of
-// a voter that was away. Where there is no log nobody judges.
+// next or the former one, too. The CA of this host's own certificate counts as well: the leader that gave it
+// may have known more than the log of a voter that was away. A host without a log judges no certificates.
 //
 // Who has another certificate, but a member's key, was away for long enough to miss a rotation. Each voter gives it a new one, also if
 // nobody leads: it may be the voter without which nobody can.

@@ -7,9 +7,10 @@
 //      [Fleet] Listen=PATH        -> that unix socket        -> fleet's API, by the same way
 //                     ADDRESS:PORT       over TCP with TLS, to who shows a certificate that stands for a token
 //
-// The socket is made here and not by systemd. Nothing is to wait in it while argosyd is away: who asks over HTTP, a
-// monitor above all, is to be told so. Whoever may use the local socket may use this one: it has the same group and mode
-// (socket-access.h changes both). Without it argosyd is as useful as before, so that it cannot be had is a warning.
+// The socket is made here and not by systemd. No request is to wait in it while argosyd is away: a client of
+// HTTP, a monitor above all, has to see that. Users that may use the local socket may use this one: it has
+// the same group and mode (socket-access.h changes both). If it cannot be made that is a warning only, as
+// argosyd works without it.
 //
 // Over TCP who asks shows a token, and we show a certificate: the administrator's, or our own, which is made anew here when it ends
 // soon or Names= has changed. Without any there are no handshakes, and nothing is said in clear text instead.

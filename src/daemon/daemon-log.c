@@ -190,8 +190,8 @@ void daemon_log_on_hosts(void *userdata) {
 
 // ---- StoreOps
 
-// What this build cannot read no restart makes readable. At run time this ends here; while the log is being
-// opened whoever opens it is told.
+// An entry that this build cannot read is not readable after a restart either. At run time the process ends
+// here; while the log is being opened its opener gets the error.
 static int log_failed(Daemon *d, int error) {
         if (error != -EPROTONOSUPPORT)
                 return error;

@@ -217,7 +217,7 @@ static void on_asked(void *userdata) {
                 end_as_known(d);
 }
 
-// Who is told to end while he begins anew does not begin anew: nobody would tell him again.
+// A daemon that is told to end while it begins anew ends: it would not be told again.
 void run_end(Daemon *d, DaemonEnd how) {
         if (d->end == DAEMON_RESTART && how == DAEMON_EXIT)
                 d->end = how;

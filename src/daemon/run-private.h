@@ -18,10 +18,10 @@ void run_reload(Daemon *d); // the configuration is read again; one that cannot 
 // run-end.c
 void run_end(Daemon *d, DaemonEnd how); // once; later calls do nothing but make a new beginning an end
 // The loop, from when all is being closed until that is done and what was to be written is, or the deadline of the end.
-// False: there is something left, in the pool perhaps, and whoever waited for that might wait for minutes: nothing
-// may be freed, and exit() would join the pool's threads.
+// False: there is something left, in the pool perhaps, which may take minutes: nothing may be freed, and
+// exit() would join the pool's threads.
 bool run_out(Daemon *d);
-// Behind run_end(): all is closed, and what was to be written is. For whoever runs the loop himself.
+// After run_end(): all is closed, and what was to be written is. For a caller that runs the loop itself.
 bool run_is_over(const Daemon *d);
 void run_on_identity_replaced(Daemon *d); // the join, or the reset, that was under way has put it in place
 // The machine shuts down: goes on with what can be done by now.

@@ -16,8 +16,8 @@ typedef struct RunOptions {
         bool debug;
 } RunOptions;
 
-// What main() does with it, in a process of its own, is daemon_run(). Whoever plays several hosts in one
-// process does this, and runs the loop.
+// What main() does with it, in a process of its own, is daemon_run(). A test with several hosts in one
+// process calls this, and runs the loop.
 // `d` is zero-initialised; it and `options` outlive the loop. Negative errno: *ret_why (malloc'd, may be
 // NULL) is a sentence for people, and
 // what was opened by then is left open.

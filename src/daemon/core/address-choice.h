@@ -9,7 +9,8 @@
 //   any other interface's                     IPv4 first
 //   nothing                                   rather than an address that means somebody else, or nobody
 //
-// Of several that are as good, the one that was told before stays: whoever has it need not learn another.
+// Of several that are as good, the one that was announced before stays, so that other hosts need not learn
+// another.
 
 #include <stddef.h>
 

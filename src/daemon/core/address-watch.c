@@ -2,9 +2,9 @@
 //
 //   rtnetlink: an address came or went -> what is there is read and thrown away -> a moment later, changed()
 //
-// What the messages say is not looked at, for whoever hears of the change looks at the whole anyway; so it
-// does not matter either if the kernel had to drop some (ENOBUFS). One moment for all: bringing an interface
-// up is several changes.
+// The messages' contents are not read, as the callback looks at all addresses anyway; so it does not matter
+// either if the kernel had to drop some (ENOBUFS). Changes are collected for a moment: bringing an interface
+// up is several of them.
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>

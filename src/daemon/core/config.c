@@ -183,8 +183,8 @@ static int label_put(Config *c, const char *key, const char *value) {
         return 0;
 }
 
-// Said by whoever takes the value of a key, or one of its words, and cannot: it is no value of that key. What was good of it
-// is taken all the same. 0: all was taken; -ENOMEM.
+// Returned by the parser of a key for a value, or a word of it, that is not valid. The valid part is taken
+// all the same. 0: all was taken; -ENOMEM.
 enum { NOT_A_VALUE = 1 };
 
 // 0; NOT_A_VALUE if one of them is none, and the others count; -ENOMEM.

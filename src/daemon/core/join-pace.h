@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// How many requests to join are heard. Whoever has no token asks in vain but takes time, so each address has a rate of its own, and all of them together have
-// one. Pure.
+// How many requests to join are answered. One without a token is refused but takes time, so each address has
+// a rate of its own, and all of them together have one. Pure.
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -111,7 +111,8 @@ int paths_init(Paths *ret, bool user, char *const *environment, const char *home
 
 // ---- on the disk
 
-// XDG wants the directories of a user to be his alone; so are the parents that are made on the way.
+// By XDG the directories of a user are accessible to that user alone; so are the parents that are made on
+// the way.
 static int make_all(const char *path, mode_t mode) {
         _cleanup_free_ char *copy = strdup(path);
 

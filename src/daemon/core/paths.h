@@ -2,7 +2,7 @@
 #pragma once
 
 // Where one argosyd keeps what: the one of the machine (argosyd), or that of a user (argosyd --user). Made
-// by main() from the environment, then only read; whoever needs a directory is handed this.
+// by main() from the environment, then only read; it is passed to all code that needs a directory.
 
 #include <stdbool.h>
 #include <sys/types.h>

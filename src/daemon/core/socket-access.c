@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // See socket-access.h. The socket is root's and that of the group argosy. Only while somebody else has a right in the cluster
-// may all users of this machine connect to it: by its mode, whoever has made it and where. Those who have no right are shown
-// out as soon as it is known who they are, and those who lose theirs, at once.
+// may all users of this machine connect to it, by its mode. Users without a right are disconnected as soon
+// as they are identified, and those that lose their right, at once.
 //
-// Each request is judged again by whoever answers it, so a host that knows something old lets nobody do more than he may; he
-// may only have to wait until it has heard. What a host answers alone it judges by the newest that it knows: its copy of
-// the log, or what a leader has told it. The latter is kept in the peers file, since a log that is read again after a
-// restart is that of long ago until a leader says how much of it counts, and a host without a log had nothing at all: who
-// has lost his right would have it back at each start, long enough to take the host into another cluster.
+// Each request is judged again where it is answered, so a host with an old list lets no user do too much; a
+// user with a new right may only have to wait until the host has heard of it. What a host answers alone it
+// judges by the newest list that it knows: its copy of the log, or what a leader has sent it. The latter is
+// kept in the peers file, since a log that is read again after a restart is old until a leader says how much
+// of it counts, and a host without a log had nothing at all: a user whose right was revoked would have it
+// back at each start, long enough to take the host into another cluster.
 
 #include "socket-access.h"
 
@@ -98,7 +99,8 @@ static void set_open(const char *path, bool open, const char *which) {
                                   "the cluster");
 }
 
-// All that have a name here: those who may ask at one may ask at each. Those of a user are his alone.
+// All sockets that have a path: they have the same mode and group. Those of a user's argosyd are that user's
+// alone.
 void socket_access_update(Daemon *d) {
         _cleanup_free_ char *http = d->http ? str_printf("%s/http.sock", d->paths->runtime_dir) : NULL;
         char local[sizeof(struct sockaddr_un) + 1];

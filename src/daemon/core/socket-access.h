@@ -13,7 +13,7 @@ typedef struct Daemon Daemon;
 // The newest that this host has: from its copy of the log, or as a leader told it last, perhaps before this process began;
 // if none ever has, that of a new cluster. Valid until the loop runs on.
 AccessList socket_access_list(const Daemon *d);
-// What he, a user of this host, may do at all; as LocalApiOps.admits, `userdata`: the Daemon.
+// What the author, a user of this host, may do at all; as LocalApiOps.admits, `userdata`: the Daemon.
 LocalApiAdmission socket_access_admits(const Argosy__Author *author, void *userdata);
 // A leader's word, kept in the peers file. Out of memory it is as before, until the next one.
 void socket_access_on_told(Daemon *d, const Argosy__ToHost__Access *told);

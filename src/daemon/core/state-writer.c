@@ -5,7 +5,8 @@
 //
 // A write that fails leaves the file as it was (file_replace()). Memory is what counts until the next start, whose
 // older peers file is only less fresh. Where more than that hangs on the disk, as on the raft id in the peers file,
-// whoever changes it has a piece of his own in this queue (daemon-log-voter.c) and changes memory when it is done.
+// the change has a piece of its own in this queue (daemon-log-voter.c), and memory is changed when it is
+// done.
 
 #include "state-writer.h"
 

@@ -3,8 +3,8 @@
 // What this process counts, gathered from wherever it is counted, for `argosyctl counters`. Reading it
 // changes nothing; of what does not run at the moment (an agent, a leader) the numbers are 0.
 //
-// A new counter is a row in the table of whoever counts it (counter.h), and nothing here but what the manual says of it (FOR
-// PROMETHEUS in argosy-api(7); test-counters.c compares).
+// A new counter is a row in the table of the room that counts it (counter.h), and needs nothing here; the
+// manual describes it (FOR PROMETHEUS in argosy-api(7); test-counters.c compares).
 
 #include "counters.h"
 #include "agent.h"

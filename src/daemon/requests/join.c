@@ -12,8 +12,8 @@
 // Nothing of the old identity is touched before state_dir_replace(), so any failure before leaves a working
 // one-node cluster; where that one fails, argosyd begins anew as who it was.
 //
-// Whoever has asked and has not heard the answer may be a member: the next attempt comes with the same key, by
-// which the cluster knows it again.
+// A host that has asked and has not received the answer may be a member: the next attempt comes with the
+// same key, by which the cluster recognises it.
 
 #include <errno.h>
 #include <stdarg.h>
@@ -64,7 +64,7 @@ struct Join {
         char *refusal; // what the member said instead, or what is wrong with it
         char *reset_why;
         bool opened;  // the stream was
-        bool proven;  // whoever is there is a member
+        bool proven;  // the other end is a member
         bool answered;
         bool asked;  // with this key, and neither refused nor done
         bool before; // it was asked with this key before, and the answer did not come
@@ -299,7 +299,7 @@ static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdat
 
 static void dial_next(Join *j, const char *why, int error);
 
-// Nothing was told to whoever does not answer, so another address is as good.
+// A host that does not answer was sent nothing secret, so another address is as good.
 static void on_unanswered(Join *j, Stream *s, int error) {
         const char *why = stream_error_text(s);
 

@@ -18,5 +18,5 @@ void join_abandon(Daemon *d, void *userdata);
 // fires if a join or another reset is going on.
 void join_reset(Daemon *d, const char *why, JoinDone done, void *userdata);
 // The daemon ends: what goes on is given up, no `done` fires any more. The agent is to be closed in the same
-// turn. What was not finished is asked for again by whoever wanted it.
+// turn. The user repeats what was not finished.
 void join_close(Daemon *d);

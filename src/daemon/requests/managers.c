@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Which managers of users and containers are served beside the system's: those of Managers= and those that
-// were attached at run time, whose names a small file keeps, synced before anybody is told. At the start
-// what cannot be attached is logged and the others go on; a request says what is wrong to whoever asked.
+// were attached at run time, whose names a small file keeps, synced before the request is answered. At the
+// start what cannot be attached is logged and the others go on; at a request the answer says what is wrong.
 //
-// Detaching takes until the units there have gone. The request waits for that; if whoever asked is gone, it
-// goes on.
+// Detaching takes until the units there have gone. The request waits for that; it goes on if the client
+// disconnects.
 
 #include "managers.h"
 

@@ -18,5 +18,5 @@ void managers_on_config(Daemon *d, char *const *before, size_t n_before);
 // ManagerAttach, ManagerDetach, ManagerList. `done` fires once, perhaps before return.
 void managers_request(Daemon *d, const Argosy__Request *request,
                       void (*done)(const Argosy__Response *response, void *userdata), void *userdata);
-// Whoever asked has gone: `done` of that userdata does not fire any more. What was begun goes on.
+// The client has gone: `done` of that userdata does not fire any more. What was begun goes on.
 void managers_abandon(Daemon *d, void *userdata);

@@ -12,7 +12,7 @@ typedef struct Router Router;
 
 enum {
         ROUTER_READ_MS = 2000,    // a read waits until there was no leader for so long
-        ROUTER_WATCH_MS = 60000,  // the leader is watched for whoever asked whether it is silent; who asked may ask again
+        ROUTER_WATCH_MS = 60000,  // how long the leader is watched for a route
         ROUTER_AGAIN_MS = 100,    // after "I do not lead any more" without news of another leader
         ROUTER_CHANGE_MS = 10000, // and a change so long, unless the client says otherwise
 };

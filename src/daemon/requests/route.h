@@ -85,7 +85,7 @@ void route_wait_for_leader(Route *route);   // until one appears, or route_due_u
 // Who was asked leads no more. The news of that may come later, or have come before the question: so the route is asked again
 // ROUTER_AGAIN_MS later, too, if there is no news.
 void route_wait_again(Route *route);
-void route_ask_again(Route *route);           // of whoever leads, soon
+void route_ask_again(Route *route);           // of the leader of then, soon
 uint64_t route_due_us(const Route *route);    // boot time at which one that waits is looked at again
 void route_note_asked(Route *route);          // a leader has been given it
 void route_is_away(Route *route);             // the leader elsewhere has it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where a request goes, and that whoever has it is told what becomes of it.
+// Where a request goes, and what its receiver is told later: that it is taken, cancelled or called off.
 //
 //      route_dispatch() -> this daemon, this host's agent    what only this host can answer, if its author may (router-local.c)
 //                       -> the leader in this process
@@ -67,7 +67,7 @@ bool route_refuse_here(Route *route) {
 
 // ---- where to
 
-// Whoever answers a journal may be so far ahead of the client, who may want less than usual.
+// How far the answers of a journal may be ahead of the client, which may want less than usual.
 static uint32_t window_of(const Route *route) {
         if (route->window == 0)
                 return FLOW_WINDOW_BYTES;
@@ -155,7 +155,7 @@ static bool needs_check(const Route *route) {
         return d->known_leader != 0 || !access_token_of(socket_access_list(d), route->author);
 }
 
-// What this host answers alone, if the leader says that he may have it.
+// What this host answers alone, if the leader says that the author may have it.
 static void dispatch_check(Route *route) {
         Argosy__Request__RightCheck check = ARGOSY__REQUEST__RIGHT_CHECK__INIT;
         Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
@@ -233,7 +233,7 @@ bool route_dispatch(Route *route) {
         return false;
 }
 
-// ---- what whoever has it is told
+// ---- what the receiver is told
 
 void router_on_forward_reply(Router *r, uint64_t id, const Argosy__Response *response) {
         Route *route = map_find(&r->by_id, &id, sizeof(id));

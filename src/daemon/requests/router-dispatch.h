@@ -12,7 +12,7 @@
 bool route_dispatch(Route *route);
 void route_dispatch_local(Route *route); // to this daemon or its agent, if its author may
 void route_ask_agent(Route *route, AgentReply reply);
-// Whoever has it is told that nobody waits for its answer any more.
+// Tells the receiver of the request that no client waits for the answer any more.
 void route_call_off(Route *route);
 void route_recall(Route *route); // it is called off, and dispatched again in one of the next turns
 

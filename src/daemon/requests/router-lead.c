@@ -4,8 +4,9 @@
 //
 //      leader lost, or its answers fail to come -> LEADER_CONTACT_MS -> routes of events are recalled -> dispatch() -> route_answer_lead()
 //
-// The answer is no event of the stream: it has no place there, the cursor stays. Whoever follows asks again, with what he knows now, and
-// is told when that is not so any more. A new stream is refused at once instead. Out of memory a route waits, as it would without this.
+// The answer is no event of the stream: it has no place there, the cursor stays. The client asks again, with
+// what it knows now, and is answered when that has changed. A new stream is refused at once instead. Out of
+// memory a route waits, as it would without this.
 
 #include <errno.h>
 

@@ -5,7 +5,7 @@
 //
 // Joining, leaving and managers take their time: their callbacks answer, and the route waits for that as one that is LOCAL.
 //
-// Failures: those of whoever does it; -ENOMEM ends the request.
+// Failures: those of the function that answers; -ENOMEM ends the request.
 
 #include <errno.h>
 #include <stdlib.h>

@@ -103,7 +103,7 @@ void route_on_deadline(Route *route) {
         const RequestKind *kind = request_kind(route->request->what_case);
 
         list_unlink(&route->queue);
-        if (request_is_local(route->request)) { // nobody could be asked whether he may
+        if (request_is_local(route->request)) { // without a leader the author's right is not known
                 route_dispatch_local(route);
                 return;
         }

@@ -120,7 +120,7 @@ void router_on_access_changed(Router *r) {
 // A read waits for an election, but not each time anew while there is nobody to elect a leader.
 static uint64_t plan_deadline(const Router *r, const Argosy__Request *q, uint64_t now) {
         if (q->what_case == ARGOSY__REQUEST__WHAT_EVENTS && q->events->lead != ARGOSY__REQUEST__EVENTS__LEAD__UNSAID)
-                return UINT64_MAX; // told that nobody leads it waits for whoever does
+                return UINT64_MAX; // told that nobody leads, it waits for the next leader
         if (q->timeout_ms > 0)
                 return now + q->timeout_ms * USEC_PER_MSEC;
         if (!request_is_read(q))

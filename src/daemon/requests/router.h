@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Requests on their way to whoever can answer them: this host's agent, the leader in this process, or the
+// Requests on their way to where they are answered: this host's agent, the leader in this process, or the
 // leader elsewhere.
 //
 // A route whose leader goes away before it answered goes back to waiting and is sent again to the next one:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The loop's side. A call arrives (on_async) -> is answered here (/healthz, /readyz), or
-//                  -> who asks is found out -> he is admitted -> ops->request() -> responses, packed, until the final one
+//                  -> the author is found out and admitted -> ops->request()
+//                      -> responses, packed, until the final one
 //                  -> the thread has it back
 //
 // What is done for a call is its work's (works/works.h). Responses are kept packed, as the local socket would send them: that is
@@ -48,7 +49,7 @@ static void on_author(const Argosy__Author *author, int error, void *userdata) {
                 http_call_fail(call, EBUSY, why);
                 return;
         }
-        // Whoever shows a token is: that is the leader's to judge.
+        // An author with a token is always admitted here: the leader judges tokens.
         if (!a->ops->admits(author, a->userdata)) {
                 str_fit(why, sizeof(why), "%s has no rights in this cluster", author_text(author, who));
                 http_call_fail(call, EACCES, why);

@@ -406,7 +406,7 @@ static unsigned read_fleet(HttpCall *call, char **ret_why) {
         return status;
 }
 
-// *ret_known: what he has is the newest, and nobody has to be asked. 0 or -ENOMEM.
+// *ret_known: the client's document is the newest, and the leader need not be asked. 0 or -ENOMEM.
 static int take_condition(HttpCall *call, bool *ret_known) {
         const char *tags = header(call, "If-None-Match");
 
@@ -415,7 +415,7 @@ static int take_condition(HttpCall *call, bool *ret_known) {
         return tags && !call->state.condition ? -ENOMEM : 0;
 }
 
-// Of a list the leader says whether it is as his client has it.
+// The leader says whether a list is still as the client has it.
 static int take_tags(HttpCall *call) {
         const char *tags = http_target_is(&call->target, HTTP_IS_TAGGED) ? header(call, "If-None-Match") : NULL;
 

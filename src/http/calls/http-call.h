@@ -74,7 +74,7 @@ struct HttpWork {
         void (*leave)(HttpCall *call);             // it is given back
         // By the thread.
         enum MHD_Result (*send)(HttpCall *call); // its answer, also if it has failed
-        // By whoever frees it.
+        // Called when the call is freed.
         void (*done)(HttpCall *call);
         // The loop has something of it also while the thread has it, until it was posted for the last time.
         bool is_kept;
@@ -199,12 +199,12 @@ struct HttpCall {
         AuthorQuestion question;
         HttpPrincipal principal; // of one who came over TCP
         Principal from;          // who asks, until it is known whose token that is
-        bool secure;             // TLS is spoken with whoever asks, also in front of a proxy
+        bool secure;             // the client speaks TLS, perhaps to a proxy in front
         Account *user;           // whose bytes are counted; NULL: not known yet
         size_t held;             // bytes that are counted there
         size_t body_bytes;       // of these, of its body, until what was made of it is gone
         uint64_t announced;      // bytes of its body, before it is read
-        bool proves;   // its question needs a right, so that an answer says that whoever asks is known
+        bool proves;   // its question needs a right, so an answer means that the client is known
         bool is_known; // there was one
         bool gone;     // the thread has it no more, and nobody else: it is to be freed
         // what is asked; the loop's
@@ -241,8 +241,8 @@ typedef struct HttpFleetStop {
         uint64_t until_us;
 } HttpFleetStop;
 
-// Where a page of a list of fleet's ended: the next one begins there, for whoever has read this one. Who
-// sees less than that has other pages.
+// Where a page of a list of fleet's ended: the next one begins there, for clients that have read this one. A
+// client that may see less has other pages.
 typedef struct HttpFleetPage {
         Hash who;
         FleetResource resource;
@@ -291,7 +291,7 @@ struct HttpApi {
         HttpFleetMemory fleet;
         uv_timer_t late;        // looks at who is
         ListNode asked;         // calls that the loop has
-        ListNode journals;      // HttpJournalCall.link, whoever has them
+        ListNode journals;      // HttpJournalCall.link
         Map alike;              // HttpAlike
         uv_timer_t timer;       // for the first of
         DeadlineHeap deadlines; // HttpCall.deadline
@@ -324,15 +324,15 @@ void http_api_on_logout(HttpApi *a);
 // Who asks is known: from here on bytes may be held for it. False: out of memory, or it has too many
 // requests.
 bool http_call_enter(HttpCall *call);
-// The same as http_api_hold() of its body, of which this keeps the count: until it is released by whoever
-// has what was made of it.
+// Like http_api_hold(), for the call's body, of which this keeps the count until the owner of what was made
+// of it releases it.
 bool http_api_hold_body(HttpCall *call, size_t bytes);
 
 // ---- by the thread, and by the loop if it has one that the thread has no more
 
 void http_call_free(HttpCall *call);
 
-// ---- by whoever has the call
+// ---- by the current owner of the call
 
 // Whether so many bytes more may be kept for an answer; then they count until they are released.
 bool http_api_hold(HttpCall *call, size_t bytes);

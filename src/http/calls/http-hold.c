@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a call holds: its place and its bytes in the account of whoever asks, and responses, packed, until
-// its client has read them.
+// What a call holds: its place and its bytes in the client's account, and responses, packed, until the
+// client has read them.
 //
 //      enter -> hold, hold_body, part_pack -> release -> leave
 //
@@ -45,8 +45,8 @@ void http_api_release(HttpCall *call, size_t bytes) {
         account_give(call->user, ACCOUNT_BYTES, bytes);
 }
 
-// Whoever sends many bodies that are as long as they may be without the right to bring content has a part of
-// what a user has.
+// Bodies of the length that is allowed without the right to bring content are charged to a part of the
+// user's account.
 bool http_api_hold_body(HttpCall *call, size_t bytes) {
         bool many = call->announced > HTTP_SHORT_BODY_MAX && call->announced <= HTTP_SMALL_BODY_MAX &&
                     !call->peer->owner;

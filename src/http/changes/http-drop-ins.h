@@ -8,8 +8,9 @@
 #include "argosy.pb-c.h"
 #include "unit-parts.h"
 
-// A template's file and its drop-ins are copied for each instance that has drop-ins of its own. The account of whoever asks knows of the bytes
-// that came. So all that is composed has so many times these bytes at most, or a few if little came.
+// A template's file and its drop-ins are copied for each instance that has drop-ins of its own. The client's
+// account knows of the bytes that came. So all that is composed has so many times these bytes at most, or a
+// few if little came.
 enum {
         HTTP_COMPOSED_TIMES = 8,
         HTTP_COMPOSED_FEW = 64 * 1024,

@@ -58,7 +58,7 @@ void http_auth_set_proxies(HttpAuth *g, const HttpProxies *proxies);
 bool http_auth_trusts(HttpAuth *g, const struct sockaddr *from);
 // Who asks by that proxy, as far as it says so; else `proxy`.
 Principal http_auth_client(HttpAuth *g, struct MHD_Connection *connection, const Principal *proxy);
-// Whether TLS is spoken with whoever asks; `tls`: with the proxy, which knows of nobody else then.
+// Whether the client speaks TLS; `tls`: this connection does, which counts unless a proxy says otherwise.
 bool http_auth_is_secure(struct MHD_Connection *connection, bool tls);
 // 0, and *ret if it needs a token; or the status with which it is refused, and *ret_why (borrowed for good).
 unsigned http_auth_judge(HttpAuth *g, const HttpClaim *c, HttpPrincipal *ret, const char **ret_why);

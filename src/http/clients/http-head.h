@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Whether the head of a request is read by everybody as we read it. libmicrohttpd takes more for a head than RFC 9112 does, and whoever stands
-// between us and the client may see another request in it: its body as the next request, or the next request as its body. So what is no head to
-// all is none to us. Judged before the body is read; a client's bytes.
+// Whether the head of a request is read by all implementations as we read it. libmicrohttpd takes more for a
+// head than RFC 9112 does, and a proxy between us and the client may see another request in it: its body as
+// the next request, or the next request as its body (request smuggling). So a head that is not strictly
+// valid is refused, before the body is read.
 
 #include <microhttpd.h>
 

@@ -12,7 +12,7 @@
 #include "http-handshakes.h"
 #include "http-pace.h"
 
-// Whoever is at the other end of a connection, as the kernel says.
+// The other end of a connection, as the kernel describes it.
 typedef struct HttpPeer {
         AccountHolding holding;
         Principal of;   // whose requests these are: the user, or the address until a token of it was good
@@ -32,22 +32,22 @@ typedef struct HttpPeer {
         size_t n_groups;
         bool one_too_many; // it has no place: it is told so, and has to go
         uint64_t
-                sees_all_by; // 1 + the revision of rights by which he was found to see everything; 0: he was not
+                sees_all_by; // 1 + the revision of rights by which it may see everything; 0: it may not
 } HttpPeer;
 
 // Of a connection's socket, which is shut down when another one is to have its place. NULL: it is not known who that is, or out of memory.
 HttpPeer *http_peer_new(Accounts *accounts, int fd);
-// The same of one over TCP: nobody, until a request of his has a token. `by_proxy`: it is a proxy that we trust, which has places of its own. NULL:
-// there is no place for it either.
+// The same over TCP: not identified until one of its requests has a token. `by_proxy`: it is a proxy that we
+// trust, which has places of its own. NULL: there is no place for it either.
 HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int fd, bool tls, bool by_proxy);
-// A head of a request of his has come, and until it is answered he is waited for.
+// The head of a request has come: the connection is busy until it is answered.
 void http_peer_asks(Accounts *accounts, HttpPeer *p);
 // A token of that proof was good: the place is its from now on, if it has one left.
 void http_peer_note_token(Accounts *accounts, HttpPeer *p, const Hash *proof);
 // Whose a request is that shows that token, or whose connection is no TCP. `from`: as whom it came, of a proxy's for whom that asks.
 Principal http_peer_principal(const HttpPeer *p, const Hash *proof, const Principal *from);
-// Whether he reads nothing any more. Who will say no more may yet read: over TCP nobody can tell him from one who has closed, until his kernel
-// was sent something, or asked whether it is there (HTTP_TCP_SILENT_SEC).
+// Whether the peer has closed and reads no more. Over TCP a peer that has only ended sending looks the same
+// as one that has closed, until its kernel was sent data or a keep-alive probe (HTTP_TCP_SILENT_SEC).
 bool http_peer_is_gone(const HttpPeer *p);
 // Before its socket is closed.
 void http_peer_free(Accounts *accounts, HttpPeer *p);

@@ -99,7 +99,7 @@ static int append_seconds(Buf *out, uint64_t us) {
         return buf_printf(out, "%" PRIu64 ".%06" PRIu64, us / USEC_PER_SEC, us % USEC_PER_SEC);
 }
 
-// Whoever sent it may be of another version: what has no number for each bound is left out.
+// The sender may be of another version: a histogram without a number for each bound is left out.
 static int append_times(Buf *out, const char *name, const char *help, const Argosy__Response__TurnTimes *t) {
         int r;
 

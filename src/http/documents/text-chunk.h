@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Text that never changes and that many have: documents share the parts that are the same. It crosses threads, so its users are
-// counted atomically; whoever takes the last one away frees it.
+// Text that never changes and that many have: documents share the parts that are the same. It crosses
+// threads, so its users are counted atomically; the last unref frees it.
 
 #include <stdatomic.h>
 #include <stddef.h>

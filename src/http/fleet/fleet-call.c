@@ -307,8 +307,8 @@ static Argosy__Request *ask_change(const FleetCall *c) {
         return message_copy(&q);
 }
 
-// As what is done about a wish of fleet's is done by whoever reads states, and not by the answer to it, its client never waits here
-// for long: whoever has the call says when it was long enough.
+// fleet's client reads states to see what became of a request, so it never waits here for long: the owner of
+// the call says when it was long enough.
 static Argosy__Request *ask_wait(const FleetCall *c) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Wait m = ARGOSY__REQUEST__WAIT__INIT;

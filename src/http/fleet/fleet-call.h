@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// One request of fleet's API, from its first line to its answer. Pure: whoever has it asks what it wants to be asked, and hands it what
-// comes back.
+// One request of fleet's API, from its first line to its answer. Pure: its owner asks the leader what it
+// says, and hands it the responses.
 //
 //      fleet_call_parse() -> fleet_call_read(), if it has a body -> fleet_call_next() -> fleet_call_take() ... -> fleet_call_answer()
 //
@@ -84,8 +84,8 @@ typedef struct FleetCall {
         char *message;     // of an error
 } FleetCall;
 
-// Pages have numbers, and what stands on one is known to whoever has read those before it. So whoever keeps where pages of a list have ended
-// spares the next one a walk through all of them.
+// Pages have numbers, so a page begins where the one before it ended. Keeping the ends of pages spares the
+// next one a walk through all of them.
 //
 // Whether it is answered with a page of a list of all there is, with rows behind it: *ret is where it ended.
 bool fleet_call_page_ended(const FleetCall *c, FleetPlace *ret);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Reading and writing are those of the library that fleet's client is made with, so that what this host says of a file that somebody
-// has on his disk is what his client says of it. A file that came by another way, with lines that the client would not read, is
-// shown without these lines.
+// Reading and writing are those of the library that fleet's client is made with, so that this host reads a
+// user's file as the client reads it. A file that came by another way, with lines that the client would not
+// read, is shown without them.
 
 #include "fleet-options.h"
 

@@ -4,7 +4,8 @@
 // somebody of ours has the version; the pieces are freed with the response, when the last client has them.
 //
 // Where there are few pieces, libmicrohttpd sends them as they are; it keeps a list of them for each connection, in the memory that
-// this has for its header. Of many, and to whom has said much, it is sent a block at a time, each copied from where he is.
+// this has for its header. With many pieces, or a long header, it is sent a block at a time, copied from
+// where the client is.
 
 #include "http-version.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A document of which many clients get the same one: it is written once, as pieces that the versions before and after it share,
-// and libmicrohttpd sends it from there to whoever asks. Made by a worker, handed out by the loop, sent by the HTTP thread; its
-// users are counted, and the last one frees it. It lives as long as somebody is sent it.
+// A document that many clients get: it is written once, as pieces that the versions before and after it
+// share, and libmicrohttpd sends it from there to each of them. Made by a worker, handed out by the loop,
+// sent by the HTTP thread; its users are counted, and the last one frees it.
 
 #include <microhttpd.h>
 #include <stdbool.h>

@@ -18,5 +18,5 @@ bool http_stream_wants_lines(const char *accept);
 const char *http_stream_type(HttpStreamFormat format); // Content-Type
 // That something went wrong, and why. 0 or -ENOMEM.
 int http_stream_append_problem(const HttpProblem *problem, HttpStreamFormat format, Buf *out);
-// What means nothing to whoever reads it; of text that is nothing at all. 0 or -ENOMEM.
+// Appends what a reader ignores, to keep a stream alive; in text that is nothing at all. 0 or -ENOMEM.
 int http_stream_append_comment(HttpStreamFormat format, Buf *out);

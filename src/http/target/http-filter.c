@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The leader looks at the filter; of states and nodes the thread does so, too (http_filter_wants_unit()). A
-// question's number is a checksum, and not a secret: who makes up a page gets rows that he may see, of
-// another place.
+// question's number is a checksum, and not a secret: a client that makes up a page gets rows of another
+// place, all of which it may see.
 
 #include "http-filter.h"
 

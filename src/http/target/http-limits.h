@@ -9,13 +9,13 @@ enum {
         // Connections that are one too many (accounts.h) and are told so when they ask; further ones are closed without a word.
         HTTP_CONNECTIONS_REFUSED_MAX = 64,
         // Over TCP nothing is read of a longer body before the leader has said that there is such a token; and of one that is longer than the other
-        // before it has said that whoever asks may bring content.
+        // before it has said that the client may bring content.
         HTTP_TCP_UNJUDGED_MAX = 16 * 1024,
         HTTP_SMALL_BODY_MAX = 1024 * 1024,
         HTTP_SHORT_BODY_MAX = 64 * 1024,         // beyond it all bodies of a user that need no right to bring content
         HTTP_SMALL_HELD_MAX = 16 * 1024 * 1024,  // have so many bytes together with whatever else is held for it
         HTTP_TCP_UNANSWERED_SEC = 30, // until a client whose kernel takes nothing is given up
-        HTTP_TCP_SILENT_SEC = 15,     // without a byte either way, until his kernel is asked whether it is there
+        HTTP_TCP_SILENT_SEC = 15,     // without a byte either way, until the client's kernel is probed
         HTTP_HEADER_MAX = 8 * 1024, // bytes of a request's line and headers, kept for each connection
         HTTP_HEAD_SEC = 10,          // from a connection to the end of the head of its first request, with the handshake of TLS
         HTTP_IDLE_SEC = 30,          // from an answer to the end of the next head; and without a byte from or to a client that is not waited for

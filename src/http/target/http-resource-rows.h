@@ -6,7 +6,7 @@
 // http-resource.c has a function, too; for rows that nothing else has model/row-json.c has a table. What is
 // in braces in a path is a name of that kind (http-parameters.c); it may stand anywhere.
 //
-// No guard: whoever includes it says by RESOURCE() what a row is to be, and it is gone again at the end.
+// No guard: the including file defines RESOURCE(), and the macro is undefined at the end.
 
 RESOURCE(HEALTHZ, HTTP_GET, "/healthz", 0, "This argosyd does its work", .is = HTTP_IS_OPEN)
 RESOURCE(READYZ, HTTP_GET, "/readyz", 0, "And it knows who leads", .is = HTTP_IS_OPEN)

@@ -121,7 +121,7 @@ static Argosy__Request *ask_for_events(const HttpTarget *t) {
         return http_resource_events(t, "", ARGOSY__REQUEST__EVENTS__LEAD__UNSAID);
 }
 
-// A question that the leader alone answers, and to whoever has any right at all.
+// A question that the leader alone answers, to any client with some right.
 static Argosy__Request *ask_whether_known(const HttpTarget *t) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Events m = ARGOSY__REQUEST__EVENTS__INIT;

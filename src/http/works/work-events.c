@@ -183,7 +183,7 @@ static HttpCall *find_logged_out(HttpApi *a) {
         return NULL;
 }
 
-// Whoever ends may make others ask in its place, so this begins anew behind each.
+// A call that ends may make another one ask in its place, so the walk begins anew after each.
 void http_events_on_logout(HttpApi *a) {
         HttpCall *call;
 

@@ -4,8 +4,8 @@
 // in src/http/fleet.
 //
 //      thread   first line and body -> a FleetCall -> posted, as any call
-//      loop     what it wants to be asked, one request after the other, each as whoever is at the other end
-// of the socket -> given back
+//      loop     what it wants to be asked, one request after the other, each with the socket's peer as its
+//               author -> given back
 //      thread   its document, or its error in fleet's form
 //
 // Rights are those of the local socket. Contents of units that an answer has are counted, as all answers

@@ -2,8 +2,8 @@
 //
 // A journal, by the loop. Unlike any other call, this one has its question open while the thread has it:
 // lines come when they are written, and not when they are asked for. What comes meanwhile is kept here, and
-// is no more than the window that was offered (flow-window.h): whoever reads the journal on its node waits
-// until the client has read.
+// is no more than the window that was offered (flow-window.h): the reader on the unit's node waits until the
+// client has read.
 //
 //      the loop     asks -> lines -> hands them over, and says that they are taken
 //      the thread   writes them -> the client has read them -> posts the call -> the loop hands over what

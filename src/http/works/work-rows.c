@@ -126,7 +126,7 @@ static bool asks_for_more_units(HttpCall *call, const Argosy__Response *last) {
         return true;
 }
 
-// It was asked for, whole; what follows is asked for as whoever has the job.
+// The job was accepted as a whole; its end is asked for with the job's author.
 static bool waits_for_job(HttpCall *call, const Argosy__Response *last) {
         if (call->step != &http_rows_step)
                 return false;
@@ -164,8 +164,7 @@ static void end(HttpCall *call, const Argosy__Response *last) {
                 http_call_fail(call, ENOENT, "there is no such thing, or you may not see it");
 }
 
-// Who answers goes on to the end, also when the beginning could not be kept: nobody has a way to stop him
-// from in here.
+// Responses come to the end also when the first ones could not be kept: they cannot be stopped from here.
 static void respond(HttpCall *call, const Argosy__Response *response) {
         size_t first, n = count_rows(response, &first);
         bool goes_on = call->target.first_unit > 0; // with a job whose first units have come

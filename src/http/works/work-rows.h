@@ -18,5 +18,5 @@ void http_rows_drop(HttpCall *call);
 Argosy__Request *http_rows_ask_for_end(uint64_t job); // NULL: out of memory
 // From now on, for so long as the client wants. False: out of memory, and the call has failed.
 bool http_rows_wait_for(HttpCall *call);
-// By whoever frees the call.
+// Called when the call is freed.
 void http_rows_done(HttpCall *call);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Answers, as the thread gives them to libmicrohttpd. Whoever makes one gives it away.
+// Responses, as the thread gives them to libmicrohttpd, which then owns them.
 
 #include "http-call.h"
 

@@ -2,15 +2,15 @@
 //
 // The state document: who asks for it, and of which version it is answered.
 //
-//      a call -> where the stream is now, for him -> he has that version: unchanged
-//                                                 -> it was made: it is sent
-//                                                 -> he waits, with all others who do, until it is made
-//      making one    questions for what is new since the last one, by one of those who wait -> a worker -> a
-// version
+//      a call -> where the stream is now, for its author -> the client has that version: unchanged
+//                                                        -> the version is made: it is sent
+//                                                        -> the call waits, with others, until it is made
+//      making one    questions for what is new since the last one, as one of the waiting calls -> a worker
+//                    -> a version
 //
-// All who may see everything share one copy of the cluster, and its versions. Who may not, and who asks what
-// has changed since a cursor, has one of his own as long as he is answered. Rights are judged by the leader,
-// for each call: it is asked with its author.
+// All authors that may see everything share one copy of the cluster, and its versions. A call whose author
+// may not, or that asks what has changed since a cursor, has a copy of its own until it is answered. Rights
+// are judged by the leader, for each call: it is asked with its author.
 //
 // What a copy is doing:
 //
@@ -18,10 +18,10 @@
 // is asked for
 //      working    a worker takes what was answered into the copy, and writes a version if that was all
 //
-// Both at the same time, and nothing when nobody waits. The worker alone touches the copy then. Whoever asks
-// is one of those who wait, and the next one goes on when he is refused; so nobody is told anything that he
-// might not ask for himself. A version serves all who wanted one that is not newer; for the others it begins
-// again.
+// Questions and worker run at the same time, and neither when no call waits. The worker alone touches the
+// copy then. The questions are asked as one of the waiting calls, and the next one goes on when that is
+// refused; so no call gets what its author could not ask for. A version serves all calls that wanted one
+// that is not newer; for the others it begins again.
 //
 // A copy that fails is dropped, with all who wait for it, and the next call begins with a new one.
 
@@ -60,7 +60,7 @@ struct HttpState {
         bool changes;
         bool dropped; // it is freed when the worker has ended
         bool working, paused, all;
-        int error; // it failed while somebody asks, and is dropped when he was answered; 0: it has not
+        int error; // it failed during a question, and is dropped after the answer; 0: it has not
         EventCursor cursor; // of what was answered
         char text[EVENT_CURSOR_SIZE];
         HttpCall *asking;
@@ -163,14 +163,14 @@ static void on_idle(uv_timer_t *timer) {
                 drop(s);
 }
 
-// Whoever begins to wait for it again is the next to stop: then it begins anew.
+// The copy is dropped after a while without calls; a new call before that begins the time anew.
 static void keep_for_a_while(HttpApi *a) {
         (void) uv_timer_start(&a->states.idle, on_idle, (uint64_t) HTTP_STATE_KEPT_SEC * 1000, 0);
 }
 
 // ---- who is answered
 
-// When the leader has judged him, and not when he gets what is made for him later.
+// Called when the leader has judged the author, and not when the document is sent later.
 static void note_sees_all(HttpCall *call, const EventCursor *told) {
         const HttpPresent *p = &call->api->present; // nobody else writes it
 
@@ -364,7 +364,7 @@ static int keep(HttpState *s, const Argosy__Response *response) {
 static void on_news(HttpState *s, const Argosy__Response *response, const EventCursor *cursor) {
         bool more;
 
-        if (!s->own && cursor->scope != 0) { // what he may see has changed: the next one asks
+        if (!s->own && cursor->scope != 0) { // what the author may see has changed: the next call asks
                 http_call_fail(s->asking, EAGAIN, why_failed(EAGAIN));
                 return;
         }

@@ -8,5 +8,5 @@
 // As the header Accept wants it; NULL: it has no wishes.
 void http_stream_choose(HttpCall *call, const char *accept);
 enum MHD_Result http_stream_send(HttpCall *call);
-// By whoever frees the call.
+// Called when the call is freed.
 void http_stream_done(HttpCall *call);

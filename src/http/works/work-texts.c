@@ -4,7 +4,7 @@
 //
 //      /healthz, /readyz    a word, which the loop knows
 //      /metrics             what this argosyd has counted
-//      /v1/openapi.json     the description; the leader is asked whether whoever asks is known
+//      /v1/openapi.json     the description; the leader is asked whether the client is known
 //      /v1/login            a cookie; the same
 //
 // Failures: what the leader says against it is the answer.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Before a long body is read of whoever is not known: whether there is such a token, and for a longer one,
-// whether it may bring content. Then the thread goes on with the call. Failures: what the leader says
-// against it is the answer.
+// Before a long body of a client that is not known is read, the leader is asked whether there is such a
+// token, and for a longer one, whether it may bring content. Then the thread goes on with the call.
+// Failures: the leader's refusal is the answer.
 
 #include "work-token.h"
 

@@ -28,8 +28,8 @@ typedef struct EventCursor {
         EventCursorMode mode;
         uint64_t seq;
         uint64_t forgotten; // of those who are not in the ring: EventStream.complete_from_seq as it was when they began
-        uint64_t index;     // the client has received what the log's entries up to it say, of kinds that are the log's own;
-// 0: it may not have
+        uint64_t index;     // of the log: the client has received what entries up to it say, of the log's own kinds;
+                            // 0: it may not have
         uint64_t scope;     // hash of what the client may see (authorization.h); 0: everything
 } EventCursor;
 

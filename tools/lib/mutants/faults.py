@@ -3126,7 +3126,7 @@ FAULTS = [
           "if (r->answer.len > 0)",
           "integration/joining: who_only_has_a_certificate_learns_no_token"),
     Fault("token-kept-when-a-host-is-removed", "src/model/cluster-state-apply.c",
-          "while (s->n_tokens > 0) // whoever was there may have seen them",
+          "while (s->n_tokens > 0) // the removed host may have seen them",
           "while (false)",
           "leader/members: a_removal_drops_the_open_tokens_and_says_so"),
     Fault("replaced-stays", "src/leader/followers.c",

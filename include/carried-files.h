@@ -28,13 +28,14 @@
 #include "file-sources.h"
 #include "hash.h"
 #include "unit-file.h"
+#include "unit-parts.h"
 
 enum {
         CARRIED_FILE_MAX = 512 * 1024,  // bytes of one
         CARRIED_UNIT_MAX = 768 * 1024,  // of all of a unit with its text, since an entry of the log has 1 MiB
 };
 
-#define CARRIED_FILES_DROP_IN "~argosy.conf" // sorts behind what people name theirs
+#define CARRIED_FILES_DROP_IN UNIT_PART_LAST // sorts behind what people name theirs
 
 typedef struct CarriedFile {
         char *name; // "web.d/web.conf"

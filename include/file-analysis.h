@@ -10,7 +10,8 @@
 
 // rets[i] and made[i], zeroed by the caller, which also ends them after an error, are about files[i].
 // made[i]: the unit that was made of a
-// container's file; empty: it is none, or is refused (UNIT_FINDING_REFUSED), or there is no generator here
+// container's file, with what stands beside it (quadlet_made_next()); empty: it is none, or is refused
+// (UNIT_FINDING_REFUSED), or there is no generator here
 // (UNIT_FINDING_MISSING). What systemd says
 // of a unit that was made has no line. `timeout_ms`: for all of it. 0; -ENOENT: there is no
 // systemd-analyze, and files that are no containers';

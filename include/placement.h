@@ -55,6 +55,7 @@ enum {
         PLACEMENT_TERMS_MAX = 64,
         PLACEMENT_PREFERENCES_MAX = 3,
         PLACEMENT_CLAIM = '@',
+        PLACEMENT_SHARED = '&',
         PLACEMENT_CONFLICTS_MAX = 1024, // distinct globs in the cluster
         PLACEMENT_FOLLOWS_MAX = 64,     // units that are to be on one node because they follow each other
         PLACEMENT_VICTIMS_MAX = 64,     // units that are preempted for one
@@ -103,9 +104,10 @@ typedef struct PlacementSpec {
         uint16_t weights[PLACEMENT_PREFERENCES_MAX];
         size_t n_prefers;
         const char *const
-                *conflicts;          // globs over unit names, NULL-terminated, or NULL; one that begins with
-                                     // PLACEMENT_CLAIM matches units that have it, too: one unit of a node
-                                     // may
+                *conflicts; // globs over unit names, NULL-terminated, or NULL; one that begins with
+                            // PLACEMENT_CLAIM matches units that have it, too: one unit of a node may;
+                            // and one that begins with PLACEMENT_SHARED units that have another value of it:
+                            // "&KEY=VALUE"
         const char *const *replaces; // likewise: units that may not be where this one is, but not vice versa
         PlacementVector demand;
         const char *spread;       // key of a label whose values are the domains; NULL: no spread

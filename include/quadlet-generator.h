@@ -9,7 +9,8 @@
 #include "quadlet.h"
 
 // Appends what it makes of the content for the unit or template `unit`, as it is installed
-// (quadlet_made_compose()). 0; -EINVAL and *ret_why: it makes
+// (quadlet_made_compose()), and behind it those of the volumes and networks that it names
+// (quadlet_made_next()). 0; -EINVAL and *ret_why: it makes
 // nothing of it, in its own words; -ENOENT: there is none that argosy can use; -ETIMEDOUT; other negative
 // errno.
 int quadlet_generate(const char *unit, const void *content, size_t len, unsigned timeout_ms, Buf *ret,

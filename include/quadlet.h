@@ -17,8 +17,11 @@
 
 #include "buf.h"
 #include "hash.h"
+#include "unit-parts.h"
 
 #define QUADLET_CONTAINER ".container"
+#define QUADLET_VOLUME ".volume"
+#define QUADLET_NETWORK ".network"
 // The label of a host that can run containers: podman's version, "5.4". Hosts report it; see agent-podman.h.
 #define QUADLET_LABEL "podman"
 
@@ -37,13 +40,36 @@ char *quadlet_file(const char *unit);
 // in *ret. 0 or -ENOMEM.
 int quadlet_file_template(const char *file, char **ret) _warn_unused_;
 
+// Files that a container names and that go with it, as parts of its content (unit-parts.h): volumes and
+// networks (Volume=data.volume, Network=front.network), and another container whose network it has
+// (Network=db.container). Whether a file of a name of len bytes can be one.
+bool quadlet_is_beside(const char *name, size_t len);
+// False: none of the lines of the content can begin such a part.
+bool quadlet_may_have_beside(const void *content, size_t len);
+// The unit that is made of it: "data.volume" -> "data-volume.service". NULL: of a container's file, which is
+// placed by itself, none; or out of memory.
+char *quadlet_beside_unit(const char *name, size_t len);
+// Calls `each` for every file that the container in `content` names, whether it came or not, each once. What
+// that returns but 0 ends it and is returned. 0 or -ENOMEM.
+int quadlet_beside_each(const void *content, size_t len, int (*each)(const char *file, void *userdata),
+                        void *userdata) _warn_unused_;
+// Equal if two files say the same: whether the last line ends does not matter.
+Hash quadlet_beside_hash(const UnitPart *part);
+// A volume or a network that is there keeps what it was made with. 0; -EINVAL and in *ret_why a sentence
+// about one of which the next content of a unit has another file than the content that it has; -ENOMEM.
+int quadlet_beside_check_next(const void *content, size_t len, const void *next, size_t next_len,
+                              char **ret_why);
+// The part of that name.
+bool quadlet_beside_find(const void *content, size_t len, const char *file, UnitPart *ret);
+
 // Whether the content is a container's. `content` may be NULL if `len` is 0.
 bool quadlet_is(const void *content, size_t len);
 // Appends what a node's generator reads: the content with units for containers in [Unit]
 // ("After=db.container"), without AutoUpdate=, for the
 // image is the cluster's matter. 0 or -ENOMEM.
 int quadlet_source(const void *content, size_t len, Buf *ret) _warn_unused_;
-// Appends a list of names of units in which "db.container" stands for db.service. 0 or -ENOMEM.
+// Appends a list of names of units in which "db.container" stands for db.service, and "data.volume" for
+// data-volume.service. 0 or -ENOMEM.
 int quadlet_units(const char *words, Buf *ret) _warn_unused_;
 
 // What is worth a warning in a content that is taken. Calls `each` in the order of lines; what that returns
@@ -61,6 +87,20 @@ bool quadlet_version(const char *text, char ret[static 16]);
 // wrote. 0 or -ENOMEM.
 int quadlet_made_compose(const Hash *content, const char *podman, const void *generated, size_t len,
                          Buf *ret) _warn_unused_;
+// All that is made of one content is one text: the unit, and behind each NUL the name of a unit that it
+// needs beside it, or the text of that. Appends such a one. 0 or -ENOMEM.
+int quadlet_made_add(Buf *made, const char *name, const void *unit, size_t len) _warn_unused_;
+// The bytes of the unit itself.
+size_t quadlet_made_len(const void *made, size_t len);
+
+typedef struct QuadletMade { // points into what was made
+        const char *name;
+        const void *unit;
+        size_t len;
+} QuadletMade;
+
+// The units beside it, one after the other: *at begins as quadlet_made_len().
+bool quadlet_made_next(const void *made, size_t len, size_t *at, QuadletMade *ret);
 // The content of which an installed file was made. False: it is none that quadlet_made_compose() made, or
 // it was changed since.
 bool quadlet_made_of(const void *file, size_t len, Hash *ret);

@@ -18,6 +18,8 @@
 //                                            (secret-files.h)
 //   DIR/app.target.wants/web.service         -> ../web.service, for WantedBy=, RequiredBy= in [Install]
 //   DIR/www.service                          -> web.service, for Alias=
+//   DIR/data-volume.service                  of a volume or network (quadlet.h), for all units that name it;
+//                                            DIR/web.service.beside/ has a link to it for each
 //   DIR/argosy-pin@.target                   pins one-shots (unit-pin.h), with the first of them; it goes
 //                                            with the last unit
 //
@@ -42,6 +44,9 @@ typedef struct UnitDirItem {
         bool from_template; // `content` is that of the template
         const void *content;
         size_t len;
+        const void
+                *beside; // all of what was made, if `content` was (quadlet_made_next()); it begins with that
+        size_t beside_len;
         Hash spec;         // of `content`, or of the container's content of which that was made (quadlet.h)
         const char *slice; // NULL: none of ours
         bool enable;       // links under units of the system's too
@@ -79,7 +84,8 @@ bool unit_dir_find(const UnitDir *d, const char *name, Hash *ret_spec);
 // links are what they were costs nothing. Removal of a name that is not ours is a success.
 //
 // Takes about 50 us per item on the calling thread, so pass at most UNIT_DIR_BATCH of them per turn of a
-// loop. -ESTALE: `content` is a container's own (quadlet.h) and not what was made of it, and that is not
+// loop. -ENOTUNIQ: the node has another unit of a name that is to stand beside this one. -ESTALE: `content`
+// is a container's own (quadlet.h) and not what was made of it, and that is not
 // there.
 //
 // Order within a batch, so that a crash at any point leaves nothing that starts with a wrong content or
@@ -89,6 +95,9 @@ bool unit_dir_find(const UnitDir *d, const char *name, Hash *ret_spec);
 // its drop-in. If instances of one batch differ in spec, the last one names the template.
 void unit_dir_apply(UnitDir *d, UnitDirItem *items, size_t n);
 enum { UNIT_DIR_BATCH = 100 };
+// Gives away the NUL-terminated names of units beside others that have gone with the last of these since it
+// was asked last: systemd may have them in memory, active. The caller's; *ret is to be zeroed.
+void unit_dir_take_gone(UnitDir *d, Buf *ret);
 
 // Where systemd would find a file, link or mask of that name, or for an instance of its template, that is
 // not ours: its path (malloc'd), or NULL (also when out of memory). For a unit of ours: what shadows or has

@@ -19,6 +19,8 @@ enum {
 
 // Begins no unit's name. What follows one unit of a node may have.
 #define UNIT_CLAIM '@'
+// Likewise. What follows, up to its '=', a node has once: other units there have the same behind the '='.
+#define UNIT_SHARED_CLAIM '&'
 
 typedef enum LabelOp { LABEL_IN, LABEL_NOT_IN, LABEL_EXISTS, LABEL_ABSENT } LabelOp;
 
@@ -72,7 +74,8 @@ typedef struct UnitOptions {
         LabelWish *wishes;
         size_t n_wishes;                            // at most UNIT_WISHES_MAX
         char **same_node;                           // units
-        char **conflicts; // globs, and claims: UNIT_CLAIM "port 8080/tcp", of a container
+        char **conflicts; // globs, and claims: UNIT_CLAIM "port 8080/tcp", of a container, or
+                          // UNIT_SHARED_CLAIM "volume data=HASH"
         unsigned *same_node_lines, *conflict_lines; // of each; 0: of a conflict in [X-Fleet], where a unit
                                                     // may match its own
         char **replaces;                            // globs

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The parts of a unit's content: its unit file, and the drop-ins that were beside it. Pure.
+// The parts of a unit's content: its unit file, the drop-ins that were beside it, and of a container the
+// files of volumes, networks and containers that it names. Pure.
 //
 // systemd reads a drop-in as if its lines stood at the end of the unit file. So a content is one text in which they do:
 //
@@ -17,11 +18,22 @@
 // part only if the line before it is
 // empty, it names a drop-in that sorts behind the part before it, and the first thing below it is a section (or nothing is):
 // else it is a comment. So is what would be one more than UNIT_DROP_INS_MAX. Splitting a content and composing its parts gives the same bytes.
+//
+// In a container's content (quadlet.h) parts without a directory follow the drop-ins, sorted by their names:
+//
+//      # data.volume
+//      [Volume]
+//      Label=of=web
+//
+// These lines are none of the unit's: who reads its options reads unit_parts_own_len() bytes. UNIT_PART_LAST
+// stands behind all.
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "buf.h"
+
+#define UNIT_PART_LAST "~argosy.conf" // of a manifest, see carried-files.h
 
 enum {
         UNIT_DROP_IN_NAME_MAX = 255, // bytes of NAME.conf
@@ -40,12 +52,18 @@ typedef struct UnitParts {
         const char *first;            // private: what comes first below the last line that was looked at, if it begins with a section
         UnitPart last;                // private
         size_t n_drop_ins;            // private
+        bool looked, container;       // private: whether it is a container's, once that matters
 } UnitParts;
 
 // The parts of a content one after the other, the unit file first. They point into the content.
 void unit_parts_begin(UnitParts *p, const void *content, size_t len);
 bool unit_parts_next(UnitParts *p, UnitPart *ret);
-// Whether there are drop-ins.
+// Whether it is a file of its own, named by a container: it is no drop-in.
+bool unit_part_is_beside(const UnitPart *part);
+// The bytes of the unit file and its drop-ins, in front of the files that a container names and of what
+// follows these.
+size_t unit_parts_own_len(const void *content, size_t len);
+// Whether there are parts but for the unit file.
 bool unit_parts_has_drop_ins(const void *content, size_t len);
 
 // Whether a drop-in may be called so: it ends in ".conf", is not hidden, and has neither '/' nor control characters.
@@ -53,7 +71,8 @@ bool unit_drop_in_name_is_valid(const char *name);
 // Whether a directory may be called so: that of one unit or template, "web.service.d", or of a container's
 // file, "web.container.d".
 bool unit_drop_in_directory_is_valid(const char *name);
-// The order in which systemd reads drop-ins: by their names, whatever directories they are in.
+// The order of parts: that in which systemd reads drop-ins, by their names, whatever directories they are
+// in; then files without a directory.
 int unit_drop_in_compare(const UnitPart *a, const UnitPart *b);
 
 // Whether it is in the folder of drop-ins of that unit or template, or of the container's file that makes

@@ -411,7 +411,9 @@ static int check_setting(const Check *c, const IniLine *line) {
 static int check_settings(const Check *c, const void *content, size_t len) {
         _cleanup_(ini_reader_done) IniReader reader = {};
         IniLine line = {};
-        int r = ini_reader_init(&reader, content, carried_files_text_len(content, len));
+        int r = ini_reader_init(
+                &reader, content,
+                MIN_OF(unit_parts_own_len(content, len), carried_files_text_len(content, len)));
 
         if (r < 0)
                 return r;

@@ -16,7 +16,8 @@
 #include "quadlet-generator.h"
 #include "str.h"
 
-enum { MADE_MAX = 128 * 1024 }; // bytes of a unit that is made: it goes through a helper's reply
+enum { MADE_MAX = 128 * 1024 }; // bytes of all that is made of a file: it goes through a helper's reply
+#define NOBODYS SIZE_MAX
 
 // ------------------------------------------------------------------------------------------------
 // containers
@@ -43,7 +44,7 @@ static int make_unit(const UnitAnalysisFile *file, unsigned timeout_ms, UnitFind
                 return unit_findings_add(findings, 0, UNIT_FINDING_MISSING, missing, strlen(missing));
         if (r == 0 && made->len > MADE_MAX) {
                 made->len = 0;
-                return add_refusal(findings, "the unit that it makes is too large");
+                return add_refusal(findings, "what it makes of the file is too large");
         }
         return r == -EINVAL ? add_refusal(findings, why) : r;
 }
@@ -69,7 +70,7 @@ static int add_findings(UnitFindings *all, const UnitFindings *more, bool made) 
 typedef struct Shown { // to systemd
         UnitAnalysisFile *files;
         UnitFindings *findings;
-        size_t *of; // of the files that were given
+        size_t *of; // of the files that were given, or NOBODYS
         size_t n, n_made;
 } Shown;
 
@@ -81,22 +82,56 @@ static void shown_done(Shown *s) {
         free(s->of);
 }
 
+static bool is_shown(const Shown *s, const char *name) {
+        for (size_t i = 0; i < s->n; i++)
+                if (streq(s->files[i].name, name))
+                        return true;
+        return false;
+}
+
+static void show_one(Shown *s, const UnitAnalysisFile *file, size_t of, bool made) {
+        s->of[s->n] = of;
+        s->n_made += made;
+        s->files[s->n++] = *file;
+}
+
+// What stands beside it, or systemd would miss that. Several containers may have the same.
+static void show_beside(Shown *s, const Buf *made, size_t most) {
+        size_t at = quadlet_made_len(made->data, made->len);
+        QuadletMade m;
+
+        while (quadlet_made_next(made->data, made->len, &at, &m))
+                if (s->n < MIN_OF(most, (size_t) UNIT_ANALYSIS_FILES_MAX) && !is_shown(s, m.name))
+                        show_one(s, &(UnitAnalysisFile){m.name, m.unit, m.len}, NOBODYS, true);
+}
+
+static size_t count_shown(size_t n, const Buf *made) {
+        size_t most = n;
+
+        for (size_t i = 0; i < n; i++)
+                for (const uint8_t *at = made[i].data, *end = at + made[i].len; at < end; at++)
+                        most += !*at;
+        return most;
+}
+
 static int show(Shown *s, const UnitAnalysisFile *files, size_t n, const Buf *made) {
-        s->files = calloc(n + 1, sizeof(*s->files));
-        s->findings = calloc(n + 1, sizeof(*s->findings));
-        s->of = calloc(n + 1, sizeof(*s->of));
+        size_t most = count_shown(n, made);
+
+        s->files = calloc(most + 1, sizeof(*s->files));
+        s->findings = calloc(most + 1, sizeof(*s->findings));
+        s->of = calloc(most + 1, sizeof(*s->of));
         if (!s->files || !s->findings || !s->of)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++) {
                 bool is_made = made[i].len > 0;
+                UnitAnalysisFile unit = {files[i].name, made[i].data,
+                                         quadlet_made_len(made[i].data, made[i].len)};
 
-                if (!is_made && quadlet_is(files[i].content, files[i].len))
-                        continue;
-                s->of[s->n] = i;
-                s->n_made += is_made;
-                s->files[s->n++] =
-                        is_made ? (UnitAnalysisFile){files[i].name, made[i].data, made[i].len} : files[i];
+                if (is_made || !quadlet_is(files[i].content, files[i].len))
+                        show_one(s, is_made ? &unit : &files[i], i, is_made);
         }
+        for (size_t i = 0; i < n; i++)
+                show_beside(s, &made[i], most);
         return 0;
 }
 
@@ -109,7 +144,8 @@ static int analyze(const Shown *s, bool user, unsigned timeout_ms, UnitFindings 
         if (r == 0 && analysis)
                 r = unit_analysis_wait(analysis, timeout_ms, s->findings);
         for (size_t i = 0; i < s->n && r == 0; i++)
-                r = add_findings(&rets[s->of[i]], &s->findings[i], made[s->of[i]].len > 0);
+                if (s->of[i] != NOBODYS)
+                        r = add_findings(&rets[s->of[i]], &s->findings[i], made[s->of[i]].len > 0);
         return r;
 }
 

@@ -20,6 +20,7 @@
 #include "specifier.h"
 #include "str.h"
 #include "unit-options-private.h"
+#include "unit-parts.h"
 
 #define CLAIM_PORT "port "
 #define CLAIM_NAME "container "
@@ -108,18 +109,20 @@ static int on_volume(QuadletParser *q, const char *path, const IniLine *line, ch
         const char *value = line->value, *colon = strchr(value, ':'),
                    *options = colon ? strchr(colon + 1, ':') : NULL;
         size_t len = colon ? (size_t) (colon - value) : 0;
+        int r = 0;
 
-        if (!*value)
+        if (!*value) {
                 q->data_line = 0;
+                quadlet_named_drop(q, "Volume");
+        }
         if (!colon) // anonymous: podman makes a new one for each container
                 return 0;
         if (*value == '.')
                 return option_refuse(ret_why, path, line->line, NO_PATH, "Volume", value);
-        if (ends_in(value, len, ".volume"))
-                return option_refuse(
-                        ret_why, path, line->line,
-                        "Volume=%.200s: argosy takes no .volume files so far; name the volume itself",
-                        value);
+        if (ends_in(value, len, QUADLET_VOLUME) && *value != '/')
+                r = quadlet_named_add(q, path, line, "Volume", value, len, ret_why);
+        if (r < 0)
+                return r;
         if (!options || !has_word(options + 1, "ro"))
                 q->data_line = q->data_line ?: line->line;
         return 0;
@@ -128,18 +131,25 @@ static int on_volume(QuadletParser *q, const char *path, const IniLine *line, ch
 static int on_mount(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
         const char *value = line->value, *type, *source;
         size_t type_len = 0, len = 0;
+        int r = 0;
 
+        if (!*value)
+                quadlet_named_drop(q, "Mount");
         type = find_value(value, "type", &type_len);
         source = find_value(value, "source", &len) ?: find_value(value, "src", &len);
         if (!source || (type && type_len == strlen("tmpfs") && memcmp(type, "tmpfs", type_len) == 0))
                 return 0;
         if (*source == '.')
                 return option_refuse(ret_why, path, line->line, NO_PATH, "Mount", value);
-        if (ends_in(source, len, ".volume") || ends_in(source, len, ".image") ||
-            ends_in(source, len, ".build"))
-                return option_refuse(ret_why, path, line->line,
-                                     "Mount=%.200s: argosy takes no .volume, .image and .build files so far",
-                                     value);
+        if (ends_in(source, len, ".image") || ends_in(source, len, ".build"))
+                return option_refuse(
+                        ret_why, path, line->line,
+                        "Mount=%.200s: argosy takes no .image and no .build files; name the image itself",
+                        value);
+        if (ends_in(source, len, QUADLET_VOLUME) && *source != '/')
+                r = quadlet_named_add(q, path, line, "Mount", source, len, ret_why);
+        if (r < 0)
+                return r;
         if (type && type_len == strlen("image") && memcmp(type, "image", type_len) == 0)
                 return 0;
         if (!has_word(value, "ro") && !has_word(value, "readonly"))
@@ -151,21 +161,17 @@ static int on_network(QuadletParser *q, const char *path, const IniLine *line, c
         const char *value = line->value;
         size_t len = strcspn(value, ":");
 
-        if (!*value)
+        bool container = ends_in(value, len, QUADLET_CONTAINER);
+
+        if (!*value) {
                 q->shares_line = 0;
-        if (ends_in(value, len, ".network"))
-                return option_refuse(
-                        ret_why, path, line->line,
-                        "Network=%.200s: argosy takes no .network files so far; name the network itself",
-                        value);
-        if (ends_in(value, len, QUADLET_CONTAINER))
-                return option_refuse(ret_why, path, line->line,
-                                     "Network=%.200s: a network that is another container's is named as "
-                                     "container:NAME so far",
-                                     value);
-        if (str_has_prefix(value, "container:"))
+                quadlet_named_drop(q, "Network");
+        }
+        if (container || str_has_prefix(value, "container:"))
                 q->shares_line = line->line;
-        return 0;
+        return container || ends_in(value, len, QUADLET_NETWORK)
+                       ? quadlet_named_add(q, path, line, "Network", value, len, ret_why)
+                       : 0;
 }
 
 static int on_environment_file(const char *path, const IniLine *line, char **ret_why) {
@@ -180,6 +186,8 @@ void quadlet_parser_done(QuadletParser *q) {
         for (size_t i = 0; i < q->n_claims; i++)
                 free(q->claims[i].what);
         free(q->claims);
+        quadlet_named_drop(q, NULL);
+        free(q->named);
 }
 
 static void drop_claims(QuadletParser *q, const char *kind) {
@@ -194,7 +202,7 @@ static void drop_claims(QuadletParser *q, const char *kind) {
 }
 
 // What holds specifiers that only a node fills in is not known here, and claims nothing.
-static int add_claim(QuadletParser *q, unsigned line, char *what) {
+int quadlet_add_claim(QuadletParser *q, unsigned line, char *what) {
         _cleanup_free_ char *owned = what;
         const char *bad;
         bool depends;
@@ -212,7 +220,7 @@ static int add_claim(QuadletParser *q, unsigned line, char *what) {
 
 static int on_name(QuadletParser *q, const IniLine *line) {
         drop_claims(q, CLAIM_NAME);
-        return *line->value ? add_claim(q, line->line, str_printf(CLAIM_NAME "%s", line->value)) : 0;
+        return *line->value ? quadlet_add_claim(q, line->line, str_printf(CLAIM_NAME "%s", line->value)) : 0;
 }
 
 // "8000-8003": of more than PORTS_MAX none is claimed.
@@ -222,9 +230,9 @@ static int add_ports(QuadletParser *q, unsigned line, const char *ip, const char
         int n = 0, r = 0;
 
         if (sscanf(ports, "%5u-%5u%n", &first, &last, &n) != 2 || ports[n])
-                return add_claim(q, line, str_printf(CLAIM_PORT "%s%s/%s", ip, ports, protocol));
+                return quadlet_add_claim(q, line, str_printf(CLAIM_PORT "%s%s/%s", ip, ports, protocol));
         for (unsigned port = first; port <= last && last - first < PORTS_MAX && r == 0; port++)
-                r = add_claim(q, line, str_printf(CLAIM_PORT "%s%u/%s", ip, port, protocol));
+                r = quadlet_add_claim(q, line, str_printf(CLAIM_PORT "%s%u/%s", ip, port, protocol));
         return r;
 }
 
@@ -339,9 +347,10 @@ static int check_container(const QuadletParser *q, const char *path, const Quadl
         if (!q->image_line && !q->rootfs_line)
                 return option_refuse(ret_why, path, 1, "[Container] has neither Image= nor Rootfs=");
         if (q->shares_line && !find_raw(o, RAW_SAME_NODE))
-                return option_refuse(ret_why, path, q->shares_line,
-                                     "Network=container:NAME needs MachineOf= in [X-Argosy]: the two have "
-                                     "to be on one node");
+                return option_refuse(
+                        ret_why, path, q->shares_line,
+                        "a network that is another container's needs MachineOf= in [X-Argosy]: the two have "
+                        "to be on one node");
         return 0;
 }
 
@@ -428,7 +437,7 @@ int quadlet_warnings(const void *content, size_t len,
         _cleanup_(ini_reader_done) IniReader reader = {};
         Warnings w = {each, userdata};
         IniLine line;
-        int r = ini_reader_init(&reader, content, len), more = 0;
+        int r = ini_reader_init(&reader, content, unit_parts_own_len(content, len)), more = 0;
 
         while (r >= 0 && (more = ini_reader_next(&reader, &line)) > 0)
                 r = warn_line(&w, &line);

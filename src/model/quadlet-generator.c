@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   content -> quadlet_source() -> NAME.container in a folder -> the generator, in its sandbox ->
-// NAME.service in another -> quadlet_made_compose()
+//   content -> quadlet_source() -> NAME.container in a folder, with the files that it names -> the generator, in its
+// sandbox -> NAME.service in another, with those of volumes and networks -> quadlet_made_compose()
 //
-// Only the file that is asked for is read, whatever else it writes. What it prints is shown only if that
+// Only the files that are asked for are read, whatever else it writes. What it prints is shown only if that
 // file is not there. A generator that hangs
 // is ended, one that floods writes into a file of limited size.
 
@@ -14,9 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "sandboxed-command.h"
 #include "str.h"
 #include "unit-file.h"
+#include "unit-parts.h"
 
 enum { VERSION_MS = 1500, WHY_MAX = 300 };
 
@@ -98,42 +100,130 @@ static char *words_of(const Buf *output, const char *dir) {
         return text ? str_printable(text, WHY_MAX) : NULL;
 }
 
-static int take_output(SandboxedCommand *c, const char *unit, const Buf *said, Buf *ret, char **ret_why) {
-        int r = sandboxed_command_read(c, unit, UNIT_FILE_MAX, ret);
+// ------------------------------------------------------------------------------------------------ one run
 
+typedef struct Run {
+        const char *content;
+        size_t len;
+        char version[16];
+        SandboxedFile *files; // the container's own is the first; names and contents are this object's
+        size_t n_files, allocated;
+        SandboxedCommand *command;
+        Buf said;
+} Run;
+
+static void run_done(Run *run) {
+        for (size_t i = 0; i < run->n_files; i++) {
+                free((char *) run->files[i].name);
+                free((void *) run->files[i].content);
+        }
+        free(run->files);
+        sandboxed_command_free(run->command);
+        buf_done(&run->said);
+}
+
+// Takes both; NULL: out of memory.
+static int add_file(Run *run, char *name, char *content) {
+        if (!name || !content || ARRAY_GROW(run->files, run->allocated, run->n_files + 1) < 0) {
+                free(name);
+                free(content);
+                return -ENOMEM;
+        }
+        run->files[run->n_files++] = (SandboxedFile){name, content, strlen(content)};
+        return 0;
+}
+
+static int add_source(Run *run, char *name, const void *content, size_t len) {
+        _cleanup_buf_ Buf source = {};
+        _cleanup_free_ char *owned = name;
+        int r = quadlet_source(content, len, &source);
+
+        return r < 0 ? r : add_file(run, TAKE_PTR(owned), buf_take_string(&source));
+}
+
+static int add_beside(Run *run) {
+        UnitPart part;
+        UnitParts p;
+        int r = 0;
+
+        unit_parts_begin(&p, run->content, run->len);
+        while (r == 0 && unit_parts_next(&p, &part)) {
+                char *name = unit_part_is_beside(&part) ? strndup(part.path, part.path_len) : NULL;
+
+                if (unit_part_is_beside(&part))
+                        r = !name ? -ENOMEM
+                            : str_has_suffix(name, QUADLET_CONTAINER)
+                                    ? add_source(run, name, part.content, part.len)
+                                    : add_file(run, name, strndup(part.content, part.len));
+        }
+        return r;
+}
+
+static int start(Run *run) {
+        const char *const args[] = {quadlet_generator_path(), "-no-kmsg-log", SANDBOXED_HOME, NULL};
+
+        if (!args[0] || !quadlet_generator_version(run->version))
+                return -ENOENT;
+        return sandboxed_command_start(&(SandboxedConfig){.args = args,
+                                                          .files = run->files,
+                                                          .n_files = run->n_files,
+                                                          .home = true,
+                                                          .dir_variable = "QUADLET_UNIT_DIRS",
+                                                          .reserves_much = true},
+                                       &run->command);
+}
+
+// ------------------------------------------------------------------------------------------------ what it
+// wrote
+
+// `of`: of what that was made.
+static int take_unit(const Run *run, const char *unit, Hash of, Buf *ret, char **ret_why) {
+        _cleanup_buf_ Buf generated = {};
+        int r = sandboxed_command_read(run->command, unit, UNIT_FILE_MAX, &generated);
+
+        if (r == 0 && generated.len > 0 && memchr(generated.data, 0, generated.len))
+                r = -EFBIG;
+        if (r == 0)
+                return quadlet_made_compose(&of, run->version, generated.data, generated.len, ret);
         if (r != -ENOENT && r != -EFBIG && r != -EISDIR)
                 return r;
-        *ret_why = r == -ENOENT ? words_of(said, sandboxed_command_dir(c))
+        *ret_why = r == -ENOENT ? words_of(&run->said, sandboxed_command_dir(run->command))
                                 : str_printf("what it wrote is no unit file");
         return *ret_why ? -EINVAL : -ENOMEM;
 }
 
+static int take_beside(const Run *run, Buf *ret, char **ret_why) {
+        UnitPart part;
+        UnitParts p;
+        int r = 0;
+
+        unit_parts_begin(&p, run->content, run->len);
+        while (r == 0 && unit_parts_next(&p, &part)) {
+                _cleanup_free_ char *unit =
+                        unit_part_is_beside(&part) ? quadlet_beside_unit(part.path, part.path_len) : NULL;
+                _cleanup_buf_ Buf made = {};
+
+                if (!unit)
+                        continue;
+                r = take_unit(run, unit, quadlet_beside_hash(&part), &made, ret_why);
+                if (r == 0)
+                        r = quadlet_made_add(ret, unit, made.data, made.len);
+        }
+        return r;
+}
+
 int quadlet_generate(const char *unit, const void *content, size_t len, unsigned timeout_ms, Buf *ret,
                      char **ret_why) {
-        const char *const args[] = {quadlet_generator_path(), "-no-kmsg-log", SANDBOXED_HOME, NULL};
-        _cleanup_(sandboxed_command_freep) SandboxedCommand *c = NULL;
-        _cleanup_buf_ Buf source = {}, said = {}, generated = {};
-        _cleanup_free_ char *file = quadlet_file(unit);
-        Hash hash = hash_of(content, len);
-        SandboxedFile files;
-        char version[16];
-        int r = file ? quadlet_source(content, len, &source) : -ENOMEM;
+        _cleanup_(run_done) Run run = {.content = content, .len = len};
+        int r = add_source(&run, quadlet_file(unit), content, len);
 
-        if (r < 0)
-                return r;
-        if (!args[0] || !quadlet_generator_version(version))
-                return -ENOENT;
-        files = (SandboxedFile){file, source.data, source.len};
-        r = sandboxed_command_start(&(SandboxedConfig){.args = args,
-                                                       .files = &files,
-                                                       .n_files = 1,
-                                                       .home = true,
-                                                       .dir_variable = "QUADLET_UNIT_DIRS",
-                                                       .reserves_much = true},
-                                    &c);
         if (r == 0)
-                r = sandboxed_command_wait(c, timeout_ms, &said);
+                r = add_beside(&run);
         if (r == 0)
-                r = take_output(c, unit, &said, &generated, ret_why);
-        return r < 0 ? r : quadlet_made_compose(&hash, version, generated.data, generated.len, ret);
+                r = start(&run);
+        if (r == 0)
+                r = sandboxed_command_wait(run.command, timeout_ms, &run.said);
+        if (r == 0)
+                r = take_unit(&run, unit, hash_of(content, len), ret, ret_why);
+        return r < 0 ? r : take_beside(&run, ret, ret_why);
 }

@@ -14,6 +14,13 @@ typedef struct QuadletClaim {
         unsigned line;
 } QuadletClaim;
 
+typedef struct QuadletNamed {
+        char *file;      // "data.volume"
+        const char *key; // that names it
+        unsigned line;
+        bool came;
+} QuadletNamed;
+
 typedef struct QuadletParser {
         bool is_container;
         bool was_container;               // what a generator made of one is read: [X-Argosy] is as it was
@@ -23,6 +30,8 @@ typedef struct QuadletParser {
         unsigned volume_loss_line;        // of VolumeLoss=accept
         QuadletClaim *claims;             // what it has on its node alone: "port 8080/tcp", "container db"
         size_t n_claims, claims_allocated;
+        QuadletNamed *named; // files beside this one
+        size_t n_named, named_allocated;
 } QuadletParser;
 
 void quadlet_parser_done(QuadletParser *q);
@@ -32,6 +41,17 @@ void quadlet_parser_done(QuadletParser *q);
 int quadlet_on_section(QuadletParser *q, const char *path, const IniLine *line, char **ret_why);
 int quadlet_on_container(QuadletParser *q, const char *path, const IniLine *line, char **ret_why);
 int quadlet_on_volume_loss(QuadletParser *q, const char *path, const IniLine *line, char **ret_why);
+
+// Another unit of the node may not have that; takes `what`, NULL: out of memory.
+int quadlet_add_claim(QuadletParser *q, unsigned line, char *what);
+
+// A file of len bytes that stands beside the container's is named by that key. Results as above.
+int quadlet_named_add(QuadletParser *q, const char *path, const IniLine *line, const char *key,
+                      const char *file, size_t len, char **ret_why);
+// An empty assignment undoes those of the key; NULL: all.
+void quadlet_named_drop(QuadletParser *q, const char *key);
+// When all lines are known: the files that are named are those that came. Results likewise.
+int quadlet_take_beside(QuadletParser *q, const char *path, const void *content, size_t len, char **ret_why);
 
 // What [X-Argosy] beside it says.
 typedef struct QuadletOptions {

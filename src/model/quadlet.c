@@ -21,7 +21,7 @@
 
 #define SERVICE ".service"
 #define HEAD "# Made by podman "
-#define OF " of the container "
+#define OF " of the content "
 #define TEXT ", text "
 
 // ------------------------------------------------------------------------------------------------ names
@@ -90,19 +90,32 @@ bool quadlet_is(const void *content, size_t len) {
 
 // ------------------------------------------------------------------------------------------------ the copy
 
+static const struct {
+        const char *file, *unit;
+} suffixes[] = {{QUADLET_CONTAINER, SERVICE},
+                {QUADLET_VOLUME, "-volume" SERVICE},
+                {QUADLET_NETWORK, "-network" SERVICE}};
+
+static int append_unit(const char *word, size_t len, Buf *ret) {
+        for (size_t i = 0; i < ELEMENTSOF(suffixes); i++) {
+                size_t n = strlen(suffixes[i].file);
+
+                if (len > n && memcmp(word + len - n, suffixes[i].file, n) == 0)
+                        return buf_printf(ret, "%.*s%s", (int) (len - n), word, suffixes[i].unit);
+        }
+        return buf_append(ret, word, len);
+}
+
 int quadlet_units(const char *words, Buf *ret) {
         static const char blanks[] = " \t\n\r";
         int r = 0;
 
         for (const char *at = words; *at && r == 0;) {
-                size_t gap = strspn(at, blanks), len = strcspn(at + gap, blanks),
-                       suffix = strlen(QUADLET_CONTAINER);
-                bool is_container =
-                        len > suffix && memcmp(at + gap + len - suffix, QUADLET_CONTAINER, suffix) == 0;
+                size_t gap = strspn(at, blanks), len = strcspn(at + gap, blanks);
 
-                r = buf_append(ret, at, gap + len - (is_container ? suffix : 0));
-                if (r == 0 && is_container)
-                        r = buf_append(ret, SERVICE, strlen(SERVICE));
+                r = buf_append(ret, at, gap);
+                if (r == 0)
+                        r = append_unit(at + gap, len, ret);
                 at += gap + len;
         }
         return r;
@@ -201,7 +214,7 @@ static int copy_line(const Section *section, const char *line, const char *stop,
 }
 
 int quadlet_source(const void *content, size_t len, Buf *ret) {
-        const char *at = content, *end = at + len;
+        const char *at = content, *end = at + unit_parts_own_len(content, len);
         Section section = {"", 0};
         int r = 0;
 
@@ -268,6 +281,36 @@ int quadlet_made_compose(const Hash *content, const char *podman, const void *ge
         hash_hex(&hash, HASH_SIZE, of_text);
         r = buf_printf(ret, HEAD "%s" OF "%s" TEXT "%s\n", podman, of, of_text);
         return r < 0 ? r : buf_append(ret, text.data, text.len);
+}
+
+int quadlet_made_add(Buf *made, const char *name, const void *unit, size_t len) {
+        int r = buf_append(made, "", 1);
+
+        if (r == 0)
+                r = buf_append(made, name, strlen(name) + 1);
+        return r == 0 ? buf_append(made, unit, len) : r;
+}
+
+size_t quadlet_made_len(const void *made, size_t len) {
+        const char *end = len > 0 ? memchr(made, 0, len) : NULL;
+
+        return end ? (size_t) (end - (const char *) made) : len;
+}
+
+bool quadlet_made_next(const void *made, size_t len, size_t *at, QuadletMade *ret) {
+        const char *end = (const char *) made + len, *name, *unit;
+
+        if (*at >= len)
+                return false;
+        name = (const char *) made + *at + 1;
+        unit = memchr(name, 0, (size_t) (end - name));
+        if (!unit)
+                return false;
+        unit++;
+        *ret = (QuadletMade){
+                .name = name, .unit = unit, .len = quadlet_made_len(unit, (size_t) (end - unit))};
+        *at = (size_t) (unit - (const char *) made) + ret->len;
+        return true;
 }
 
 static bool take_hash(const char **at, const char *end, const char *mark, Hash *ret) {

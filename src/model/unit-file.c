@@ -507,7 +507,7 @@ static int on_line(Parser *p) {
 static int read_lines(Parser *p, const void *content, size_t len) {
         _cleanup_(ini_reader_done) IniReader reader = {0};
         IniLine line = {0};
-        int r = ini_reader_init(&reader, content, len);
+        int r = ini_reader_init(&reader, content, unit_parts_own_len(content, len));
 
         if (r < 0)
                 return r;
@@ -521,7 +521,9 @@ static int read_lines(Parser *p, const void *content, size_t len) {
         }
         if (r == -EBADMSG)
                 return option_refuse(p->ret_why, p->path, line.line, "this section header does not end with ']'");
-        return r;
+        return r < 0 || !p->file->container
+                       ? r
+                       : quadlet_take_beside(&p->quadlet, p->path, content, len, p->ret_why);
 }
 
 static int finish_failing(Parser *p) {
@@ -664,6 +666,11 @@ static void parser_done(Parser *p) {
         quadlet_parser_done(&p->quadlet);
 }
 
+// Without what a container names, and without the manifest of files.
+static size_t text_len(const void *content, size_t len) {
+        return MIN_OF(unit_parts_own_len(content, len), carried_files_text_len(content, len));
+}
+
 static int parse(const char *path, const void *content, size_t len, UnitFile **ret, char **ret_why) {
         _cleanup_(unit_file_freep) UnitFile *f = NULL;
         _cleanup_(parser_done) Parser p = {};
@@ -684,7 +691,8 @@ static int parse(const char *path, const void *content, size_t len, UnitFile **r
                 return r;
         r = finish(&p);
         if (r == 0)
-                r = carried_settings_keep(f->file_sources, f->n_file_sources, content, carried_files_text_len(content, len), &f->file_settings);
+                r = carried_settings_keep(f->file_sources, f->n_file_sources, content,
+                                          text_len(content, len), &f->file_settings);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(f);

@@ -15,9 +15,9 @@
 #define QUADLET                                                                                            \
         "of these argosy takes .container files: podman makes %s of this one, and `QUADLET_UNIT_DIRS=DIR " \
         "/usr/lib/systemd/system-generators/podman-system-generator --dryrun` prints that"
-#define BESIDE(what)                                                                                       \
-        "argosy takes .container files, and none that these name so far: let the container name the " what \
-        " itself"
+#define BESIDE(line) \
+        "it goes with each container that names it (" line "), to the nodes that these go to: start these"
+#define IMAGE "argosy takes .container files: let the container name the image itself"
 #define DROP_INS "argosy takes the drop-ins in NAME.d beside the unit file NAME"
 #define ONE_EACH "argosy takes unit files: write one for each service"
 #define NOT_FROM_FILES "argosy makes no unit of it"
@@ -28,9 +28,10 @@ static const struct {
 } endings[] = {
         {".kube", "a Quadlet file of podman", QUADLET, ".service"},
         {".pod", "a Quadlet file of podman", QUADLET, "-pod.service"},
-        {".volume", "a Quadlet file of podman", BESIDE("volume"), NULL},
-        {".network", "a Quadlet file of podman, or one of systemd-networkd", BESIDE("network"), NULL},
-        {".image", "a Quadlet file of podman", BESIDE("image"), NULL},
+        {".volume", "a Quadlet file of podman", BESIDE("Volume=NAME.volume:PATH"), NULL},
+        {".network", "a Quadlet file of podman, or one of systemd-networkd", BESIDE("Network=NAME.network"),
+         NULL},
+        {".image", "a Quadlet file of podman", IMAGE, NULL},
         {".build", "a Quadlet file of podman", QUADLET, "-build.service"},
         {".artifact", "a Quadlet file of podman", QUADLET, "-artifact.service"},
         {".conf", "a drop-in, or a configuration file", DROP_INS, NULL},

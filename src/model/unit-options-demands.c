@@ -268,13 +268,16 @@ static bool is_pattern(const char *word) {
                 } else if (*c == ']')
                         bracket = false;
         }
-        return *word && *word != UNIT_CLAIM && strlen(word) <= UNIT_NAME_MAX && !bracket;
+        return *word && *word != UNIT_CLAIM && *word != UNIT_SHARED_CLAIM && strlen(word) <= UNIT_NAME_MAX &&
+               !bracket;
 }
 
-// Another unit with the same claim conflicts with it. It is no pattern that a name could match.
+// Another unit with the same claim conflicts with it, or of those that are shared one with another. It is no
+// pattern that a name could match.
 static int add_claim(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                      char **ret_why) {
-        _cleanup_free_ char *claim = str_printf("%c%s", UNIT_CLAIM, word);
+        _cleanup_free_ char *claim =
+                *word == UNIT_SHARED_CLAIM ? strdup(word) : str_printf("%c%s", UNIT_CLAIM, word);
 
         return claim ? list_add_with_line(&o->conflicts, &o->conflict_lines, claim, raw->line) : -ENOMEM;
 }

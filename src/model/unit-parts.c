@@ -15,6 +15,7 @@
 #include "unit-name.h"
 
 #define SUFFIX ".conf"
+#define LAST "/" UNIT_PART_LAST
 #define DIRECTORY_SUFFIX ".d"
 
 // ------------------------------------------------------------------------------------------------ names
@@ -58,10 +59,27 @@ static const char *base_of(const UnitPart *p, size_t *ret_len) {
         return base;
 }
 
+bool unit_part_is_beside(const UnitPart *part) {
+        return part->path && !memchr(part->path, '/', part->path_len);
+}
+
+static bool is_last(const UnitPart *part) {
+        size_t len = strlen(LAST);
+
+        return part->path_len > len && memcmp(part->path + part->path_len - len, LAST, len) == 0;
+}
+
+// 1: it is behind the files that stand beside a container's; -1: before them.
+static int side_of(const UnitPart *part) {
+        return unit_part_is_beside(part) ? 0 : is_last(part) ? 1 : -1;
+}
+
 int unit_drop_in_compare(const UnitPart *a, const UnitPart *b) {
         size_t a_len, b_len;
         const char *a_base = base_of(a, &a_len), *b_base = base_of(b, &b_len);
-        int r = memcmp(a_base, b_base, MIN_OF(a_len, b_len));
+        bool beside = unit_part_is_beside(a) || unit_part_is_beside(b);
+        int side = beside ? side_of(a) - side_of(b) : 0,
+            r = side ? side : memcmp(a_base, b_base, MIN_OF(a_len, b_len));
 
         return r ? r : (a_len > b_len) - (a_len < b_len);
 }
@@ -134,20 +152,34 @@ static bool begins_with_section(const char *at, const char *end) {
         return at == end || *at == '[';
 }
 
-// "# DIRECTORY/NAME\n" at that place, behind an empty line. Where the part's own lines begin; NULL: it is none.
+static bool is_drop_in(const UnitPart *part) {
+        const char *slash = memchr(part->path, '/', part->path_len), *base;
+        size_t base_len;
+
+        if (!slash || !directory_is_valid(part->path, (size_t) (slash - part->path)))
+                return false;
+        base = base_of(part, &base_len);
+        return base == slash + 1 && name_is_valid(base, base_len);
+}
+
+static bool is_beside(UnitParts *p, const UnitPart *part) {
+        if (!quadlet_is_beside(part->path, part->path_len))
+                return false;
+        if (!p->looked)
+                p->container = quadlet_is(p->begin, (size_t) (p->end - p->begin));
+        p->looked = true;
+        return p->container;
+}
+
+// "# DIRECTORY/NAME\n" or "# NAME.volume\n" at that place, behind an empty line. Where the part's own lines
+// begin; NULL: it is none.
 static const char *take_head(UnitParts *p, const char *at, const char *line_end, UnitPart *ret) {
         UnitPart part = {.path = at + 2};
-        const char *slash, *base;
-        size_t base_len;
 
         if (p->n_drop_ins == UNIT_DROP_INS_MAX || at - p->begin < 2 || at[-1] != '\n' || at[-2] != '\n' || line_end - at < 3 || memcmp(at, "# ", 2) != 0)
                 return NULL;
         part.path_len = (size_t) (line_end - part.path);
-        slash = memchr(part.path, '/', part.path_len);
-        if (!slash || !directory_is_valid(part.path, (size_t) (slash - part.path)))
-                return NULL;
-        base = base_of(&part, &base_len);
-        if (base != slash + 1 || !name_is_valid(base, base_len))
+        if (!is_drop_in(&part) && !is_beside(p, &part))
                 return NULL;
         if (p->last.path && unit_drop_in_compare(&p->last, &part) >= 0)
                 return NULL;
@@ -184,6 +216,19 @@ bool unit_parts_next(UnitParts *p, UnitPart *ret) {
         *ret = p->last;
         p->at = NULL;
         return true;
+}
+
+size_t unit_parts_own_len(const void *content, size_t len) {
+        UnitPart part;
+        UnitParts p;
+
+        if (!quadlet_may_have_beside(content, len))
+                return len;
+        unit_parts_begin(&p, content, len);
+        while (unit_parts_next(&p, &part))
+                if (unit_part_is_beside(&part))
+                        return (size_t) (part.path - (const char *) content) - strlen("\n# ");
+        return len;
 }
 
 bool unit_parts_has_drop_ins(const void *content, size_t len) {

@@ -68,7 +68,7 @@ const char *unit_file_section_meant(const char *section) {
 int unit_file_check_sections(const char *path, const void *content, size_t len, char **ret_why) {
         _cleanup_(ini_reader_done) IniReader reader = {0};
         IniLine line = {0};
-        int r = ini_reader_init(&reader, content, len);
+        int r = ini_reader_init(&reader, content, unit_parts_own_len(content, len));
 
         if (r < 0)
                 return r;

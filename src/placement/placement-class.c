@@ -169,16 +169,34 @@ static bool glob_matches(const Glob *g, const char *name) {
         return strncmp(g->text, name, g->plain) == 0 && fnmatch(g->text, name, 0) == 0;
 }
 
-// A claim (Conflicts= with a label) is matched by all units with the same claim.
-static bool is_claimed(const Placement *p, uint32_t class, uint32_t glob) {
-        return *p->globs[glob].text == PLACEMENT_CLAIM && has(&p->classes[class].globs, glob);
+// "&KEY=": of the same key, not the same value.
+static bool differs(const char *a, const char *b) {
+        size_t key = strcspn(a, "=");
+
+        return *b == PLACEMENT_SHARED && strncmp(a, b, key + 1) == 0 && !streq(a + key, b + key);
+}
+
+// A claim is matched by units with the same one, or of those that are shared with another one.
+static bool is_claimed(const Placement *p, uint32_t class, const char *text) {
+        const Numbers *claims = &p->classes[class].globs;
+        bool found = false;
+
+        if (*text != PLACEMENT_CLAIM && *text != PLACEMENT_SHARED)
+                return false;
+        for (uint32_t i = 0; i < claims->n && !found; i++) {
+                const char *own = p->globs[claims->of[i]].text;
+
+                found = *text == PLACEMENT_CLAIM ? streq(text, own) : differs(text, own);
+        }
+        return found;
 }
 
 void shape_get(Placement *p, uint32_t class, const char *name, uint32_t *ret) {
         Numbers matches = {0};
 
         for (uint32_t g = 0; g < p->glob_slots.n; g++)
-                if (p->glob_slots.used[g] && (glob_matches(&p->globs[g], name) || is_claimed(p, class, g)))
+                if (p->glob_slots.used[g] &&
+                    (glob_matches(&p->globs[g], name) || is_claimed(p, class, p->globs[g].text)))
                         numbers_add(&matches, g);
         shape_of(p, class, &matches, ret);
         numbers_done(&matches);
@@ -204,10 +222,14 @@ void shape_unref(Placement *p, uint32_t shape) {
 
 // ------------------------------------------------------------------------------------------------ globs
 
-// A glob came or went: units whose name it matches get another shape. It looks at every unit.
+static bool is_for(const Placement *p, const char *glob, const PlacedUnit *u) {
+        return fnmatch(glob, u->name, 0) == 0 || is_claimed(p, p->shapes[u->shape].class, glob);
+}
+
+// A glob came or went: units that it is for get another shape. It looks at every unit.
 static void units_reshape(Placement *p, const char *glob) {
         for (uint32_t i = 0; i < p->unit_slots.n; i++)
-                if (p->unit_slots.used[i] && fnmatch(glob, p->units[i].name, 0) == 0) {
+                if (p->unit_slots.used[i] && is_for(p, glob, &p->units[i])) {
                         const PlacedUnit *u = &p->units[i];
 
                         placement_unit_change(p, i, p->shapes[u->shape].class, u->role, u->priority);

@@ -125,6 +125,9 @@ static char *conflict_text(const Placement *p, uint32_t unit, uint32_t node, boo
         *ret_is = other != PLACEMENT_NONE;
         if (!*ret_is)
                 return NULL;
+        if (*p->globs[glob].text == PLACEMENT_SHARED)
+                return str_printf("%s there has another %.*s", p->units[other].name,
+                                  (int) strcspn(p->globs[glob].text + 1, "="), p->globs[glob].text + 1);
         if (*p->globs[glob].text == PLACEMENT_CLAIM)
                 return str_printf("%s there has %s", p->units[other].name, p->globs[glob].text + 1);
         if (its)

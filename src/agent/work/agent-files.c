@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 #include "agent-barred.h"
+#include "agent-beside.h"
+#include "agent-companions.h"
 #include "agent-core.h"
 #include "agent-files.h"
-#include "agent-companions.h"
 #include "agent-links.h"
 #include "agent-search.h"
 #include "agent-secrets.h"
@@ -30,6 +31,7 @@
 #include "files-pace.h"
 #include "pool.h"
 #include "process-name.h"
+#include "quadlet.h"
 #include "str.h"
 #include "unit-name.h"
 #include "unit-state.h"
@@ -59,6 +61,7 @@ typedef struct FileBatch {
         AgentNode *node;
         FileItem **items;
         size_t n;
+        Buf gone; // out: names of units that stood beside others, and that nobody needs any more
 } FileBatch;
 
 static void item_free(AgentNode *node, FileItem *it) {
@@ -144,8 +147,10 @@ static UnitDirItem item_of(const FileItem *it) {
                            : made ? it->made.data
                                   : it->spec->content,
                 .len = remove ? 0
-                       : made ? it->made.len
+                       : made ? quadlet_made_len(it->made.data, it->made.len)
                               : it->spec->len,
+                .beside = it->made.data,
+                .beside_len = it->made.len,
                 .spec = remove ? (Hash){} : it->spec->hash,
                 .slice = *it->slice ? it->slice : NULL,
                 .enable = it->enable,
@@ -244,6 +249,7 @@ static void run_batch(PoolWork *work) {
                 if (b->items[i]->error == 0)
                         b->items[i]->error = r;
         give_back(b);
+        unit_dir_take_gone(b->node->dir, &b->gone);
 }
 
 // ---- back in the loop
@@ -306,6 +312,9 @@ static void on_left_behind(AgentUnit *u) {
         agent_unit_mark(u);
 }
 
+#define TAKEN_TEXT                                                                                        \
+        "a volume or a network of that name is here with another file: it is a unit's of this node, and " \
+        "stays as it is"
 #define FOREIGN_TEXT "the name belongs to somebody else on this node: %s"
 
 char *agent_file_foreign_text(const char *path) {
@@ -323,6 +332,8 @@ static void on_foreign(AgentUnit *u, const FileItem *it) {
                 str_fit(text, sizeof(text), "the unit is fleet's, and fleetd runs on this host: end it first, as argosy-fleet(7) says");
         else if (it->takes_over && !it->foreign)
                 str_fit(text, sizeof(text), AGENT_ACTIVE_TEXT);
+        else if (it->error == -ENOTUNIQ)
+                str_fit(text, sizeof(text), TAKEN_TEXT);
         else
                 str_fit(text, sizeof(text), FOREIGN_TEXT, it->foreign ?: "a file that is not argosy's");
         if (it->is_new && !u->held.pending) {
@@ -355,7 +366,7 @@ static void on_item(AgentNode *node, FileItem *it) {
         agent_links_touched(node, (const char *) it->touched.data, it->touched.len);
         if (!u)
                 return;
-        if (it->foreign || it->error == -EEXIST || it->is_fleets) {
+        if (it->foreign || it->error == -EEXIST || it->error == -ENOTUNIQ || it->is_fleets) {
                 on_foreign(u, it);
         } else if (it->error < 0) {
                 if (it->claims && it->untouched)
@@ -383,6 +394,7 @@ static void batch_free(FileBatch *b) {
         for (size_t i = 0; i < b->n; i++)
                 item_free(b->node, b->items[i]);
         free(b->items);
+        buf_done(&b->gone);
         free(b);
 }
 
@@ -396,6 +408,8 @@ static void batch_done(FileBatch *b) {
         agent_links_taken(node);
         if (!node->closing)
                 agent_companions_look(node);
+        if (!node->closing)
+                agent_beside_gone(node, &b->gone);
         batch_free(b);
         if (!node->closing)
                 agent_start_barrier_release(node);

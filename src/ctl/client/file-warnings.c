@@ -13,11 +13,14 @@
 
 #include <errno.h>
 
+#include "array.h"
 #include "ctl.h"
 #include "quadlet.h"
+#include "str.h"
 #include "terminal.h"
 #include "unit-analysis.h"
 #include "unit-args.h"
+#include "unit-file.h"
 #include "unit-parts.h"
 
 enum {
@@ -77,12 +80,80 @@ static bool warn_of_container(Ctl *ctl, const HandedFile *file) {
         return quadlet_warnings(file->content, file->len, on_container_warning, &w) >= 0;
 }
 
+// ------------------------------------------------------------------------------------------------ networks
+
+typedef struct NetworkUser {
+        const HandedFile *file;
+        char *network;
+} NetworkUser;
+
+typedef struct NetworkUsers { // that may be on different nodes
+        NetworkUser *list;
+        size_t n, allocated;
+        const HandedFile *file; // that is looked at
+} NetworkUsers;
+
+static void network_users_done(NetworkUsers *u) {
+        for (size_t i = 0; i < u->n; i++)
+                free(u->list[i].network);
+        free(u->list);
+}
+
+static int note_network(const char *file, void *userdata) {
+        NetworkUsers *u = userdata;
+        char *network = str_has_suffix(file, QUADLET_NETWORK) ? strdup(file) : NULL;
+
+        if (!str_has_suffix(file, QUADLET_NETWORK))
+                return 0;
+        if (!network || ARRAY_GROW(u->list, u->allocated, u->n + 1) < 0) {
+                free(network);
+                return -ENOMEM;
+        }
+        u->list[u->n++] = (NetworkUser){u->file, network};
+        return 0;
+}
+
+// Whether it is where another unit is.
+static bool follows(const HandedFile *f) {
+        _cleanup_(unit_options_unrefp) UnitOptions *options = NULL;
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+
+        return unit_file_parse(f->path, f->content, f->len, &file, NULL) < 0 ||
+               unit_file_expand(file, f->path, f->name, &options, NULL) < 0 || options->same_node;
+}
+
+static void warn_of_network(Ctl *ctl, const NetworkUser *user, const NetworkUser *first) {
+        ctl_warn(ctl,
+                 "%s: %s is a network of each node: beside %s, which has it too, it is sure to be only with "
+                 "MachineOf= in [X-Argosy]",
+                 user->file->path, user->network, first->file->path);
+}
+
+void file_warnings_networks(Ctl *ctl, const HandedFile *files, size_t n) {
+        _cleanup_(network_users_done) NetworkUsers u = {};
+
+        for (size_t i = 0; i < n; i++) {
+                u.file = &files[i];
+                if (!quadlet_may_have_beside(files[i].content, files[i].len) || follows(&files[i]))
+                        continue;
+                if (quadlet_beside_each(files[i].content, files[i].len, note_network, &u) < 0)
+                        return;
+        }
+        for (size_t i = 0; i < u.n; i++)
+                for (size_t k = 0; k < i; k++)
+                        if (streq(u.list[i].network, u.list[k].network)) {
+                                warn_of_network(ctl, &u.list[i], &u.list[k]);
+                                break;
+                        }
+}
+
 FileWarnings *file_warnings_begin(Ctl *ctl, const HandedFile *files, size_t n) {
         FileWarnings *w;
         bool complete;
 
         if (n == 0 || ctl->opt.given[OPT_QUIET])
                 return NULL;
+        file_warnings_networks(ctl, files, n);
         w = calloc(1, sizeof(*w));
         if (!w)
                 return NULL;

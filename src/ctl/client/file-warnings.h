@@ -22,5 +22,8 @@ typedef struct HandedFile {
 FileWarnings *file_warnings_begin(Ctl *ctl, const HandedFile *files, size_t n);
 // The same of those that belong to the words of a command line.
 FileWarnings *file_warnings_begin_args(Ctl *ctl, const UnitArgs *a);
+// Warns of containers that share a network of their node and may come to be on different nodes, as the two
+// above do.
+void file_warnings_networks(Ctl *ctl, const HandedFile *files, size_t n);
 // Waits a moment, prints, and frees it. Takes NULL.
 void file_warnings_end(Ctl *ctl, FileWarnings *w);

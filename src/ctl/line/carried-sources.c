@@ -270,6 +270,24 @@ static int read_all(Reader *r, const UnitFile *file) {
         return k;
 }
 
+// They came with the text.
+static int add_names_beside(CarriedSources *s, const Buf *content) {
+        UnitPart part;
+        UnitParts p;
+
+        unit_parts_begin(&p, content->data, content->len);
+        while (unit_parts_next(&p, &part)) {
+                if (!unit_part_is_beside(&part))
+                        continue;
+                if (ARRAY_GROW(s->names, s->names_allocated, s->n_names + 1) < 0)
+                        return -ENOMEM;
+                s->names[s->n_names] = strndup(part.path, part.path_len);
+                if (!s->names[s->n_names++])
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
 int carried_sources_read(const DropInFolder *folder, const char *name, Buf *content, CarriedSources *ret, Buf *why) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         _cleanup_free_ char *reason = NULL;
@@ -277,6 +295,9 @@ int carried_sources_read(const DropInFolder *folder, const char *name, Buf *cont
         int k;
 
         content->len = carried_files_text_len(content->data, content->len);
+        k = add_names_beside(ret, content);
+        if (k < 0)
+                return k;
         k = unit_file_parse(name, content->data, content->len, &file, NULL);
         if (k < 0)
                 return k == -EINVAL ? 0 : k;

@@ -13,7 +13,7 @@
 typedef struct CarriedSources {
         ProtobufCBinaryData *list; // each content once, as NamedFile.files has them
         size_t n, allocated, bytes;
-        char **names; // n_names paths beneath the folder
+        char **names; // n_names paths beneath the folder, also of the files that a container names
         size_t n_names, names_allocated;
 } CarriedSources;
 

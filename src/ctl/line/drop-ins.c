@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Reads a unit's drop-ins ("web.service.d/*.conf" beside its file) and composes them with the file.
+// Reads a unit's drop-ins ("web.service.d/*.conf" beside its file), and the files that a container names, and
+// composes them with the file.
 //
 //      drop_ins_read(): the unit's directory, then its template's -> sorted
-//          -> drop_ins_add_to(): the content
+//          -> drop_ins_add_to(): volumes and networks that are named -> the content
 //
 // A directory is looked at by name, one call where there is none; its files are opened by its descriptor.
 // Failures: -errno and a sentence in *why. A file that changes while it is read is refused, as are links
@@ -270,16 +271,101 @@ int drop_ins_read(const DropInFolder *folder, const char *name, DropIns *ret, Bu
         return r;
 }
 
-int drop_ins_add_to(const DropIns *d, const char *shown, Buf *content, Buf *why) {
-        _cleanup_buf_ Buf composed = {}, sentence = {};
-        Buf file;
+// ------------------------------------------------------------------------------------------------ files
+// beside
+
+typedef struct Beside {
+        DropIns *drop_ins;
+        const DropInFolder *folder;
+        const char *name;
+        const Buf *content;
+        Buf *why;
+} Beside;
+
+static int refuse_missing(const Beside *b, const char *file) {
+        int r = buf_printf(b->why, "%s%s names %s, and there is no %s%s", b->folder->shown, b->name, file,
+                           b->folder->shown, file);
+
+        return r < 0 ? r : -ENOENT;
+}
+
+static int refuse_its_drop_ins(const Beside *b, const char *file) {
+        int r = buf_printf(
+                b->why, "%s%s.d: a file that a container names has no drop-ins; write their lines into %s",
+                b->folder->shown, file, file);
+
+        return r < 0 ? r : -EINVAL;
+}
+
+static int open_folder(const DropInFolder *folder) {
+        int fd = openat(folder->dirfd, *folder->dir ? folder->dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        return fd < 0 ? -errno : fd;
+}
+
+static int add_beside(const char *file, void *userdata) {
+        const Beside *b = userdata;
+        Place p = {b->folder, ""};
+        DropIns *d = b->drop_ins;
+        _cleanup_free_ char *path = strdup(file), *text = NULL;
+        _cleanup_buf_ Buf content = {};
+        _cleanup_(closep) int fd = -1;
+        size_t len;
+        UnitPart part;
         int r;
 
-        if (d->n == 0)
+        if (quadlet_beside_find(b->content->data, b->content->len, file, &part))
                 return 0;
+        fd = open_folder(b->folder);
+        if (fd >= 0 && faccessat(fd, file, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+                return refuse_missing(b, file);
+        if (fd >= 0 && drop_ins_are_there(fd, file))
+                return refuse_its_drop_ins(b, file);
+        r = !path    ? -ENOMEM
+            : fd < 0 ? fail(&p, file, fd, b->why)
+                     : read_file(&p, fd, file, &content, b->why);
+        len = content.len;
+        if (r == 0 && !(text = buf_take_string(&content)))
+                r = -ENOMEM;
+        if (r == 0)
+                r = ARRAY_GROW(d->list, d->allocated, d->n + 1);
+        if (r < 0)
+                return r;
+        d->list[d->n++] = (UnitPart){.path = path, .path_len = strlen(path), .content = text, .len = len};
+        (void) TAKE_PTR(path);
+        (void) TAKE_PTR(text);
+        return 0;
+}
+
+// What a drop-in says counts, too.
+static int read_beside(DropIns *d, const DropInFolder *folder, const char *name, const Buf *content,
+                       Buf *why) {
+        _cleanup_buf_ Buf text = {};
+        Beside b = {.drop_ins = d, .folder = folder, .name = name, .content = content, .why = why};
+        int r = buf_append(&text, content->data, unit_parts_own_len(content->data, content->len));
+
+        for (size_t i = 0; i < d->n && r == 0; i++)
+                r = buf_printf(&text, "\n\n%.*s", (int) d->list[i].len, d->list[i].content);
+        if (r == 0)
+                r = quadlet_beside_each(text.data, text.len, add_beside, &b);
+        if (r == 0 && d->n > 1)
+                qsort(d->list, d->n, sizeof(*d->list), compare);
+        return r;
+}
+
+int drop_ins_add_to(DropIns *d, const DropInFolder *folder, const char *name, Buf *content, Buf *why) {
+        _cleanup_buf_ Buf composed = {}, sentence = {};
+        Buf file;
+        int r = quadlet_is_container(name) ? read_beside(d, folder, name, content, why) : 0;
+
+        if (r < 0 || d->n == 0)
+                return r;
         r = unit_parts_compose(content->data, content->len, d->list, d->n, &composed, &sentence);
         if (r < 0)
-                return sentence.len > 0 && buf_printf(why, "%s%.*s", shown, (int) sentence.len, (const char *) sentence.data) < 0 ? -ENOMEM : r;
+                return sentence.len > 0 && buf_printf(why, "%s%.*s", folder->shown, (int) sentence.len,
+                                                      (const char *) sentence.data) < 0
+                               ? -ENOMEM
+                               : r;
         file = *content;
         *content = composed;
         composed = file; // freed

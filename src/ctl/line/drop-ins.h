@@ -35,5 +35,6 @@ void drop_ins_done(DropIns *d);
 int drop_ins_read(const DropInFolder *folder, const char *name, DropIns *ret, Buf *why);
 // Whether there is any for that name; what cannot be looked at is not.
 bool drop_ins_are_there(int dirfd, const char *name);
-// Makes the unit's content of its unit file, which is in *content. Results as above.
-int drop_ins_add_to(const DropIns *d, const char *shown, Buf *content, Buf *why);
+// Makes the unit's content of its unit file `name`, which is in *content, and reads what that needs for it:
+// the files of volumes and networks that a container names, unless the text has them. Results as above.
+int drop_ins_add_to(DropIns *d, const DropInFolder *folder, const char *name, Buf *content, Buf *why);

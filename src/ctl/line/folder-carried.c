@@ -21,6 +21,7 @@
 #include "array.h"
 #include "carried-files.h"
 #include "fileio.h"
+#include "folder-drop-ins.h"
 #include "str.h"
 #include "unit-folder.h"
 
@@ -85,9 +86,37 @@ static int note(FolderExport *e, const char *unit, const CarriedFile *file, Buf 
         return new->name ? 0 : -ENOMEM;
 }
 
+// A file that a container names is in its content.
+static int note_beside(FolderExport *e, const char *unit, const UnitPart *part, Buf *why) {
+        CarriedFile file = {.size = part->len, .hash = hash_of(part->content, part->len)};
+        size_t n = e->n_carried;
+        int r;
+
+        file.name = strndup(part->path, part->path_len);
+        r = file.name ? note(e, unit, &file, why) : -ENOMEM;
+        if (r == 0 && e->n_carried > n) {
+                e->carried[n].is_here = true;
+                r = buf_append(&e->carried[n].bytes, part->content, part->len);
+        }
+        free(file.name);
+        return r;
+}
+
+static int note_all_beside(FolderExport *e, const FolderExportFile *f, Buf *why) {
+        UnitPart part;
+        UnitParts p;
+        int r = 0;
+
+        unit_parts_begin(&p, f->content.data, f->content.len);
+        while (r == 0 && unit_parts_next(&p, &part))
+                if (unit_part_is_beside(&part) && !folder_part_is_unit(&part))
+                        r = note_beside(e, f->name, &part, why);
+        return r;
+}
+
 int folder_carried_note(FolderExport *e, FolderExportFile *f, Buf *why) {
         _cleanup_carried_files_ CarriedFiles files = {};
-        int r = carried_files_read(f->content.data, f->content.len, &files);
+        int r = note_all_beside(e, f, why) ?: carried_files_read(f->content.data, f->content.len, &files);
 
         for (size_t i = 0; r == 0 && i < files.n; i++)
                 r = note(e, f->name, &files.list[i], why);

@@ -99,6 +99,25 @@ static void take_parts(const FolderExportFile *f, const char *unit, Parts *ret) 
                         ret->list[ret->n++] = part;
 }
 
+bool folder_part_is_unit(const UnitPart *part) {
+        size_t len = strlen(QUADLET_CONTAINER);
+
+        return unit_part_is_beside(part) && part->path_len > len &&
+               memcmp(part->path + part->path_len - len, QUADLET_CONTAINER, len) == 0;
+}
+
+// Behind the drop-ins, as they are in the content.
+static size_t add_beside(const FolderExportFile *f, UnitPart *list, size_t n) {
+        UnitPart part;
+        UnitParts p;
+
+        unit_parts_begin(&p, f->content.data, f->content.len);
+        while (unit_parts_next(&p, &part))
+                if (unit_part_is_beside(&part) && n < 2 * UNIT_DROP_INS_MAX)
+                        list[n++] = part;
+        return n;
+}
+
 // 1: the content is what would be read again; 0 or -ENOMEM.
 static int comes_back(const FolderExportFile *f, const char *family, const Parts *shared) {
         _cleanup_free_ Parts *parts = calloc(1, sizeof(*parts));
@@ -115,6 +134,10 @@ static int comes_back(const FolderExportFile *f, const char *family, const Parts
         for (size_t i = 0; i < shared->n && !streq(f->name, family); i++)
                 parts->list[parts->n++] = shared->list[i];
         n = unit_parts_pick(parts->list, parts->n, f->name, family, read, NULL);
+        n = add_beside(f, read, n);
+        for (size_t i = 0; i < n; i++)
+                if (folder_part_is_unit(&read[i])) // the folder may have another file of that name
+                        return 0;
         r = unit_parts_compose(parts->file.content, parts->file.len, read, n, &again, &why);
         if (r < 0)
                 return r == -ENOMEM ? r : 0;

@@ -10,10 +10,14 @@
 #include <stdbool.h>
 
 #include "folder-export.h"
+#include "unit-parts.h"
 
 // Of a family of which one file differs and one has drop-ins, here or there, all are to be looked at. *ret_more: some now differ that did
 // not, and their contents are asked for. 0 or -ENOMEM.
 int folder_drop_ins_spread(FolderExport *e, bool *ret_more);
+// Whether a part is the file of another container: beside its unit's file in the folder that is of the other
+// unit.
+bool folder_part_is_unit(const UnitPart *part);
 // Decides which of those that differ are split, when all their contents are there. 0 or -ENOMEM.
 int folder_drop_ins_decide(FolderExport *e);
 // What the unit file of one that differs is: all of its content, or without its drop-ins.

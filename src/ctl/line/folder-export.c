@@ -164,7 +164,7 @@ static int add_parts(const char *name, int dirfd, Buf *bytes, bool *ret_has_drop
 
         *ret_has_drop_ins = r < 0 || drop_ins.n > 0;
         if (r == 0)
-                r = drop_ins_add_to(&drop_ins, "", bytes, &why);
+                r = drop_ins_add_to(&drop_ins, &folder, name, bytes, &why);
         return r ?: carried_sources_read(&folder, name, bytes, ret, &why);
 }
 

@@ -39,7 +39,8 @@ typedef struct FolderExportCarried {
         Hash hash;
         bool executable;
         size_t size;
-        Buf bytes; // to be asked for
+        bool is_here;
+        Buf bytes; // to be asked for, unless it is here
 } FolderExportCarried;
 
 typedef struct FolderExportNames {

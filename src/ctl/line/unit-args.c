@@ -201,6 +201,13 @@ static int read_drop_ins(const char *dir, const char *name, int dirfd, DropIns *
         return drop_ins_read(&folder, name, ret, why);
 }
 
+static int add_parts(const char *dir, const char *name, int dirfd, DropIns *drop_ins, Buf *content,
+                     Buf *why) {
+        DropInFolder folder = {.dirfd = dirfd, .dir = dir, .shown = dir, .only_own = !*dir};
+
+        return drop_ins_add_to(drop_ins, &folder, name, content, why);
+}
+
 // What the text names, with the drop-ins in it.
 static int read_carried(const char *dir, int dirfd, UnitArgsFile *f, Buf *why) {
         DropInFolder folder = {.dirfd = dirfd, .dir = dir, .shown = dir, .only_own = !*dir};
@@ -252,7 +259,7 @@ static int find_file(UnitArgs *a, const char *dir, const char *file, int dirfd, 
         if (r == 0 && !f->missing)
                 r = read_drop_ins(dir, file, dirfd, &drop_ins, why);
         if (r == 0 && !f->missing)
-                r = drop_ins_add_to(&drop_ins, dir, &f->content, why);
+                r = add_parts(dir, file, dirfd, &drop_ins, &f->content, why);
         if (r == 0 && !f->missing)
                 r = check_kind(f, file, why);
         if (r == 0 && !f->missing)
@@ -286,7 +293,7 @@ static int find_own_drop_ins(UnitArgs *a, const char *dir, const char *file, con
         f->file_len = template->file_len;
         r = buf_append(&f->content, template->content.data, template->file_len);
         if (r == 0)
-                r = drop_ins_add_to(&drop_ins, dir, &f->content, why);
+                r = add_parts(dir, file, dirfd, &drop_ins, &f->content, why);
         if (r == 0)
                 r = read_carried(dir, dirfd, f, why);
         return r < 0 ? r : keep_file(a, TAKE_PTR(f), key, ret, why);

@@ -126,7 +126,7 @@ static int add_drop_ins(UnitFolderFile *f, int dirfd, const char *dir, bool *ret
 
         *ret_of_instance = drop_ins.of_instance;
         if (r == 0)
-                r = drop_ins_add_to(&drop_ins, shown, &f->content, why);
+                r = drop_ins_add_to(&drop_ins, &folder, f->file, &f->content, why);
         return r < 0 ? r : carried_sources_read(&folder, f->name, &f->content, &f->carried, why);
 }
 

@@ -145,7 +145,8 @@ static int fetch_all_carried(Export *e) {
         if (r < 0)
                 return fail_why(e, r, &why);
         for (size_t i = 0; code == EXIT_OK && i < e->folder.n_carried; i++)
-                code = fetch_carried(e, &e->folder.carried[i]);
+                if (!e->folder.carried[i].is_here)
+                        code = fetch_carried(e, &e->folder.carried[i]);
         return code;
 }
 

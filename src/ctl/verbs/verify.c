@@ -19,6 +19,7 @@
 #include "clock.h"
 #include "ctl.h"
 #include "file-analysis.h"
+#include "file-warnings.h"
 #include "json.h"
 #include "quadlet.h"
 #include "str.h"
@@ -686,12 +687,24 @@ static int print(Verify *v) {
         return code;
 }
 
+static void warn_of_networks(const Verify *v) {
+        _cleanup_free_ HandedFile *files = calloc(v->n_files + 1, sizeof(*files));
+
+        for (size_t i = 0; files && i < v->n_files; i++)
+                files[i] = (HandedFile){v->files[i].name, v->files[i].path, v->files[i].content->data,
+                                        v->files[i].content->len};
+        if (files)
+                file_warnings_networks(v->ctl, files, v->n_files);
+}
+
 int verb_verify(Ctl *ctl, char **args, size_t n) {
         Verify v = {.ctl = ctl};
         int code = read_files(&v, args, n), asked = EXIT_OK, found;
 
         if (code == EXIT_OK)
                 code = ask_argosy(&v);
+        if (code == EXIT_OK)
+                warn_of_networks(&v);
         if (code == EXIT_OK && v.n_files > 0) {
                 asked = ask_systemd(&v);
                 code = asked == EXIT_FAILED ? asked : EXIT_OK;

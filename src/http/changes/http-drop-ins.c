@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Drop-ins that come with a change: composed with the unit files of the same request.
+// Drop-ins that come with a change, and what containers name: composed with the unit files of the same request.
 //
 //      http_drop_ins_add() per drop-in
 //          -> http_drop_ins_take(): each file is replaced by its composed content
@@ -32,6 +32,8 @@ bool http_drop_ins_is_one(const char *name) {
         const char *slash = strchr(name, '/');
         _cleanup_free_ char *directory = slash ? strndup(name, (size_t) (slash - name)) : NULL;
 
+        if (!slash)
+                return quadlet_is_beside(name, strlen(name)) && !quadlet_is_container(name);
         return directory && unit_drop_in_directory_is_valid(directory) && unit_drop_in_name_is_valid(slash + 1);
 }
 
@@ -81,12 +83,21 @@ static size_t pick(const HttpDropIns *d, const char *unit, UnitPart *ret, uint8_
         return n;
 }
 
-static int take_file(HttpDropIns *d, Argosy__NamedFile *file, UnitPart *room, uint8_t *used, char **ret_why) {
-        bool own;
-        size_t n = pick(d, file->name, room, used, &own);
+// What came.
+typedef struct Came {
+        const HttpDropIns *d;
+        const Argosy__NamedFile *files;
+        const ProtobufCBinaryData *originals; // contents of n files
+        size_t n;
+        Arena *arena;
+        UnitPart *room; // for drop-ins and files
+        uint8_t *used;  // one for each drop-in
+} Came;
 
-        return n > 0 ? compose(d, room, n, file, file->content, ret_why) : 0;
-}
+typedef struct Named {
+        const Came *came;
+        size_t n; // in came->room
+} Named;
 
 static size_t find_file(const Argosy__NamedFile *files, size_t n, const char *name) {
         size_t i = 0;
@@ -94,6 +105,71 @@ static size_t find_file(const Argosy__NamedFile *files, size_t n, const char *na
         while (i < n && !streq(files[i].name, name))
                 i++;
         return i;
+}
+
+// Another container is also a unit: its file is among these.
+static int take_container(const Came *c, const char *file, UnitPart *ret) {
+        _cleanup_free_ char *unit = quadlet_unit(file);
+        char *path = arena_alloc(c->arena, strlen(file) + 1);
+        size_t of;
+
+        if (!unit || !path)
+                return -ENOMEM;
+        of = find_file(c->files, c->n, unit);
+        if (of == c->n || !quadlet_is_container(file))
+                return 0;
+        memcpy(path, file, strlen(file) + 1);
+        *ret = (UnitPart){.path = path,
+                          .path_len = strlen(path),
+                          .content = (char *) c->originals[of].data,
+                          .len = c->originals[of].len};
+        return 1;
+}
+
+static int take_named(const char *file, void *userdata) {
+        Named *named = userdata;
+        const Came *c = named->came;
+        int r;
+
+        for (size_t i = 0; i < c->d->n; i++)
+                if (streq(c->d->list[i].path, file)) {
+                        c->room[named->n++] = c->d->list[i];
+                        c->used[i] = 1;
+                        return 0;
+                }
+        r = take_container(c, file, &c->room[named->n]);
+        named->n += r > 0;
+        return MIN_OF(r, 0);
+}
+
+static int compare(const void *a, const void *b) {
+        return unit_drop_in_compare(a, b);
+}
+
+// The files that a container names, in its file and in the n drop-ins in `room`, behind these.
+static int pick_beside(const Came *c, ProtobufCBinaryData content, size_t *n) {
+        _cleanup_buf_ Buf text = {};
+        UnitPart *room = c->room;
+        Named named = {c, *n};
+        int r = quadlet_is(content.data, content.len) ? buf_append(&text, content.data, content.len)
+                                                      : -ENODATA;
+
+        for (size_t i = 0; i < *n && r == 0; i++)
+                r = buf_printf(&text, "\n\n%.*s", (int) room[i].len, room[i].content);
+        if (r == 0)
+                r = quadlet_beside_each(text.data, text.len, take_named, &named);
+        *n = named.n;
+        if (*n > 1)
+                qsort(room, *n, sizeof(*room), compare);
+        return r == -ENODATA ? 0 : r;
+}
+
+static int take_file(HttpDropIns *d, const Came *c, Argosy__NamedFile *file, char **ret_why) {
+        bool own;
+        size_t n = pick(d, file->name, c->room, c->used, &own);
+        int r = pick_beside(c, file->content, &n);
+
+        return r < 0 ? r : n > 0 ? compose(d, c->room, n, file, file->content, ret_why) : 0;
 }
 
 // The name of the drop-in's unit, in `arena`. NULL: out of memory.
@@ -109,16 +185,16 @@ static char *unit_of(const UnitPart *part, Arena *arena) {
         return name;
 }
 
-// Adds a file for an instance that has only drop-ins here, made from its template's file. `originals`: the
-// contents as they came, before drop-ins.
-static int add_instance(HttpDropIns *d, char *name, const ProtobufCBinaryData *originals, size_t n_came, Argosy__NamedFile **files, size_t *n_files,
-                        UnitPart *room, uint8_t *used, char **ret_why) {
+// Adds a file for an instance that has only drop-ins here, made from its template's file.
+static int add_instance(HttpDropIns *d, Came *c, char *name, Argosy__NamedFile **files, size_t *n_files,
+                        char **ret_why) {
         _cleanup_free_ char *template = unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(name) : NULL;
-        size_t of = template ? find_file(*files, n_came, template) : n_came, n;
+        size_t of = template ? find_file(*files, c->n, template) : c->n, n;
         Argosy__NamedFile *file;
         bool own;
+        int r;
 
-        if (of == n_came)
+        if (of == c->n)
                 return 0;
         if (*n_files == HTTP_FILES_MAX)
                 return str_refuse(ret_why, "a request brings at most %i files", (int) HTTP_FILES_MAX);
@@ -127,8 +203,10 @@ static int add_instance(HttpDropIns *d, char *name, const ProtobufCBinaryData *o
         file = &(*files)[(*n_files)++];
         *file = (Argosy__NamedFile) ARGOSY__NAMED_FILE__INIT;
         file->name = file->path = name;
-        n = pick(d, name, room, used, &own);
-        return compose(d, room, n, file, originals[of], ret_why);
+        c->files = *files; // it may have moved
+        n = pick(d, name, c->room, c->used, &own);
+        r = pick_beside(c, c->originals[of], &n);
+        return r < 0 ? r : compose(d, c->room, n, file, c->originals[of], ret_why);
 }
 
 static size_t find_most(const HttpDropIns *d, const Argosy__NamedFile *files, size_t n_files) {
@@ -144,27 +222,34 @@ static size_t find_most(const HttpDropIns *d, const Argosy__NamedFile *files, si
 int http_drop_ins_take(HttpDropIns *d, Arena *arena, Argosy__NamedFile **files, size_t *n_files, char **ret_why) {
         size_t n_came = *n_files;
         _cleanup_free_ ProtobufCBinaryData *originals = calloc(n_came + 1, sizeof(*originals));
-        _cleanup_free_ UnitPart *room = calloc(d->n + 1, sizeof(*room));
+        _cleanup_free_ UnitPart *room = calloc(d->n + n_came + 1, sizeof(*room));
         _cleanup_free_ uint8_t *used = calloc(d->n + 1, 1);
+        Came c = {d, *files, originals, n_came, arena, room, used};
         int r = originals && room && used ? 0 : -ENOMEM;
 
-        if (d->n == 0)
-                return r;
         d->most = find_most(d, *files, n_came);
-        for (size_t i = 0; r == 0 && i < n_came; i++) {
+        for (size_t i = 0; r == 0 && i < n_came; i++)
                 originals[i] = (*files)[i].content;
-                r = take_file(d, &(*files)[i], room, used, ret_why);
-        }
+        for (size_t i = 0; r == 0 && i < n_came; i++)
+                r = take_file(d, &c, &(*files)[i], ret_why);
         for (size_t i = 0; r == 0 && i < d->n; i++) {
-                char *name = unit_of(&d->list[i], arena);
+                char *name;
 
+                if (unit_part_is_beside(&d->list[i]))
+                        continue;
+                name = unit_of(&d->list[i], arena);
                 if (!name)
                         return -ENOMEM;
                 if (find_file(*files, *n_files, name) == *n_files)
-                        r = add_instance(d, name, originals, n_came, files, n_files, room, used, ret_why);
+                        r = add_instance(d, &c, name, files, n_files, ret_why);
         }
         for (size_t i = 0; r == 0 && i < d->n; i++)
                 if (!used[i])
-                        r = str_refuse(ret_why, "'%.128s' is a drop-in, and its unit's file is not in 'files'", d->list[i].path);
+                        r = str_refuse(
+                                ret_why,
+                                unit_part_is_beside(&d->list[i])
+                                        ? "no container in 'files' names '%.128s'"
+                                        : "'%.128s' is a drop-in, and its unit's file is not in 'files'",
+                                d->list[i].path);
         return r;
 }

@@ -19,6 +19,7 @@
 #include "cluster-state-limits.h"
 #include "disruption-budget.h"
 #include "ordering.h"
+#include "quadlet.h"
 #include "registry.h"
 #include "replace-cycles.h"
 #include "request-replaces.h"
@@ -316,6 +317,22 @@ static int check_global(Ticket *t, const Plan *p) {
         return CHECK_REFUSED;
 }
 
+// A volume or a network that is on a node already. 0, CHECK_REFUSED or -ENOMEM.
+static int check_beside(Ticket *t, const Plan *p) {
+        const Argosy__NamedFile *f = p->request->file;
+        const void *next = f ? f->content.data : p->entry ? p->entry->spec->content : NULL;
+        size_t len = f ? f->content.len : p->entry ? p->entry->spec->len : 0;
+        _cleanup_free_ char *why = NULL;
+        int r = 0;
+
+        if (p->before)
+                r = quadlet_beside_check_next(p->before->content, p->before->len, next, len, &why);
+        if (r != -EINVAL)
+                return r;
+        refuse(t, EINVAL, "%s: %s", p->name, why);
+        return CHECK_REFUSED;
+}
+
 // With nothing to change it is over at once, however its units are: none of them has anything to prove.
 static int put_content(Leader *l, Ticket *t, BatchBuilder *b, const Plan *p) {
         Argosy__NamedFile *f = p->request->file;
@@ -375,7 +392,7 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
                 r = CHECK_REFUSED;
         }
         if (r == 0 && update)
-                r = check_global(t, p) ?: check_unit(t, p, p->name);
+                r = check_global(t, p) ?: check_unit(t, p, p->name) ?: check_beside(t, p);
         if (r != 0)
                 return r == CHECK_REFUSED ? 0 : r;
         mark = batch_builder_mark(b);

@@ -10,6 +10,7 @@
 #include "batch-content.h"
 #include "carried-files.h"
 #include "placement.h"
+#include "quadlet.h"
 #include "request-private.h"
 #include "request-turns.h"
 #include "response.h"
@@ -277,6 +278,25 @@ static int refuse_files(const Source *source, const char *name, Argosy__Response
         return r < 0 ? r : UNIT_REFUSED;
 }
 
+// A volume or network that is on its node already. UNIT_REFUSED.
+static int refuse_beside(const Planner *p, const UnitEntry *u, const Source *source,
+                         Argosy__Response__UnitResult *result) {
+        const SpecEntry *spec =
+                u && !source->content ? cluster_state_find_spec(p->state, &source->hash) : NULL;
+        const void *next = source->content ?: spec ? spec->content : NULL;
+        size_t len = source->content ? source->len : spec ? spec->len : 0;
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        if (!u || !next || hash_equal(&u->spec->hash, &source->hash))
+                return 0;
+        r = quadlet_beside_check_next(u->spec->content, u->spec->len, next, len, &why);
+        if (r != -EINVAL)
+                return r;
+        r = request_fail(result, EINVAL, why);
+        return r < 0 ? r : UNIT_REFUSED;
+}
+
 // The record that the unit is to have. UNIT_REFUSED.
 static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source *source,
                        const Wanted *wanted, Argosy__Response__UnitResult *result) {
@@ -334,6 +354,8 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 return r;
 
         r = refuse_during_rollout(p, u, source, result) ?: refuse_files(source, name, result);
+        if (r == 0)
+                r = refuse_beside(p, u, source, result);
         if (r != 0)
                 return r;
         r = put_content(p, source, result);

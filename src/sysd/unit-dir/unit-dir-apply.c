@@ -196,7 +196,11 @@ static int write_own_file(UnitDir *d, Entry *e) {
 
         if (will_follow(e))
                 return 0;
-        r = unit_dir_put_content(d, e->name, !e->own_file && e->template ? e->template->name : e->name, e->more->item->content, e->more->item->len);
+        r = unit_dir_put_beside(d, e->name, e->more->item->beside, e->more->item->beside_len);
+        if (r == 0)
+                r = unit_dir_put_content(d, e->name,
+                                         !e->own_file && e->template ? e->template->name : e->name,
+                                         e->more->item->content, e->more->item->len);
         if (r == 0)
                 e->own_file = true;
         return r;
@@ -220,11 +224,16 @@ static int replace_template(UnitDir *d, Template *t) {
                         entry_forget_spec(e); // this one was masked by somebody: the others do not wait
                         continue;
                 }
+                r = unit_dir_copy_beside(d, e->name, t->name);
+                if (r < 0)
+                        return r;
                 d->changed = e->own_file = true;
                 if (entry_set_spec(e, &t->spec) < 0)
                         entry_forget_spec(e);
         }
-        r = unit_dir_put_content(d, t->name, t->name, t->next->content, t->next->len);
+        r = unit_dir_put_beside(d, t->name, t->next->beside, t->next->beside_len);
+        if (r == 0)
+                r = unit_dir_put_content(d, t->name, t->name, t->next->content, t->next->len);
         if (r < 0)
                 return r;
         t->spec = t->next->spec;
@@ -249,7 +258,7 @@ static int finish_write(UnitDir *d, Entry *e) {
         int r = 0;
 
         if ((e->own_file || e->more->takes) && will_follow(e)) {
-                r = unit_dir_drop_file(d, e->name);
+                r = unit_dir_drop_unit(d, e->name);
                 e->own_file = e->own_file && r < 0;
         }
         if (r == 0 && !entry_needs_dropin(e, slice, &e->more->failing, e->more->secrets))
@@ -268,7 +277,7 @@ int unit_dir_remove_template(UnitDir *d, Template *t) {
         if (!list_is_empty(&t->instances))
                 return 0;
         if (!hash_is_zero(&t->spec))
-                r = unit_dir_replaceable(d, t->name) ?: unit_dir_drop_file(d, t->name);
+                r = unit_dir_replaceable(d, t->name) ?: unit_dir_drop_unit(d, t->name);
         if (r == -EEXIST) // somebody's mask: theirs
                 r = 0;
         if (r == 0) // also what a crash left of it
@@ -287,7 +296,7 @@ static int remove_entry(UnitDir *d, Entry *e) {
         if (r == 0)
                 r = unit_dir_replaceable(d, e->name);
         if (r == 0)
-                r = unit_dir_drop_file(d, e->name);
+                r = unit_dir_drop_unit(d, e->name);
         if (r == 0 || r == -EEXIST)
                 r = unit_dir_drop_dropin(d, e->name);
         if (r == 0 && t) {

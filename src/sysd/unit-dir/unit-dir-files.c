@@ -52,6 +52,10 @@ int unit_dir_put_content(UnitDir *d, const char *name, const char *before, const
         return r == 0 && keeps && utimensat(d->fd, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : r;
 }
 
+int unit_dir_drop_unit(UnitDir *d, const char *name) {
+        return unit_dir_drop_file(d, name) ?: unit_dir_drop_beside(d, name);
+}
+
 int unit_dir_drop_file(UnitDir *d, const char *name) {
         if (unlinkat(d->fd, name, 0) < 0)
                 return errno == ENOENT ? 0 : -errno;

@@ -6,6 +6,7 @@
 //   unit-dir.c           the directory, what is there already, look-ups
 //   unit-dir-entries.c   what is ours
 //   unit-dir-apply.c     a batch
+//   unit-dir-beside.c    units that others need beside them
 //   unit-dir-files.c     single files, and the directory's time
 //   unit-dir-links.c     links of [Install]
 //   unit-dir-foreign.c   names of others
@@ -78,6 +79,7 @@ struct UnitDir {
         uint64_t mtime_us; // what we set last, or found
         bool changed;      // since the mtime was set
         bool has_pin;      // UNIT_PIN_FILE is as it should be
+        Buf gone;          // NUL-terminated names of units beside others that went
 };
 
 // unit-dir-entries.c
@@ -113,6 +115,8 @@ int unit_dir_put_file(UnitDir *d, const char *name, const void *content, size_t 
 // The same of a unit's content, which takes the place of what is in `before` for systemd.
 int unit_dir_put_content(UnitDir *d, const char *name, const char *before, const void *content, size_t len);
 int unit_dir_drop_file(UnitDir *d, const char *name);
+// A unit's file, and what only that needs beside it.
+int unit_dir_drop_unit(UnitDir *d, const char *name);
 // 0; -EEXIST: somebody else's file stands where we are about to make a new one.
 int unit_dir_vacant(UnitDir *d, const char *name);
 // 0, also if it is gone; -EEXIST: what was our file is no plain file any more (`systemctl mask --force`
@@ -130,6 +134,15 @@ int unit_dir_put_pin(UnitDir *d);
 void unit_dir_drop_pin(UnitDir *d);
 uint64_t unit_dir_mtime_us(int fd);
 void unit_dir_advance_mtime(UnitDir *d);
+
+// unit-dir-beside.c
+// Before the unit's file `name` is written: what was made with it (UnitDirItem.beside) is there, and nothing
+// else. 0; -ENOTUNIQ: the name of one is taken; other negative errno.
+int unit_dir_put_beside(UnitDir *d, const char *name, const void *made, size_t len);
+// Its file is that of `from`: it needs the same.
+int unit_dir_copy_beside(UnitDir *d, const char *name, const char *from);
+// Its file is gone.
+int unit_dir_drop_beside(UnitDir *d, const char *name);
 
 // unit-dir-foreign.c
 // The path of what stands there by that name, also if it is a link to nowhere, or perhaps stands there, with that word behind it

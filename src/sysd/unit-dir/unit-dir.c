@@ -84,6 +84,7 @@ UnitDir *unit_dir_free(UnitDir *d) {
                 free(*p);
         free(d->foreign);
         free(d->take_from);
+        buf_done(&d->gone);
         free(d->path);
         free(d);
         return NULL;

@@ -337,6 +337,39 @@ static void a_containers_file_is_that_of_its_service(void **state) {
         refuse(f, &a, "sub/none.container", -ENOENT, "there is no sub/none.container");
 }
 
+static void what_a_container_names_is_part_of_it(void **state) {
+        static const char expected[] = BOX "Volume=data.volume:/data\n"
+                                           "\n# db.container.d/10.conf\n[Container]\nNetwork=front.network\n"
+                                           "\n# data.volume\n[Volume]\nLabel=a=b\n"
+                                           "\n# front.network\n[Network]\n";
+        _cleanup_unit_args_ UnitArgs a = {}, again = {};
+        const UnitArgsFile *file;
+        Fixture *f = *state;
+
+        write_text(f, "sub/db.container", BOX "Volume=data.volume:/data\n");
+        assert_int_equal(mkdirat(f->fd, "sub/db.container.d", 0700), 0);
+        write_text(f, "sub/db.container.d/10.conf", "[Container]\nNetwork=front.network\n");
+        refuse(f, &a, "sub/db.container", -ENOENT,
+               "sub/db.container names data.volume, and there is no sub/data.volume");
+        write_text(f, "sub/data.volume", "[Volume]\nLabel=a=b\n");
+        assert_int_equal(symlinkat("/etc/hostname", f->fd, "sub/front.network"), 0);
+        refuse(f, &a, "sub/db.container", -ELOOP, "is not a regular file");
+        assert_int_equal(unlinkat(f->fd, "sub/front.network", 0), 0);
+        write_text(f, "sub/front.network", "[Network]\n");
+        assert_int_equal(mkdirat(f->fd, "sub/data.volume.d", 0700), 0);
+        write_text(f, "sub/data.volume.d/x.conf", "[Volume]\n");
+        refuse(f, &a, "sub/db.container", -EINVAL,
+               "sub/data.volume.d: a file that a container names has no drop-ins");
+        assert_int_equal(unlinkat(f->fd, "sub/data.volume.d/x.conf", 0), 0);
+        take(f, &a, "sub/db.container");
+        file = found(&a, "sub/db.container");
+        assert_int_equal(file->content.len, strlen(expected));
+        assert_memory_equal(file->content.data, expected, strlen(expected));
+        write_text(f, "sub/copy.container", expected); // what `cat` has shown
+        take(f, &again, "sub/copy.container");
+        assert_int_equal(found(&again, "sub/copy.container")->content.len, strlen(expected));
+}
+
 static void a_file_is_of_the_kind_that_it_is_called(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
         Fixture *f = *state;
@@ -666,6 +699,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(what_a_unit_starts_or_needs_is_read_beside_it, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_containers_file_is_that_of_its_service, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_a_container_names_is_part_of_it, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_file_is_of_the_kind_that_it_is_called, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_timer_brings_the_container_that_it_starts, setup,
                                                 teardown),

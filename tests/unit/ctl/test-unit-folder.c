@@ -283,6 +283,22 @@ static void drop_ins_are_part_of_the_content(void **state) {
         assert_int_equal(folder.n_ignored, 2); // of none.service, and of web@4.service
 }
 
+#define BOX "[Container]\nImage=localhost/b:1\n"
+
+static void what_containers_name_is_no_unit(void **state) {
+        _cleanup_unit_folder_ UnitFolder folder = {};
+        const Fixture *f = *state;
+
+        put(f, "db.container", BOX "Volume=data.volume:/data\n");
+        put(f, "data.volume", "[Volume]\n");
+        put(f, "idle.network", "[Network]\n");
+        take(f, &folder);
+        assert_int_equal(folder.n_units, 1);
+        expect_content(&folder.units[0], BOX "Volume=data.volume:/data\n\n# data.volume\n[Volume]\n");
+        assert_int_equal(folder.n_ignored, 1);
+        assert_string_equal(folder.ignored[0], "idle.network");
+}
+
 static void drop_ins_lead_nowhere_else(void **state) {
         const Fixture *f = *state;
 
@@ -644,6 +660,7 @@ int main(void) {
                 CASE(what_is_written_is_read_again),
                 CASE(drop_ins_are_part_of_the_content),
                 CASE(drop_ins_lead_nowhere_else),
+                CASE(what_containers_name_is_no_unit),
                 CASE(drop_ins_are_files_of_their_own),
                 CASE(nothing_is_written_through_a_link),
                 CASE(only_what_differs_is_touched),

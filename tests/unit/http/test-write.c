@@ -125,6 +125,20 @@ static void a_containers_file_is_that_of_its_service(void **state) {
         message_free(q);
 }
 
+static void what_a_container_names_is_part_of_it(void **state) {
+        Argosy__Request *q =
+                posted("{\"verb\":\"start\",\"files\":{\"data.volume\":\"[Volume]\\n\",\"box.container\":"
+                       "\"[Container]\\nVolume=data.volume:/d\\nNetwork=db.container\\n\","
+                       "\"db.container\":\"[Container]\\nImage=localhost/b:1\\n\"}}");
+
+        assert_int_equal(q->change->n_files, 2);
+        assert_file(q->change->files[0], "box.service",
+                    "[Container]\nVolume=data.volume:/d\nNetwork=db.container\n\n# data.volume\n[Volume]\n"
+                    "\n# db.container\n[Container]\nImage=localhost/b:1\n");
+        assert_file(q->change->files[1], "db.service", "[Container]\nImage=localhost/b:1\n");
+        message_free(q);
+}
+
 static void files_that_a_unit_names_come_with_it(void **state) {
         static const char body[] = "{\"verb\":\"start\",\"units\":[\"a.service\"],\"files\":{\"conf/a.conf\":\"abc\",\"x.sh\":{\"content\":\"YWJjZA==\","
                                    "\"encoding\":\"base64\",\"executable\":true},\"a.service\":\"[Service]\\n[X-Argosy]\\nFile=conf:/etc/a x.sh\\n\"}}";
@@ -364,6 +378,7 @@ int main(void) {
                 TEST(without_units_those_of_the_files_are_meant),
                 TEST(drop_ins_come_as_files_beside_their_unit),
                 TEST(a_containers_file_is_that_of_its_service),
+                TEST(what_a_container_names_is_part_of_it),
                 TEST(a_drop_in_that_does_not_fit_is_refused),
                 cmocka_unit_test(files_that_a_unit_names_come_with_it),
                 TEST(what_is_composed_has_a_limit),

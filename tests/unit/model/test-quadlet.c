@@ -91,12 +91,15 @@ static void what_another_node_would_not_have_is_refused(void **state) {
                 const char *line, *why;
         } rows[] = {
                 {"Volume=./conf:/etc/web", "no other node has it"},
-                {"Volume=data.volume:/data", "no .volume files so far"},
+                {"Volume=data.volume:/data", "Volume= names data.volume, which did not come"},
+                {"Volume=data-%i.volume:/data", "plain name"},
+                {"Volume=data@1.volume:/data", "plain name"},
                 {"Mount=type=bind,source=./x,destination=/x", "no other node has it"},
-                {"Mount=type=volume,source=d.volume,destination=/x", ".volume"},
+                {"Mount=type=volume,source=d.volume,destination=/x", "Mount= names d.volume, which"},
+                {"Mount=type=image,source=d.image,destination=/x", "no .image"},
                 {"EnvironmentFile=web.env", "no other node has it"},
-                {"Network=front.network", "no .network files so far"},
-                {"Network=db.container", "container:NAME"},
+                {"Network=front.network:ip=10.0.0.2", "Network= names front.network, which did not come"},
+                {"Network=db.container\n\n# db.container\n[Container]", "needs MachineOf="},
                 {"Network=container:db", "needs MachineOf="},
                 {"Pod=web.pod", "no .pod files"},
                 {"Secret=token", "podman's own secrets"},
@@ -145,10 +148,7 @@ static void everything_else_is_the_generators(void **state) {
         for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
                 _cleanup_free_ char *text = str_printf(IMAGE "%s\n", lines[i]);
 
-                if (strstr(lines[i], "front.network")) // each line is judged by itself
-                        assert_refused(text, ".network");
-                else
-                        unit_file_free(parse(text));
+                unit_file_free(parse(text));
         }
 }
 
@@ -213,17 +213,137 @@ static void what_a_host_has_once_is_claimed(void **state) {
                       "podman\n"); // which only a node fills in
 }
 
+#define VOLUME "\n# data.volume\n[Volume]\nLabel=of=web\n"
+#define NETWORK "\n# front.network\n[Unit]\nDescription=Front\n[Network]\nSubnet=10.7.0.0/24\n"
+#define NAMES "Volume=data.volume:/data\nNetwork=front.network\n"
+
+static void what_it_names_goes_with_it(void **state) {
+        static const char text[] = IMAGE NAMES VOLUME NETWORK;
+        _cleanup_(unit_file_freep) UnitFile *f = parse(text);
+        _cleanup_buf_ Buf source = {};
+        UnitPart part;
+
+        assert_string_equal(f->description, "");
+        assert_true(f->stays);
+        assert_int_equal(unit_parts_own_len(text, strlen(text)), strlen(IMAGE NAMES));
+        assert_true(quadlet_beside_find(text, strlen(text), "data.volume", &part));
+        assert_int_equal(part.len, strlen("[Volume]\nLabel=of=web\n"));
+        assert_false(quadlet_beside_find(text, strlen(text), "data.network", &part));
+        assert_int_equal(quadlet_source(text, strlen(text), &source), 0);
+        assert_int_equal(source.len, strlen(IMAGE NAMES));
+        unit_file_free(parse(
+                IMAGE "Network=db.container\n[X-Argosy]\nMachineOf=db.service\n"
+                      "\n# db.container\n[Container]\nImage=x\nContainerName=y\n[X-Argosy]\nHost=n1\n"));
+        assert_refused(IMAGE VOLUME, "does not name it");
+        assert_refused(IMAGE "Volume=data.volume:/data\nVolume=\n" VOLUME, "does not name it");
+        assert_refused(IMAGE NAMES VOLUME "[X-Argosy]\nHost=n1\n" NETWORK, "has no meaning here");
+        assert_refused(IMAGE NAMES VOLUME "ServiceName=x\n" NETWORK, "called as its file");
+        assert_refused(IMAGE NAMES VOLUME "[Service\n" NETWORK, "data.volume:3: this section header");
+        assert_refused(IMAGE "\n# data.volume\nVolume=x\n" NAMES VOLUME "[Service]\n", "front.network");
+}
+
+static void each_name_is_one_file_on_a_node(void **state) {
+        static const char *const texts[] = {IMAGE NAMES VOLUME NETWORK,
+                                            IMAGE NAMES VOLUME "Label=more=1\n" NETWORK};
+        char *keys[2];
+
+        for (size_t i = 0; i < 2; i++) {
+                _cleanup_(unit_file_freep) UnitFile *f = parse(texts[i]);
+                _cleanup_(unit_options_unrefp) UnitOptions *o = NULL;
+
+                assert_int_equal(unit_file_expand(f, "x", "web.service", &o, NULL), 0);
+                keys[i] = strdup(o->key);
+                assert_non_null(strstr(keys[i], "-&network front="));
+                assert_non_null(strstr(keys[i], "-&volume data="));
+        }
+        assert_string_not_equal(keys[0], keys[1]);
+        free(keys[0]);
+        free(keys[1]);
+        assert_refused(IMAGE "[X-Argosy]\nConflicts=&volume*\n", "is no pattern of unit names");
+}
+
+static void what_is_there_stays_as_it_was_made(void **state) {
+        static const char text[] = IMAGE NAMES VOLUME NETWORK;
+        static const struct {
+                const char *next, *why;
+        } rows[] = {
+                {IMAGE NAMES "Exec=x\n" VOLUME NETWORK, NULL},
+                {IMAGE NAMES VOLUME "\n" NETWORK "\n\n", NULL},
+                {IMAGE, NULL},
+                {IMAGE NAMES VOLUME "Label=more=1\n" NETWORK, "data.volume is not as it was"},
+                {IMAGE NAMES VOLUME NETWORK "Gateway=10.7.0.1\n", "front-2.network"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_free_ char *why = NULL;
+                int r = quadlet_beside_check_next(text, strlen(text), rows[i].next, strlen(rows[i].next),
+                                                  &why);
+
+                assert_int_equal(r, rows[i].why ? -EINVAL : 0);
+                if (rows[i].why)
+                        assert_non_null(strstr(why, rows[i].why));
+                assert_int_equal(quadlet_beside_check_next(IMAGE, strlen(IMAGE), rows[i].next,
+                                                           strlen(rows[i].next), &why),
+                                 0);
+        }
+}
+
+static void all_that_is_made_is_one_text(void **state) {
+        _cleanup_buf_ Buf made = {};
+        QuadletMade m;
+        size_t at;
+
+        assert_int_equal(buf_append(&made, "unit", 4), 0);
+        assert_int_equal(quadlet_made_len(made.data, made.len), 4);
+        assert_int_equal(quadlet_made_len(NULL, 0), 0);
+        assert_int_equal(quadlet_made_add(&made, "a-volume.service", "one", 3), 0);
+        assert_int_equal(quadlet_made_add(&made, "b-network.service", "", 0), 0);
+        at = quadlet_made_len(made.data, made.len);
+        assert_int_equal(at, 4);
+        assert_true(quadlet_made_next(made.data, made.len, &at, &m));
+        assert_string_equal(m.name, "a-volume.service");
+        assert_int_equal(m.len, 3);
+        assert_memory_equal(m.unit, "one", 3);
+        assert_true(quadlet_made_next(made.data, made.len, &at, &m));
+        assert_string_equal(m.name, "b-network.service");
+        assert_int_equal(m.len, 0);
+        assert_false(quadlet_made_next(made.data, made.len, &at, &m));
+        at = 4;
+        assert_false(quadlet_made_next(made.data, 8, &at, &m)); // cut off
+}
+
+static int collect(const char *file, void *userdata) {
+        return buf_printf(userdata, "%s ", file);
+}
+
+static void files_beside_are_known_by_what_names_them(void **state) {
+        static const char text[] =
+                IMAGE "Volume=gone.volume:/x\nVolume=\nVolume=/srv/x.volume:/y\nVolume=b.volume:/b\n"
+                      "Mount=type=volume,source=b.volume,destination=/c\nNetwork=n.network:alias=x\n"
+                      "Network=db.container\n[Service]\nVolume=no.volume:/x\n";
+        _cleanup_buf_ Buf said = {};
+
+        assert_int_equal(quadlet_beside_each(text, strlen(text), collect, &said), 0);
+        assert_int_equal(buf_append(&said, "", 1), 0);
+        assert_string_equal((const char *) said.data, "b.volume n.network db.container ");
+        assert_true(quadlet_is_beside("a.volume", 8));
+        assert_false(quadlet_is_beside(".volume", 7));
+        assert_false(quadlet_is_beside("a@.volume", 9));
+        assert_false(quadlet_is_beside("a/b.volume", 10));
+        assert_false(quadlet_is_beside("a.pod", 5));
+}
+
 static void a_generator_reads_units_where_the_file_names_containers(void **state) {
-        static const char content[] = "# a [Unit] of mine\n[Unit]\nAfter = db.container  x.service\n; "
-                                      "After=y.container\nWants=a.container \\\n"
-                                      "# between\n  b.container\nDescription=x.container\n" IMAGE
-                                      "AutoUpdate=registry\nExec=c.container\n"
-                                      "[X-Argosy]\nAfter=d.service",
-                          expected[] = "# a [Unit] of mine\n[Unit]\nAfter = db.service  x.service\n; "
-                                       "After=y.container\nWants=a.service \\\n"
-                                       "# between\n  b.service\nDescription=x.container\n" IMAGE
-                                       "Exec=c.container\n"
-                                       "[X-Argosy]\nAfter=d.service";
+        static const char
+                content[] = "# a [Unit] of mine\n[Unit]\nAfter = db.container  x.service d.volume\n; "
+                            "After=y.container\nWants=a.container \\\n"
+                            "# between\n  b.container\nDescription=x.container\n" IMAGE
+                            "AutoUpdate=registry\nExec=c.container\n"
+                            "[X-Argosy]\nAfter=d.service",
+                expected[] = "# a [Unit] of mine\n[Unit]\nAfter = db.service  x.service d-volume.service\n; "
+                             "After=y.container\nWants=a.service \\\n"
+                             "# between\n  b.service\nDescription=x.container\n" IMAGE "Exec=c.container\n"
+                             "[X-Argosy]\nAfter=d.service";
         _cleanup_buf_ Buf text = {};
 
         assert_int_equal(quadlet_source(content, strlen(content), &text), 0);
@@ -291,6 +411,11 @@ int main(void) {
                 cmocka_unit_test(everything_else_is_the_generators),
                 cmocka_unit_test(data_keeps_a_container_on_its_node),
                 cmocka_unit_test(what_a_host_has_once_is_claimed),
+                cmocka_unit_test(what_it_names_goes_with_it),
+                cmocka_unit_test(each_name_is_one_file_on_a_node),
+                cmocka_unit_test(what_is_there_stays_as_it_was_made),
+                cmocka_unit_test(all_that_is_made_is_one_text),
+                cmocka_unit_test(files_beside_are_known_by_what_names_them),
                 cmocka_unit_test(a_generator_reads_units_where_the_file_names_containers),
                 cmocka_unit_test(what_a_user_may_not_expect_is_said),
                 cmocka_unit_test(versions_before_5_are_too_old),

@@ -8,8 +8,8 @@ static void files_of_others_are_known_by_their_ending(void **state) {
                 const char *name, *is, *advice;
         } rows[] = {
                 {"x/blog.pod", "Quadlet", "makes blog-pod.service of this one"},
-                {"x/data.volume", "Quadlet", "name the volume itself"},
-                {"front.network", "systemd-networkd", "name the network itself"},
+                {"x/data.volume", "Quadlet", "Volume=NAME.volume:PATH"},
+                {"front.network", "systemd-networkd", "Network=NAME.network"},
                 {"10-x.conf", "drop-in", "beside the unit file"},
                 {"web.service.d", "folder of drop-ins", "beside the unit file"},
                 {"docker-compose.yml", "YAML", "one for each service"},

@@ -166,6 +166,37 @@ static void what_is_claimed_one_unit_of_a_node_has(void **state) {
         done(f);
 }
 
+static void what_is_shared_all_units_of_a_node_have_alike(void **state) {
+        static const char *const one[] = {"&volume data=1", NULL}, *const two[] = {"&volume data=2", NULL},
+                                 *const other[] = {"&volume data2=1", NULL};
+        Fixture *f = hosts(1);
+        uint32_t a = add(f, "a", class_of(f, &(PlacementSpec){.conflicts = one})),
+                 b = add(f, "b", class_of(f, &(PlacementSpec){.conflicts = one})),
+                 d = add(f, "d", class_of(f, &(PlacementSpec){.conflicts = other})), c;
+        PlacementRefusal *why;
+        size_t n;
+
+        round_at(f, 0, 0);
+        assert_int_equal(at(f, a), at(f, b));
+        assert_int_not_equal(at(f, a), PLACEMENT_NONE);
+        assert_int_not_equal(at(f, d), PLACEMENT_NONE);
+        c = add(f, "c", class_of(f, &(PlacementSpec){.conflicts = two}));
+        round_at(f, 0, 0);
+        assert_int_equal(at(f, c), PLACEMENT_NONE);
+        assert_int_equal(placement_why(f->p, c, &why, &n), 0);
+        assert_int_equal(n, 1);
+        assert_non_null(strstr(why[0].reason, " there has another volume data"));
+        assert_null(strchr(why[0].reason, '='));
+        placement_refusals_free(why, n);
+        placement_unit_remove(f->p, a);
+        round_at(f, 0, 0);
+        assert_int_equal(at(f, c), PLACEMENT_NONE);
+        placement_unit_remove(f->p, b);
+        round_at(f, 0, 0);
+        assert_int_not_equal(at(f, c), PLACEMENT_NONE);
+        done(f);
+}
+
 static void cycles_of_followers_are_refused(void **state) {
         Fixture *f = hosts(1);
         uint32_t a = add(f, "a", f->class), b = add(f, "b", f->class), c = add(f, "c", f->class);
@@ -768,6 +799,7 @@ int main(void) {
                 cmocka_unit_test(a_follower_that_has_no_room_does_not_keep_its_target_down),
                 cmocka_unit_test(a_pair_that_conflicts_goes_nowhere_together),
                 cmocka_unit_test(what_is_claimed_one_unit_of_a_node_has),
+                cmocka_unit_test(what_is_shared_all_units_of_a_node_have_alike),
                 cmocka_unit_test(cycles_of_followers_are_refused),
                 cmocka_unit_test(who_was_not_released_stays_when_whom_it_follows_goes),
                 cmocka_unit_test(a_node_that_a_unit_must_leave_does_not_take_it_again),

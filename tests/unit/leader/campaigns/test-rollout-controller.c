@@ -376,6 +376,21 @@ static void an_update_that_ties_units_to_each_other_is_refused(void **state) {
         assert_true(record_is("a.service", OLD));
 }
 
+#define BOX(image, label)                     \
+        "[Container]\nImage=localhost/" image \
+        "\nVolume=data.volume:/d\n\n# data.volume\n[Volume]\nLabel=" label "\n"
+
+static void an_update_that_changes_a_volume_is_refused(void **state) {
+        const Argosy__Response *r;
+
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "box.service", BOX("a:1", "x=1"))->status,
+                         0);
+        r = rig_last(ask((RigRollout){UPDATE, "box.service", BOX("a:2", "x=2")}));
+        assert_int_equal(r->status, EINVAL);
+        assert_non_null(strstr(r->message, "data.volume is not as it was"));
+        assert_true(record_is("box.service", BOX("a:1", "x=1")));
+}
+
 static void a_second_update_is_refused_while_one_runs(void **state) {
         const Argosy__Response *r;
         RigAnswer *a, *replace;
@@ -779,6 +794,7 @@ int main(void) {
                 RIG_TEST(a_restart_goes_through_them_all_and_changes_nothing_else),
                 RIG_TEST(of_a_unit_that_has_no_node_it_is_said_that_it_has_none),
                 RIG_TEST(an_update_that_ties_units_to_each_other_is_refused),
+                RIG_TEST(an_update_that_changes_a_volume_is_refused),
                 RIG_TEST(a_second_update_is_refused_while_one_runs),
                 RIG_TEST(its_owner_can_give_it_up),
                 RIG_TEST(an_update_to_the_file_that_all_have_is_over_at_once),

@@ -341,6 +341,24 @@ static void a_different_file_is_only_warned_about_without_replace(void **state) 
         assert_true(has_content("web.service", OTHER));
 }
 
+#define BOX(image, label)                     \
+        "[Container]\nImage=localhost/" image \
+        "\nVolume=data.volume:/d\n\n# data.volume\n[Volume]\nLabel=" label "\n"
+
+static void a_volume_that_is_there_is_not_changed(void **state) {
+        const Argosy__Response__UnitResult *r;
+
+        submit("web.service", BOX("a:1", "x=1"));
+        r = replace(ARGOSY__VERB__VERB_SUBMIT, "web.service", "web.service", BOX("a:2", "x=2"));
+        assert_int_equal(r->status, EINVAL);
+        assert_non_null(strstr(r->message, "data.volume is not as it was"));
+        assert_true(has_content("web.service", BOX("a:1", "x=1")));
+        assert_int_equal(
+                replace(ARGOSY__VERB__VERB_SUBMIT, "web.service", "web.service", BOX("a:2", "x=1"))->status,
+                0);
+        assert_int_equal(submit("app.service", BOX("a:2", "x=2"))->status, 0); // on another node, perhaps
+}
+
 static void replace_does_not_pull_the_file_from_under_a_unit_that_is_further_along(void **state) {
         start("web.service", SERVICE);
         assert_int_equal(replace(ARGOSY__VERB__VERB_SUBMIT, "web.service", "web.service", OTHER)->status,
@@ -705,6 +723,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(an_instance_finds_its_content_in_order, setup, teardown),
                 cmocka_unit_test_setup_teardown(an_instance_without_a_file_is_made_like_its_siblings, setup,
                                                 teardown),
+                cmocka_unit_test_setup_teardown(a_volume_that_is_there_is_not_changed, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_misspelt_section_is_refused_in_what_comes_in, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_template_that_changes_leaves_its_instances_alone, setup,
@@ -724,23 +743,27 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_unit_named_twice_is_refused_once, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_unit_that_the_entry_touches_already_waits_for_the_next,
                                                 setup, teardown),
-                cmocka_unit_test_setup_teardown(a_unit_that_stays_as_it_is_is_answered_by_the_revision_that_it_had, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        a_unit_that_stays_as_it_is_is_answered_by_the_revision_that_it_had, setup, teardown),
                 cmocka_unit_test_setup_teardown(an_install_section_that_cannot_work_is_refused_with_its_line,
                                                 setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_ignored_of_an_install_section_is_said_where_the_file_comes_in,
-                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        what_is_ignored_of_an_install_section_is_said_where_the_file_comes_in, setup,
+                        teardown),
                 cmocka_unit_test_setup_teardown(the_hint_for_a_template_names_its_default_instance, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(
                         units_that_are_to_be_where_each_other_is_are_refused_whoever_comes_last, setup,
                         teardown),
                 cmocka_unit_test_setup_teardown(a_cycle_within_one_request_is_refused, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_content_that_an_unload_brings_is_looked_at_as_any_other, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_content_that_an_unload_brings_is_looked_at_as_any_other,
+                                                setup, teardown),
                 cmocka_unit_test_setup_teardown(a_replaced_file_that_closes_a_cycle_is_refused, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(templates_whose_instances_would_make_a_cycle_are_refused,
                                                 setup, teardown),
-                cmocka_unit_test_setup_teardown(the_units_of_a_request_have_their_turns_as_in_a_round, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_units_of_a_request_have_their_turns_as_in_a_round, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(answers_stand_in_the_order_of_the_names, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_role_that_has_the_least_goes_first, setup, teardown),
                 cmocka_unit_test_setup_teardown(who_goes_where_others_are_comes_after_them, setup, teardown),

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What containers name goes with them: volumes and networks, files and secrets."""
+
+from lib import Cluster, eventually, main
+
+BOX = """\
+[Container]
+Image=localhost/box:1
+Exec=sh -c "echo started >>/data/starts; sleep infinity"
+Network=host
+StopTimeout=1
+"""
+VOLUME = "[Volume]\nLabel=of=boxes\n"
+
+
+def write(c, name, text, on="n1"):
+    c.node(on).write(f"/root/boxes/{name}", text)
+
+
+def unit_run(node, command):
+    """In a unit: a shell in a node has rights that units lack."""
+    return node.run(f"systemd-run --pipe --wait --quiet {command}")
+
+
+def volumes(node):
+    return sorted(unit_run(node, "podman volume ls --format '{{.Name}}'").split())
+
+
+def forget_volumes(c):
+    for node in c.nodes:
+        unit_run(node, "sh -c 'podman volume prune -af; podman network prune -f'")
+
+
+def test_a_volume_goes_with_the_container_that_names_it(c: Cluster):
+    write(c, "data.volume", VOLUME)
+    write(c, "db.container", BOX + "Volume=data.volume:/data\n[X-Argosy]\nHost=n2\n")
+    c.ctl("start ./boxes/db.container", "n1")
+    n2 = c.node("n2")
+    assert volumes(n2) == ["systemd-data"]
+    assert "boxes" in unit_run(n2, "podman volume inspect -f '{{.Labels}}' systemd-data")
+    assert "# data.volume\n[Volume]\nLabel=of=boxes\n" in c.ctl("cat db")
+    shown = n2.run("systemctl show --value -p ActiveState,NeedDaemonReload data-volume.service")
+    assert shown.split() == ["active", "no"]
+    c.ctl_fails("start ./boxes/data.volume", "n1", status=2, saying="goes with each container that names it")
+    c.ctl("destroy db")
+    n2.run("! test -e /run/systemd/system/data-volume.service")
+    eventually(lambda: n2.run("systemctl show --value -p ActiveState data-volume.service").strip() == "inactive")
+    assert volumes(n2) == ["systemd-data"]
+    forget_volumes(c)
+
+
+def test_data_of_before_is_adopted(c: Cluster):
+    n1 = c.node("n1")
+    unit_run(n1, "podman volume create --label of=boxes systemd-data")
+    path = unit_run(n1, "podman volume inspect -f '{{.Mountpoint}}' systemd-data").strip()
+    n1.write(f"{path}/starts", "of before\n")
+    write(c, "data.volume", VOLUME)
+    write(c, "db.container", BOX + "Volume=data.volume:/data\n[X-Argosy]\nHost=n1\n")
+    c.ctl("start ./boxes/db.container", "n1")
+    eventually(lambda: n1.run(f"cat {path}/starts") == "of before\nstarted\n")
+    c.ctl("destroy db")
+    forget_volumes(c)
+
+
+def test_a_node_has_one_of_each_name(c: Cluster):
+    write(c, "data.volume", VOLUME)
+    write(c, "one@.container", BOX + "Volume=data.volume:/data\n[X-Argosy]\nHost=n2\n")
+    c.ctl("start ./boxes/one@{1,2}.container", "n1")
+    write(c, "other/data.volume", VOLUME + "Label=more=1\n")
+    write(c, "other/two.container", BOX + "Volume=data.volume:/data\n[X-Argosy]\nHost=n2\n")
+    c.ctl_fails("start ./boxes/other/two.container", "n1", saying=("n2: one@", "there has another volume data"))
+    c.ctl("destroy one@1")
+    c.node("n2").run("test -e /run/systemd/system/data-volume.service")
+    c.ctl("destroy one@2")
+    c.ctl("start two")
+    c.ctl("destroy two")
+    forget_volumes(c)
+
+
+def test_what_is_there_is_not_changed(c: Cluster):
+    write(c, "data.volume", VOLUME)
+    write(c, "work@.container", BOX + "Volume=data.volume:/data\n")
+    c.ctl("start ./boxes/work@1.container", "n1")
+    before = c.invocation("work@1")
+    write(c, "data.volume", VOLUME + "Label=more=1\n")
+    for verb in ("start --replace ./boxes/work@1.container", "update ./boxes/work@.container"):
+        c.ctl_fails(verb, "n1", saying=("data.volume is not as it was", "data-2.volume"))
+    assert c.invocation("work@1") == before
+    write(c, "data-2.volume", VOLUME)
+    write(c, "work@.container", BOX + "Volume=data-2.volume:/data\n")
+    c.ctl("update ./boxes/work@.container", "n1")
+    node = c.node(c.row("work@1.service")["node"])
+    assert volumes(node) == ["systemd-data", "systemd-data-2"]
+    node.run("cd /run/systemd/system && test ! -e data-volume.service && test -e data-2-volume.service")
+    c.ctl(f"undo {c.json('list-jobs --limit=1')[0]['job']}")
+    eventually(lambda: node.run("cd /run/systemd/system && ls *-volume.service").split() == ["data-volume.service"])
+    c.ctl("destroy work@1 work@")
+    forget_volumes(c)
+
+
+def test_a_network_is_shared_on_its_node(c: Cluster):
+    write(c, "front.network", "[Network]\nSubnet=10.99.7.0/24\n")
+    box = BOX.replace("Network=host\n", "Network=front.network\n")
+    write(c, "web.container", box + "Tmpfs=/data\n")
+    write(c, "app.container", box + "Tmpfs=/data\n[X-Argosy]\nMachineOf=web.service\n")
+    c.ctl("start ./boxes/web.container ./boxes/app.container", "n1")
+    node = c.node(c.row("web.service")["node"])
+    names = "{{range .Containers}}{{.Name}} {{end}}"
+    found = unit_run(node, f"podman network inspect -f '{names}' systemd-front")
+    assert sorted(found.split()) == ["systemd-app", "systemd-web"]
+    c.ctl("destroy web app")
+    forget_volumes(c)
+
+
+def test_a_container_has_the_network_of_another(c: Cluster):
+    write(c, "front.container", BOX + "Tmpfs=/data\nContainerName=the-front\n")
+    text = BOX.replace("Network=host\n", "Network=front.container\n") + "Tmpfs=/data\n"
+    write(c, "side.container", text)
+    c.ctl_fails("submit ./boxes/side.container", "n1", saying="needs MachineOf=")
+    write(c, "side.container", text + "[X-Argosy]\nMachineOf=front.service\n")
+    c.ctl("start ./boxes/front.container ./boxes/side.container", "n1")
+    node = c.node(c.row("side.service")["node"])
+    assert node.name == c.row("front.service")["node"]
+    assert "--network container:the-front" in node.run("systemctl cat side.service")
+    c.ctl("destroy side front")
+
+
+def test_a_folder_comes_back_as_it_was(c: Cluster):
+    write(c, "set/data.volume", VOLUME)
+    write(c, "set/idle.volume", VOLUME)
+    write(c, "set/db.container", BOX + "Volume=data.volume:/data\n[X-Argosy]\nHost=n1\n")
+    write(c, "set/db.container.d/10-more.conf", "[Container]\nEnvironment=A=1\n")
+    said = c.ctl_result("apply /root/boxes/set", "n1")
+    assert said.status == 0 and "idle.volume" in said.err and "data.volume" not in said.err, said
+    c.ctl("export --set=set /root/boxes/copy", "n1")
+    n1 = c.node("n1")
+    n1.run("rm /root/boxes/set/idle.volume && diff -r -x argosy.set /root/boxes/set /root/boxes/copy")
+    assert "data.volume" in n1.run("ls /root/boxes/copy")
+    c.ctl("destroy db")
+    forget_volumes(c)
+
+
+main(nodes=3, conf=["Cluster.LeaseSec=4"], containers=True)

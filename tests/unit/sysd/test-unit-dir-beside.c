@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "fileio.h"
+#include "quadlet.h"
+#include "str.h"
+#include "tmpdir.h"
+#include "unit-dir.h"
+
+#define VOLUME "data-volume.service"
+#define NETWORK "front-network.service"
+
+static UnitDir *d;
+
+static void open_dir(void) {
+        static const char *const foreign[] = {"generator", NULL};
+
+        assert_int_equal(unit_dir_new("units", foreign, &d), 0);
+}
+
+static int set_up(void **state) {
+        assert_int_equal(tmpdir_enter(state), 0);
+        assert_int_equal(mkdir("generator", 0755), 0);
+        open_dir();
+        return 0;
+}
+
+static int tear_down(void **state) {
+        d = unit_dir_free(d);
+        return tmpdir_drop(state);
+}
+
+// What a container's content came to: its unit, and units of those names of that source.
+static void make(Buf *ret, const char *content, const char *source, const char *const *beside) {
+        Hash of = hash_of(content, strlen(content)), of_beside = hash_of(source, strlen(source));
+
+        assert_int_equal(quadlet_made_compose(&of, "5.4", content, strlen(content), ret), 0);
+        for (; beside && *beside; beside++) {
+                _cleanup_buf_ Buf unit = {};
+
+                assert_int_equal(
+                        quadlet_made_compose(&of_beside, "5.4", "[Service]\n", strlen("[Service]\n"), &unit),
+                        0);
+                assert_int_equal(quadlet_made_add(ret, *beside, unit.data, unit.len), 0);
+        }
+}
+
+static int write_one(const char *name, const char *content, bool from_template, const char *source,
+                     const char *const *beside) {
+        _cleanup_buf_ Buf made = {};
+        UnitDirItem item = {
+                .name = name, .from_template = from_template, .spec = hash_of(content, strlen(content))};
+
+        make(&made, content, source, beside);
+        item.content = item.beside = made.data;
+        item.len = quadlet_made_len(made.data, made.len);
+        item.beside_len = made.len;
+        unit_dir_apply(d, &item, 1);
+        buf_done(&item.touched);
+        return item.error;
+}
+
+static int remove_one(const char *name) {
+        UnitDirItem item = {.name = name, .remove = true};
+
+        unit_dir_apply(d, &item, 1);
+        buf_done(&item.touched);
+        return item.error;
+}
+
+static bool exists(const char *path) {
+        struct stat st;
+
+        return lstat(path, &st) == 0;
+}
+
+static void assert_gone(const char *name) {
+        _cleanup_buf_ Buf gone = {};
+
+        unit_dir_take_gone(d, &gone);
+        assert_int_equal(gone.len, name ? strlen(name) + 1 : 0);
+        if (name)
+                assert_string_equal((const char *) gone.data, name);
+}
+
+static const char *const volume[] = {VOLUME, NULL}, *const both[] = {VOLUME, NETWORK, NULL};
+
+static void what_stands_beside_goes_with_the_last_one(void **state) {
+        assert_int_equal(write_one("web.service", "1", false, "x", both), 0);
+        assert_int_equal(write_one("app.service", "2", false, "x", volume), 0);
+        assert_true(exists("units/" VOLUME) && exists("units/" NETWORK));
+        assert_int_equal(remove_one("web.service"), 0);
+        assert_true(exists("units/" VOLUME));
+        assert_false(exists("units/" NETWORK) || exists("units/web.service.beside"));
+        assert_gone(NETWORK);
+        assert_int_equal(write_one("app.service", "3", false, "x", NULL), 0);
+        assert_false(exists("units/" VOLUME) || exists("units/app.service.beside"));
+        assert_gone(VOLUME);
+        assert_gone(NULL);
+}
+
+static void the_next_run_knows_who_needs_what(void **state) {
+        assert_int_equal(write_one("web.service", "1", false, "x", volume), 0);
+        assert_int_equal(write_one("app.service", "1", false, "x", volume), 0);
+        unit_dir_free(d);
+        open_dir();
+        assert_int_equal(unit_dir_adopt(d, "web.service", false, &(Hash){}, NULL) < 0, false);
+        assert_int_equal(unit_dir_adopt(d, "app.service", false, &(Hash){}, NULL) < 0, false);
+        assert_int_equal(remove_one("web.service"), 0);
+        assert_true(exists("units/" VOLUME));
+        assert_int_equal(remove_one("app.service"), 0);
+        assert_false(exists("units/" VOLUME));
+        assert_gone(VOLUME);
+}
+
+static void another_content_of_a_name_is_refused(void **state) {
+        assert_int_equal(write_one("web.service", "1", false, "x", volume), 0);
+        assert_int_equal(write_one("app.service", "2", false, "y", volume), -ENOTUNIQ);
+        assert_false(exists("units/app.service"));
+        assert_int_equal(write_one(NETWORK, "3", false, "x", NULL), 0);
+        assert_int_equal(write_one("app.service", "2", false, "x", both), -ENOTUNIQ); // a unit has that name
+        assert_int_equal(remove_one("app.service"), 0);
+        assert_int_equal(remove_one("web.service"), 0);
+        assert_int_equal(write_one("app.service", "2", false, "y", volume), 0);
+        assert_int_equal(write_one(VOLUME, "3", false, "x", NULL), -EEXIST);
+}
+
+static void what_the_host_has_by_itself_is_used(void **state) {
+        assert_int_equal(file_replace(AT_FDCWD, "generator/" VOLUME, "[Service]\n", 10, 0644, 0), 0);
+        assert_int_equal(file_replace(AT_FDCWD, "units/" NETWORK, "[Service]\n", 10, 0644, 0), 0);
+        assert_int_equal(write_one("web.service", "1", false, "x", volume), 0);
+        assert_false(exists("units/" VOLUME));
+        assert_int_equal(remove_one("web.service"), 0);
+        assert_true(exists("generator/" VOLUME) && exists("units/" NETWORK));
+        assert_gone(NULL);
+}
+
+static void an_instance_that_keeps_the_old_file_keeps_what_that_needs(void **state) {
+        assert_int_equal(write_one("work@1.service", "1", true, "x", volume), 0);
+        assert_int_equal(write_one("work@2.service", "1", true, "x", volume), 0);
+        assert_int_equal(write_one("work@2.service", "2", true, "x", NULL), 0);
+        assert_true(exists("units/" VOLUME) && exists("units/work@1.service.beside/" VOLUME));
+        assert_false(exists("units/work@.service.beside"));
+        assert_int_equal(write_one("work@1.service", "2", true, "x", NULL), 0);
+        assert_false(exists("units/" VOLUME));
+        assert_gone(VOLUME);
+        assert_int_equal(write_one("work@1.service", "3", true, "x", volume), 0);
+        assert_int_equal(remove_one("work@1.service"), 0);
+        assert_int_equal(remove_one("work@2.service"), 0);
+        assert_false(exists("units/" VOLUME) || exists("units/work@.service.beside") ||
+                     exists("units/work@2.service.beside"));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(what_stands_beside_goes_with_the_last_one, set_up,
+                                                tear_down),
+                cmocka_unit_test_setup_teardown(the_next_run_knows_who_needs_what, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(another_content_of_a_name_is_refused, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(what_the_host_has_by_itself_is_used, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(an_instance_that_keeps_the_old_file_keeps_what_that_needs,
+                                                set_up, tear_down),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

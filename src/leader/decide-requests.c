@@ -158,8 +158,8 @@ static size_t units_of(const Ticket *t, const Handler *h) {
         return 1;
 }
 
-// The rights, or the role of one of its units, may have changed while it waited; so may he who brings something now bring
-// nothing. What has begun goes on.
+// The author's rights, or the role of one of the request's units, may have changed while it waited; so may
+// the right to bring content. What has begun goes on.
 static bool forbid(Leader *l, Ticket *t) {
         char why[AUTHORIZATION_WHY_SIZE];
 
@@ -173,7 +173,7 @@ static bool forbid(Leader *l, Ticket *t) {
         return true;
 }
 
-// As whoever plans it says.
+// Returns what the request's own plan or decide function returns.
 static int plan_request(Decision *d, Ticket *t, const Handler *h, BatchBuilderMark mark) {
         int r = decide_job_admit(d, t, &h->log);
 

@@ -88,7 +88,7 @@ static Principal principal_of(const Host *h, const Argosy__Author *author, bool 
         return attested ? principal_of_user(h->number, author->uid, author->owner) : principal_of_host(h->number);
 }
 
-// NULL: he has as many under way as he may, or out of memory.
+// NULL: the host has as many under way as it may, or out of memory.
 static Forward *forward_new(Leader *l, Host *h, uint64_t id, const Argosy__Author *author, bool attested) {
         Principal of = principal_of(h, author, attested);
         Forward *f = calloc(1, sizeof(*f));
@@ -137,7 +137,7 @@ void forwards_on_drained(Host *h) {
         h->n_forwards_refused = 0;
 }
 
-// Whoever the host says that it is, he is a user of that host: it cannot speak for those of others.
+// The author is a user of that host, whatever the message says: a host cannot speak for users of others.
 static int author_of(const Host *h, const Argosy__ToVoter__Forward *forward, const Argosy__Author **ret) {
         *ret = forward->author;
         return author_admit(forward->author, h->number);

@@ -5,7 +5,7 @@
 // model/request-kind.c. Which of its functions a row has follows from that one (a test compares):
 //
 //      LEADER READS     answer, answer_to, answer_each   at once, also by a voter that does not lead; or in turns (is_long)
-//      LEADER WAITS     begin                 puts the ticket where whoever answers it later finds it
+//      LEADER WAITS     begin                 puts the ticket into the list of those that are answered later
 //      NODES  READS     begin                 no row here: node_questions_start(), and a row in queries/node-questions.c
 //      LEADER CHANGES   plan, decide          when the next log entry is decided
 
@@ -16,7 +16,7 @@ typedef struct Decision Decision;
 typedef struct BatchBuilder BatchBuilder;
 
 typedef struct Handler {
-        // One response, or NULL for want of memory. The id and the like are set by whoever asks.
+        // One response, or NULL for want of memory. The caller sets the id and the like.
         Argosy__Response *(*answer)(Leader *l, const Argosy__Request *request);
         // The same, if it is not the same for everybody, and not only by what authorization_filter() takes out.
         Argosy__Response *(*answer_to)(Leader *l, const Argosy__Author *author, const Argosy__Request *request);
@@ -39,8 +39,7 @@ typedef struct Handler {
 // NULL: the leader of this build does not answer that.
 const Handler *handler_find(Argosy__Request__WhatCase what);
 
-// Answers at once, with all that is said cut down to what one queue holds, and to what the author may see; that he may ask
-// this at all is known. False: that is not for this kind, or would
-// take long.
+// Answers at once; the answer is limited to what one queue holds, and to what the author may see. The
+// author's right to ask was judged before. False: this kind is not answered at once, or it would take long.
 bool handler_answer(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
                     void *userdata);

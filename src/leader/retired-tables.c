@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tables of a leader that leads no more, on their way out. Freeing those of 20,000 units takes 40 ms, and whoever
-// steps down has to vote, to follow the next leader and to answer in that moment.
+// The tables of a leader that leads no more, on their way out. Freeing those of 20,000 units takes 40 ms,
+// and a host that steps down has to vote, to follow the next leader and to answer in that moment.
 //
 // Happy path: who waits for something in there has been answered; then the maps and whatever hangs on them move here by
 // their heads, the leader's lists begin anew (registry_clear()), and the pool frees all of it as plain memory: no list

@@ -5,8 +5,8 @@
 //
 //      1. somebody asks what would be done. The answer has a fingerprint: a hash of what the folder says and of how all units
 //         that it is about, and all of the set, are at that moment
-//      2. he asks for it, with the fingerprint. If that is another one by now, nothing is done, and neither if the folder
-//         wants what belongs to others, is empty, or would take most of the set away
+//      2. the client asks for it, with the fingerprint. If that is another one by now, nothing is done, and
+//         neither if the folder wants what belongs to others, is empty, or would take most of the set away
 //      3. units that are to go, then those that are named; also one that the log has as it is to be, and that has failed or was
 //         stopped on its node (apply-seen.h), is started again. How units are is judged in the turn in which that is decided:
 //         what has failed since the plan is started, too. As long as nothing is in the log the fingerprint is compared in

@@ -3,7 +3,7 @@
 // See decide-rolling.h. An undo and an apply can put files in place a few units at a time: they begin a rollout, as somebody
 // who asks for an update does, and their job goes on for as long as that does.
 //
-//      1. whoever decides the request has found that one rollout can do all of it (rules/rollout-group.h)
+//      1. the decision of the request has found that one rollout can do all of it (rules/rollout-group.h)
 //      2. one entry begins the rollout, with the request's id, and says in the job's record which one it is
 //      3. the rollout's own steps go into the log as that job's
 //

@@ -11,7 +11,7 @@
 void rebalance_clear(Leader *l);
 void rebalance_abort(Leader *l); // that is under way: nothing more is moved
 bool rebalance_is_aborted(const Leader *l);
-// No entry is on its way: if it was committed, whoever waits for the rebalance is told the number.
+// No entry is on its way: if it was committed, waiters for the rebalance are told the job's number.
 void rebalance_job_landed(Leader *l, bool committed);
 int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler);
 // Goes on with the answer to who asks what one would do; needs no batch.

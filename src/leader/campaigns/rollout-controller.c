@@ -370,7 +370,7 @@ int rollout_place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **schedul
         int r;
 
         if (next->target == ARGOSY__TARGET__TARGET_INACTIVE || !u->node)
-                return 0; // placed later, by whoever does that
+                return 0; // the scheduler places it later
         r = spec_entry_file(spec, &file);
         if (r >= 0)
                 r = unit_file_expand(file, u->name, u->name, &options, NULL);

@@ -118,7 +118,7 @@ static int was_sent(const RequestTies *t, const char *name) {
         return map_find_str(&t->files, name) || (template && map_find_str(&t->files, template));
 }
 
-// Those that differ are refused, whoever else is named.
+// The content that the template's instances have in common. NULL: they have several, or there are none.
 static const SpecEntry *spec_of_siblings(const Check *l, const char *template) {
         SpecEntry *spec = NULL;
 

@@ -2,14 +2,15 @@
 //
 // In which order the units of a Change are planned, and so placed: as they would have their turns in a round of their
 // own (placement.h), so neither a large one nor an important one comes too late because it was named last. The role
-// that has the least goes first, which is asked anew after each unit; of one role the highest priority, then whoever
-// demands most, then whoever was named first. Who is to be where others are (MachineOf=) comes when these have their
-// nodes, and who activates others comes last; of both, whoever was named first. What is activated by one of the request that is
-// to be where others are comes when these have their nodes, too (request-mates.c).
+// that has the least goes first, which is asked anew after each unit; of one role the unit with the highest
+// priority, then with the largest demand, then the one named first. Units that are to be where others are
+// (MachineOf=) come when these have their nodes, and units that activate others come last; of both, the one
+// named first. A unit that is activated by one which is to be where others are comes when these have their
+// nodes, too (request-mates.c).
 //
-// What a unit demands is read from the content that it is about to get. Whoever has none, or one that is not valid, is
-// refused at any turn, and has that of one that demands nothing. A verb that gives nobody a node, and a Change of one
-// unit, look at nothing: the order is that of the names.
+// What a unit demands is read from the content that it is about to get. A unit without a valid content is
+// refused at any turn, and has the turn of a unit that demands nothing. A verb that places no unit, and a
+// Change of one unit, look at nothing: the order is that of the names.
 #include "request-turns.h"
 
 #include <errno.h>

@@ -164,7 +164,7 @@ static bool record_differs(const Argosy__UnitRecord *a, const Argosy__UnitRecord
                memcmp(a->spec.data, b->spec.data, a->spec.len) != 0;
 }
 
-// *ret_ignored: what argosy leaves out of [Install], said to whoever sent the file; NULL: nothing.
+// *ret_ignored: what argosy leaves out of [Install], for the answer; NULL: nothing.
 static int check_install(const Source *source, const char *name, char **ret_ignored, char **ret_why) {
         UnitInstall install;
         int r = unit_install_expand(source->file, source->path ?: name, name, &install, ret_why);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Marks that a pass of the next turn has work to do (due.h), one bit each. leader_set_due() by whoever
-// causes the work -> leader_take_due() by the pass, once per turn. A mark stays until it is taken, also
-// beyond a term, unless the next term begins by taking it. Nothing fails.
+// Marks that a pass of the next turn has work to do (due.h), one bit each. leader_set_due() by the cause of
+// the work -> leader_take_due() by the pass, once per turn. A mark stays until it is taken, also beyond a
+// term, unless the next term begins by taking it. Nothing fails.
 
 #include "due.h"
 

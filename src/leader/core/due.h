@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What is to be looked at again, of the leader as a whole. Whoever sees a fact that others decide by says what is due; whoever decides
-// takes that, once a turn at most, and looks at the facts as they are then. Nothing of it names an object: marks of hosts, nodes and
-// units are in view.
+// What is to be looked at again, of the leader as a whole. Code that notes a fact sets what is due by it;
+// the pass that decides takes the mark, once a turn at most, and looks at the facts as they are then. No
+// mark names an object: marks of hosts, nodes and units are in view.
 
 #include "leader-core.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the leader is made of: its limits and its state. Whoever owns a part of the state says so in a header of
-// his own.
+// What the leader is made of: its limits and its state. The folder that owns a part of the state declares it
+// in a header of its own.
 
 #include "activators.h"
 #include "author-turns.h"
@@ -142,7 +142,7 @@ typedef enum UnitDeadline { // view/unit-deadlines.h
 typedef enum NodeMark { // see view/nodes.h
         NODE_TOUCHED, // whether anybody knows what its units do has changed
         NODE_NEW,     // the Placement does not know it yet
-        NODE_RENAMED, // whoever watches knows it by another name
+        NODE_RENAMED, // watchers know it by another name
         NODE_GONE,    // the log knows it no more
         NODE_MARKS
 } NodeMark;
@@ -169,7 +169,7 @@ typedef struct Tallies {
         JobTally jobs;
 } Tallies;
 
-// Of what whoever watches is to be told, until the stream of this term has pulled it.
+// Objects with news for watchers, until the stream of this term has pulled them.
 typedef struct EventNews {
         ListNode due;      // EventObject.due: something of it may have changed
         ListNode nodes;    // Node.units_due: something of each of its units may have changed
@@ -357,7 +357,7 @@ struct Leader {
         uint64_t n_held_judged;   // one by one
         uint64_t queue_revision;  // of the rules by which they were judged last
         ListNode queue_looks;     // QueueLook.looks: requests that are compared with the rules in several turns
-        Map author_jobs;           // by the author's name: how many of his are open (AuthorJobs)
+        Map author_jobs;           // by the author's name: how many jobs are open (AuthorJobs)
         ListNode authors_admitted; // AuthorJobs.admitted: of the entry that is being made
 
         // ---- campaigns

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The tickets of requests: made when one arrives, ended by its final response, or when its client is gone and it is not
-// meant for the log. What is to be said waits in an outbox until the end of the turn: whoever is told may cancel
-// tickets at once, also others, and then nobody walks over them. Each response is taken out once, so what the outbox
-// costs follows what is said, however many tickets there are.
+// meant for the log. Responses wait in an outbox until the end of the turn: their receiver may cancel
+// tickets at once, also others, and at that time no walk over tickets is under way. Each response is taken
+// out once, so the outbox costs what is sent, however many tickets there are.
 #include "tickets.h"
 
 #include <errno.h>

@@ -32,7 +32,7 @@ typedef struct WhyPlace {
         uint32_t host; // the last that was looked at; 0: none yet
 } WhyPlace;
 
-// Lists in which a pending request waits, for whoever works on it.
+// Lists in which a pending request waits, one per part of the leader that works on it.
 typedef enum TicketList {
         TICKET_WAIT,      // Leader.drains, .manager_waiters or .removals, OpenJob.tickets, HeldJob.tickets
         TICKET_ROLLOUT,   // Leader.rollout_waiters
@@ -97,7 +97,7 @@ struct Ticket {
         uint32_t limited_by;  // number of the rule that its job counts for; 0: none
         uint64_t content;    // job_request_content()
         bool has_content;
-        struct AuthorQuestions *questions; // of whoever asks nodes this, until nobody works on it; NULL: nodes are not asked
+        struct AuthorQuestions *questions; // the author's counter; NULL: nodes are not asked
         const struct NodeQuestion *question; // the row of its kind, if nodes are asked
         ListNode calls;   // NodeCall.by_ticket
         ListNode marks;   // of lines of journals, that were not taken yet
@@ -140,8 +140,9 @@ Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, 
 // The same of a request that stays the asker's (leader_request_lent()).
 Ticket *ticket_borrow(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 void ticket_free(Ticket *t);
-// Whoever is to be told has to take what was said before: of answers that are made some at a time, nothing more is made. leader_on_host_drained()
-// marks the leader then. Who asks at this host has answers in memory at once.
+// Whether the receiver has yet to take earlier responses: of answers that are made in parts, no more is made
+// until then. leader_on_host_drained() marks the leader when it has. Clients of this host take answers at
+// once.
 bool ticket_taker_is_full(const Ticket *t);
 // It waits for a turn of its author: in Leader.queue, .dry_runs or .verifies, and always in the same of these. 0 or -ENOMEM.
 int ticket_wait(Ticket *t, AuthorTurns *turns) _warn_unused_;
@@ -150,7 +151,7 @@ void ticket_begins(Ticket *t);
 bool ticket_may_begin(const Ticket *t);
 // Nothing of its author is planned for it any more.
 void ticket_leave_queue(Ticket *t);
-// It waits for another turn of the same author: behind his others, or before them.
+// The request waits for another turn of its author: behind the author's other requests, or before them.
 void ticket_wait_again(Ticket *t, bool first);
 // It waits in that list, which is no queue of authors, until it leaves the queue or waits again.
 void ticket_wait_in(Ticket *t, ListNode *list);

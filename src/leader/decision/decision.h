@@ -29,8 +29,8 @@ typedef struct Decision {
 enum { ENTRY_SPARE_BYTES = 4096 };
 
 void decision_need_scheduler(Decision *d);
-// Whether the entry changes one of them already, so that whoever is about them waits for the next one. Whoever changes the leader's
-// memory for a request asks before it does.
+// Whether the entry changes one of these units already, so that a request about them waits for the next
+// entry. Code that changes the leader's memory for a request asks this first.
 bool decision_touches(const Decision *d, char *const *names, size_t n);
 
 // What became of a request that fails now, for the end of the sentence that says why: in `text` or constant.

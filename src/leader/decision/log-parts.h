@@ -6,7 +6,7 @@
 #include "decision.h"
 
 struct LogParts {
-        size_t at, end;           // of what the request is about, as whoever plans it counts: the part under way
+        size_t at, end;           // the part under way, of the request's items
         bool last;                // nothing is to be done behind it
         bool resumed;             // the log had a part of it when this leader began it
         size_t n_stored;          // units of the part, once they are in the batch

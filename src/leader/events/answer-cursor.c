@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Whoever has changed something and goes on with its events from the cursor of the answer misses nothing: it is the place
-// where the stream was when the first entry of the change went to the log, so the change itself comes behind it, and all
-// that follows from it. A place is taken as a whole at one moment: its sequence counts under this leader, its index of the log
-// under the next one.
+// A client that has changed something and reads events from the cursor of the answer misses nothing: it is
+// the place where the stream was when the first entry of the change went to the log, so the change itself
+// comes behind it, and all that follows from it. A place is taken as a whole at one moment: its sequence
+// counts under this leader, its index of the log under the next one.
 //
 // Of a request that is repeated, since the answer was lost, that place is not known: the change may be another leader's.
 // Its cursor is one of no term. Who goes on from there is told what has come into the log since that job, and what nodes

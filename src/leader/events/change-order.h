@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Objects in the order in which they changed last. Each stands there once, under the sequence of that change; whoever
-// has seen all up to a sequence goes on behind it. Pure.
+// Objects in the order in which they changed last. Each stands there once, under the sequence of that
+// change; a reader that has seen all up to a sequence goes on behind it. Pure.
 //
 // Adding, taking out and going on cost the same for ten objects as for a million: what was taken out leaves a hole, and
 // chunks that are mostly holes are put together.

@@ -8,7 +8,8 @@
 //
 //      told[0]  the epoch           told[1]  whether it was there           told[2..]  a hash for each field
 //
-// Out of memory the process ends (oom.h): somebody would believe for ever in what he was told last.
+// Out of memory the process ends (oom.h), or a watcher would never learn that its last news of an object is
+// outdated.
 
 #include "event-core.h"
 

@@ -14,7 +14,7 @@ typedef struct EventDraft {
         Argosy__EventKind kind;
         const EventKindInfo *info;
         size_t n_fields;
-        uint16_t role, role_before; // EventObject.role, set by whoever has it made
+        uint16_t role, role_before; // EventObject.role, set by the caller
         bool present; // else there is no such object (any more), and only its names are filled in
         bool mismatch; // of a unit on a node: that is not what its file asks for
         bool older_secret; // likewise: it has an older version of a secret
@@ -58,9 +58,9 @@ int event_draft_content(Leader *l, const Unit *u, EventDraft *d);
 int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d);
 int event_draft_gone(const GoneObject *g, EventDraft *d);
 int event_draft_job(Leader *l, uint64_t number, EventDraft *d);
-// As list-jobs would show it to him; not there, if it is not for him.
+// The job as list-jobs would show it to the author; not `present`, if the author may not see it.
 int event_draft_job_for(Leader *l, const Argosy__Author *author, uint64_t number, EventDraft *d);
-// A unit that he is to forget, or its content.
+// A unit, or its content, that the watcher is to forget.
 int event_draft_no_unit(Argosy__EventKind kind, const char *name, EventDraft *d);
 
 // The draft as a message, packed: its length first, then the bytes into room for as many. `changed` may be NULL.

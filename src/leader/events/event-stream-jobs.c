@@ -4,10 +4,9 @@
 // are marked (event_mark_job()). One that begins and is forgotten by the log already is nobody's news. Out of memory the
 // process ends, as everywhere in the stream.
 //
-// The newest limits.event_jobs are kept, in the order of their last changes. So behind the last change of
-// one that is kept no more
-// stand all that are: whoever comes by there is told that what he knows of jobs counts no more, and then all of these
-// (watchers-follow.c).
+// The newest limits.event_jobs are kept, in the order of their last changes. So all jobs that are kept stand
+// behind the last change of one that is kept no more: a watcher that passes that place is told that its jobs
+// count no more, and then all that are kept (watchers-follow.c).
 
 #include "event-stream-jobs.h"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The log's part of the stream, and places in it. Every voter notes what the log's entries are about (log-trail.h). So
-// whoever was told everything up to an index by a leader that is gone is told by the next one, of kinds that are the log's
-// own, no more than what has come behind it; what nodes have said, which the log does not know, he is told anew.
+// a watcher that got everything up to an index from a former leader gets from the next one, of kinds that
+// are the log's own, only what has come behind it; what nodes have said, which the log does not know, is
+// sent anew.
 //
 // A table that was changed behind that index counts as unknown as a whole: which of its rows are gone is not noted.
 

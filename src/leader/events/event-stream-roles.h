@@ -10,7 +10,7 @@
 
 enum {
         EVENT_ROLES_MAX = 1023
-}; // names; units of further ones are shown to whoever may see everything, and to nobody else
+}; // names; units of further ones are shown only to authors that may see everything
 
 typedef struct RoleName {
         uint32_t number;

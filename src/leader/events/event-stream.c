@@ -8,10 +8,11 @@
 // one for the unit, one for its content, one for each node that says something of it. An event has the whole state of its object, so it does
 // not matter whether the log or a report has changed it, or both in one turn.
 //
-// Of a unit, the order knows the unit alone. Whoever is told of one from there is told of all its nodes, and forgets
-// what he knew of others; so a node that does not say anything of it any more moves the unit, too.
+// The order has units, not their nodes. A watcher that gets a unit from there gets all its nodes, and
+// forgets others; so a node that does not report the unit any more moves the unit in the order, too.
 //
-// Without memory the process ends (oom.h): somebody would believe for ever in what he was told last.
+// Without memory the process ends (oom.h), or a watcher would never learn that its last news of an object is
+// outdated.
 
 #include "event-stream.h"
 
@@ -179,8 +180,8 @@ static void drain_state(Leader *l, UnitOnNode *on_node) {
         end_draft(r, &d);
 }
 
-// Of a node that is heard, only what it says counts, and whoever takes that marks it. Of others it may have to be
-// taken back, or be said that it is unknown.
+// Of a node that is heard only its reports count, and taking them marks the unit. Of other nodes the state
+// may have to be taken back, or become unknown.
 static void mark_unheard(Leader *l, Unit *u) {
         if (!event_take_rows_due(u))
                 return;

@@ -5,9 +5,9 @@
 //
 // Every change of an object gives it the next sequence. While somebody watches, and for
 // limits.events_kept_sec after, each is
-// also an event in a ring; who has fallen behind that, or comes from nothing, is told the newest state of each object
-// that has changed since, in the order of their last changes. So whoever keeps what he is told has the newest of
-// everything when he is told that it is complete.
+// also an event in a ring; a watcher that has fallen behind the ring, or begins, gets the newest state of
+// each object that has changed since, in the order of their last changes. So it has the newest of everything
+// when it is told that this is complete.
 
 #include "event-core.h"
 #include "event-cursor.h"
@@ -15,7 +15,7 @@
 #include "event-stream-records.h"
 #include "event-stream-roles.h"
 
-// After each entry of the log, whoever leads, before anybody follows it.
+// Called after each entry of the log, also on hosts that do not lead, before other code follows the entry.
 void event_stream_on_applied(Leader *l, uint64_t index);
 void event_stream_begin(Leader *l);
 void event_stream_clear(Leader *l); // before the tables go

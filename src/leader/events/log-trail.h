@@ -2,7 +2,7 @@
 #pragma once
 
 // The log's part of the stream, as every voter keeps it while another one leads: at which index of the log jobs began and
-// ended last, and tables were changed. Whoever comes to lead knows by it what somebody who was told everything up to an
+// ended last, and tables were changed. A new leader knows by it what a watcher that got everything up to an
 // index has missed. Pure.
 
 #include <stdbool.h>

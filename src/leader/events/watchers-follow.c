@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a watcher is told, from where he stands: of events in the ring, or by the order of last changes, an object at a time.
-// What he does not watch is passed by, what the log has told him before, too; and what he may not see: who may see units of
-// some roles only is told of these, of a unit that comes to be of another role that it comes or goes, and of jobs what
-// list-jobs would show him.
+// What a watcher is told, from its place on: events in the ring, or by the order of last changes, an object
+// at a time. Passed by is what it does not watch, what the log has told it before, and what its author may
+// not see: an author that may see units of some roles only gets these, hears of a unit that changes its role
+// that it comes or goes, and gets jobs as list-jobs would show them.
 //
 // An answer has so many bytes; what was too much for it comes with the next one. Without memory there is none.
 
@@ -31,7 +31,8 @@ enum {
         FRAME_BYTES = 4, // of each event in an answer, besides its own
 };
 
-// ------------------------------------------------------------------------------------------------ what is for him
+// ---------------------------------------------------------------------------------- what a watcher is to
+// see
 
 static bool has_kind(const Watcher *w, Argosy__EventKind kind) {
         return w->kinds & event_kind_bit(kind);
@@ -190,7 +191,7 @@ static int add_job(Leader *l, Watcher *w, uint64_t number, Argosy__EventMark mar
         int r = w->cursor.scope == 0 ? event_draft_job(l, number, &d)
                                      : event_draft_job_for(l, w->ticket->author, number, &d);
 
-        // It is not for him; or forgotten by the log, and he has never known it.
+        // The author may not see it; or the log has forgotten it, and the watcher never knew it.
         if (r == 0 && !d.present && (w->cursor.scope != 0 || w->cursor.mode == EVENT_CURSOR_STATE)) {
                 event_draft_done(&d);
                 return 0;
@@ -243,7 +244,7 @@ static bool is_object_for(const Watcher *w, const EventObject *o) {
         const char *name = name_of(o);
 
         if (w->cursor.index > 0 && event_object_index(o) <= w->cursor.index)
-                return false; // he has been told that before
+                return false; // it was told that before
 
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
                 return is_for(w, ARGOSY__EVENT_KIND__EVENT_UNIT, name) ||
@@ -289,7 +290,8 @@ static size_t added_bytes(const Watcher *w, size_t first) {
         return bytes;
 }
 
-// He comes by the last change of a job that is kept no more, which he may not have heard of. UINT64_MAX: there is nothing more.
+// Whether the watcher passes the last change of a job that is kept no more, which it may not know.
+// UINT64_MAX: there is nothing more.
 static bool misses_jobs(const Leader *l, const Watcher *w, uint64_t next_seq) {
         const EventJobs *jobs = l->events->jobs;
 
@@ -311,7 +313,7 @@ static int add_jobs_begin(Leader *l, Watcher *w, uint64_t *ret_seq) {
                          &d, watcher_mark(w->cursor.mode), *ret_seq);
 }
 
-// False: it was too much, and he is told of it with the next answer.
+// False: it was too much, and the watcher gets it with the next answer.
 static bool has_room(Watcher *w, Turn *turn, size_t before) {
         if (n_events(w) == before)
                 return true;
@@ -394,7 +396,7 @@ static int tell_unit(Leader *l, Watcher *w, const EventEntry *e) {
         return sees ? copy_entry(w, e) : 0;
 }
 
-// Who may see some units only is told of these, and of jobs what list-jobs would show him.
+// For an author that may see some units only: these units, and jobs as list-jobs would show them.
 static int tell_some(Leader *l, Watcher *w, const EventEntry *e) {
         uint64_t number;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the files about watchers share: watchers.c (who asks, and whose turn it is) and watchers-follow.c (what he is told).
+// What the files about watchers share: watchers.c (questions and turns) and watchers-follow.c (what a
+// watcher is told).
 
 #include "event-cursor.h"
 #include "event-maker.h"
@@ -11,13 +12,13 @@ struct Watcher {
         Ticket *ticket;
         ListNode all; // in Leader.watchers: .due, .idle or .behind
         EventCursor cursor;
-        bool begins;              // he is to be told that the whole state follows
+        bool begins;              // to be told that the whole state follows
         uint32_t anew;            // of these kinds, a set; 0: of all
         uint64_t
-                jobs_begun; // event_jobs_complete_from(), when he was told that all jobs follow; 0: he was not
-        uint64_t access_revision; // by which it was judged what he may see (cursor.scope)
-        bool from_now;            // he is told where he is, and nothing else
-        bool told_all;            // there is nothing more for him now
+                jobs_begun; // event_jobs_complete_from() when told that all jobs follow; 0: not told
+        uint64_t access_revision; // by which cursor.scope was judged
+        bool from_now;            // gets its place, and nothing else
+        bool told_all;            // there is nothing more for it now
         uint32_t kinds;           // event_kind_bit() of each
         Argosy__Response *answer;
         size_t bytes; // of its events
@@ -29,10 +30,10 @@ typedef struct Turn {
 
 // watchers-follow.c. All: 0, or -ENOMEM.
 int watcher_need_answer(Watcher *w);
-Argosy__EventMark watcher_mark(EventCursorMode mode); // of what he is told who is not in the ring
+Argosy__EventMark watcher_mark(EventCursorMode mode); // of what it is told outside the ring
 int watcher_add_word(Leader *l, Watcher *w, const char *word, uint32_t kinds, Argosy__EventMark mark,
                      uint64_t seq);
-int watcher_add_begins(Leader *l, Watcher *w); // of what he watches, that is
+int watcher_add_begins(Leader *l, Watcher *w); // of the kinds that it watches
 // He has been told of all, or as much as there is room or time for: *ret_full.
 int watcher_follow_order(Leader *l, Watcher *w, Turn *turn, bool *ret_full);
 int watcher_follow_ring(Leader *l, Watcher *w, Turn *turn, bool *ret_full);

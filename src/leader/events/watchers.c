@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Questions for events. Each is one response, given in the turn in which there is something for it, and nothing is kept
-// for whoever asked: where he is stands in his cursor.
+// Questions for events. Each is one response, given in the turn in which there is something for it, and
+// nothing is kept for a client: its place stands in its cursor.
 //
-// The happy path: he is up to date, waits in WatcherLists.idle, and each turn with news looks from where he stands. Events
-// that are not for him are passed by. Whoever has fallen behind the ring goes by the order of last changes instead, an
-// object at a time, newest states, until there is nothing more in it; then he is told that it is complete, and is in
-// the ring again. A cursor of another leader's term begins with all that nodes say, and of what the log says with what has
-// come since (event-stream-log.c); one so old that gone objects may be forgotten, or of somebody who might see something
-// else, with all of the state. What he is told of it stands in watchers-follow.c.
+// The happy path: a watcher is up to date, waits in WatcherLists.idle, and each turn with news looks from
+// its place on. Events that are not for it are passed by. A watcher that has fallen behind the ring goes by
+// the order of last changes instead, an object at a time, newest states, until there is nothing more in it;
+// then it is told that this is complete, and is in the ring again. A cursor of another leader's term begins
+// with all that nodes say, and of what the log says with what has come since (event-stream-log.c); one so
+// old that gone objects may be forgotten, or of an author with another view, with all of the state.
+// watchers-follow.c has what a watcher is told.
 //
-// A turn spends so many bytes and looks at so many events and objects, whoever asks; the others go on in the next. Those who
-// wait for what is new come first, since they need little of it: they are not to wait for others who are told all of a
-// large cluster, of whom each turn tells some.
+// A turn spends so many bytes and looks at so many events and objects, for all watchers together; the others
+// go on in the next. Watchers that wait for news come first, since they need little: they do not wait for
+// others that are sent all of a large cluster, a part in each turn.
 // Out of memory a question ends without an answer of ours, which the ticket says.
 
 #include "watchers.h"
@@ -31,12 +32,12 @@
 #include "turn.h"
 #include "watchers-private.h"
 
-// One of so many of a turn's bytes and looks is left for those who go by the order, whoever else was told.
+// One of BEHIND_PART of a turn's bytes and looks is reserved for watchers that go by the order.
 enum { BEHIND_PART = 4 };
 
 // ------------------------------------------------------------------------------------------------ who asks
 
-// `index`: of the log, until where he was told everything; 0: he was not.
+// `index`: of the log, up to which the watcher was told everything; 0: it was not.
 static void begin_anew(const Leader *l, Watcher *w, EventCursorMode mode, uint64_t index) {
         w->anew = event_stream_kinds_anew(l, index);
         w->cursor.mode = mode;
@@ -115,7 +116,7 @@ static Argosy__Response *refuse(Leader *l, Watcher *w, const Argosy__Request__Ev
         return take_cursor(l, w, q);
 }
 
-// There is something for him, or he has not been looked at.
+// There is something for the watcher, or it has not been looked at.
 static void enqueue(Leader *l, Watcher *w) {
         bool is_behind = !w->from_now && w->cursor.mode != EVENT_CURSOR_RING;
 
@@ -161,7 +162,8 @@ static bool has_missed(const Leader *l, const Watcher *w) {
                w->cursor.seq < event_ring_complete_from(&l->events->ring);
 }
 
-// Who may see some units only cannot be told which have come to be of another role behind his back.
+// For an author that may see some units only the order does not tell which units have changed their role
+// meanwhile.
 static uint64_t order_complete_from(const Leader *l, const Watcher *w) {
         const EventStream *s = l->events;
 
@@ -169,7 +171,7 @@ static uint64_t order_complete_from(const Leader *l, const Watcher *w) {
                                     : MAX_OF(s->complete_from_seq, s->roles->changed_seq);
 }
 
-// Of somebody who has been told of everything that he may see.
+// The place of a watcher that was told everything that it may see.
 static EventCursor place_of(const Leader *l, const Watcher *w) {
         EventCursor c = event_stream_cursor(l);
 
@@ -178,8 +180,8 @@ static EventCursor place_of(const Leader *l, const Watcher *w) {
         return c;
 }
 
-// He goes by the order from where he stands, or from the beginning if something that he knows of may be gone and
-// forgotten: since he was told of everything, or since he went by the order.
+// The watcher goes by the order from its place, or from the beginning if an object that it knows may be gone
+// and forgotten: since it was told everything, or since it went by the order.
 static void note_missed(const Leader *l, Watcher *w) {
         uint64_t forgotten = order_complete_from(l, w);
 
@@ -193,7 +195,7 @@ static void note_missed(const Leader *l, Watcher *w) {
         w->cursor.forgotten = forgotten;
 }
 
-// His rights may have changed while he waited.
+// The author's rights may have changed while the watcher waited.
 static void note_scope(const Leader *l, Watcher *w) {
         uint64_t revision = cluster_state_access_revision(l->state);
         uint32_t scope;
@@ -208,7 +210,7 @@ static void note_scope(const Leader *l, Watcher *w) {
         begin_anew(l, w, EVENT_CURSOR_MISSED, 0);
 }
 
-// 0, or -ENOMEM. *ret_full: there is more for him.
+// 0, or -ENOMEM. *ret_full: there is more for the watcher.
 static int look(Leader *l, Watcher *w, Turn *turn, bool drained, bool *ret_full) {
         EventCursorMode mode;
         int r = 0;

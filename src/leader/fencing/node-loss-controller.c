@@ -11,8 +11,8 @@
 // One that was already placed elsewhere when its old node was cut off is held back by previous-nodes.c
 // instead, as long.
 //
-// An owner who drains the lost node overrides NodeLost=, but not the time that CutOff=stop needs: that is no
-// matter of wishes. Whoever removes the host, or unloads the unit, says that nothing of it runs any more.
+// A drain of the lost node overrides NodeLost=, but not the time that CutOff=stop needs. A removal of the
+// host, or an unload of the unit, says that nothing of it runs any more.
 #include <errno.h>
 
 #include "activation-affinity.h"

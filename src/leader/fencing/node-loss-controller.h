@@ -8,9 +8,9 @@
 
 // Boot time from which a unit may leave its lost node; 0: its node is not lost, UINT64_MAX: not by itself.
 uint64_t node_loss_moves_at(const Leader *l, const Unit *u, const UnitEntry *e);
-// It is not moved now, and whoever attaches or is lost is a reason to look again: a drain does not move what
-// says NodeLost=never, unless its deadline is over; and what is to be stopped when cut off is not moved away
-// from a host of which this leader does not know yet whether it is cut off.
+// It is not moved now, and is looked at again when a host attaches or is lost: a drain does not move units
+// with NodeLost=never, unless its deadline is over; and a unit that is to be stopped when cut off is not
+// moved away from a host of which this leader does not know yet whether it is cut off.
 bool node_loss_stays(const Leader *l, const Unit *u, const UnitEntry *e);
 // It is looked at again then. 0 or -ENOMEM.
 int node_loss_delay(Leader *l, Unit *u, uint64_t at_us);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tokens are made and revoked as one record of the log each. Both need the right 'admin', which has all others, so nobody gives
-// more than he has. The leader sees the hash of a new one and never the secret; the id follows from that, so a request that is sent
-// again is known by it.
+// Tokens are made and revoked as one record of the log each. Both need the right 'admin', which has all
+// others, so no author gives more than it has. The leader sees the hash of a new one and never the secret;
+// the id follows from that, so a request that is sent again is known by it.
 //
-// Who shows a token is found once, as his request comes in: from there on he is the token's id, by which he is judged again
-// whenever somebody else would be. That it was used is kept here, and goes into the log once a day; with the leader that is
-// lost, so what a list says of the last use is true to within a day.
+// A token is looked up once, when its request comes in: from there on the author is the token's id, by which
+// it is judged again whenever any author is. The time of use is kept here, and goes into the log once a day;
+// it is lost with the leader, so what a list says of the last use is true to within a day.
 
 #include "access-tokens.h"
 

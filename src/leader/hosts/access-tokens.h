@@ -13,13 +13,13 @@ Argosy__Response *access_tokens_answer_list(Leader *l, const Argosy__Request *re
 Argosy__Response *access_tokens_answer_check(Leader *l, const Argosy__Author *author,
                                              const Argosy__Request *request);
 
-// Somebody who asks, as the leader goes by him. What it has borrowed lives as long as the records stay as they are.
+// An author as the leader judges it. What it has borrowed lives as long as the records stay as they are.
 typedef struct Asker {
         Argosy__Author author;
         char user[ACCESS_TOKEN_NAME_MAX + 16];
 } Asker;
 
-// `author`, or who has the token that he has shown, in `ret`; that this was used now is noted by who leads.
+// `author`, or the author by the token that was shown, in `ret`; a leader notes that the token was used now.
 const Argosy__Author *access_tokens_asker(Leader *l, const Argosy__Author *author, Asker *ret);
 // What the log does not say yet of when tokens were used. 0 or negative errno.
 int access_tokens_decide(Leader *l, BatchBuilder *b);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See authorization.h. Who has the right for all units is known after one look at the list of rights, and nearly everybody is
-// such a one. Only for who has it for some roles are the units looked at that his request names; what names none, or
-// comes from nodes without a word of units, is for those who may see everything. Lists are given to everybody who may
-// see something, without the rest.
+// See authorization.h. Whether an author has the right for all units takes one look at the list of rights,
+// and nearly all authors have. Only for an author with the right for some roles are the units of its request
+// looked at; a request that names none, or an answer of nodes without units, is for authors that may see
+// everything. Lists are given to every author that may see something, without the rest.
 //
-// A unit that is not his and one that is not there are refused in the same words. What comes along with a unit because of
-// what its own file says (Requires=, BindsTo=, LoadWith=) is not judged: who brought the file has said so.
+// A unit that the author may not see and one that is not there are refused in the same words. Units that
+// come along because of a unit's own file (Requires=, BindsTo=, LoadWith=) are not judged: the file was
+// brought with the right to do so.
 
 #include "authorization.h"
 
@@ -240,7 +241,7 @@ uint32_t authorization_scope(const Leader *l, const Argosy__Author *author) {
         return crc | 1;
 }
 
-// ------------------------------------------------------------------------------------------------ what he gets, and brings
+// ------------------------------------------------------------------- what an author may see and bring
 
 static void filter_units(const Leader *l, const Argosy__Author *author, Argosy__Response__Units *units) {
         size_t kept = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Whether somebody may have done what he asks for, and what he may see of the answer: the rights of the log (access.h)
+// Whether an author may have its request done, and what it may see of the answer: the rights of the log
+// (access.h)
 // and what is needed (request-kind.h), with the roles of the units that a request is about. Nothing is kept: each
 // question is judged by the records as they are.
 
@@ -18,25 +19,26 @@ enum {
 AccessList authorization_list(const Leader *l);
 // The same for what this one may: only a token has a time, and most requests show none.
 AccessList authorization_list_for(const Leader *l, const Argosy__Author *author);
-// Of somebody who may not: EACCES, or what is wrong with the token that he has shown.
+// The error for an author without the right: EACCES, or what is wrong with its token.
 int authorization_error(const Leader *l, const Argosy__Author *author);
 // USER@HOST, as jobs name who asked.
 void authorization_author_at(const Leader *l, const Argosy__Author *author, char *ret, size_t size);
-// True: he may not, with the reason for people. What a host answers alone never comes here.
+// True: the author may not, with the reason for people. What a host answers alone never comes here.
 bool authorization_refuses(const Leader *l, const Argosy__Author *author, const Argosy__Request *q,
                            char why[AUTHORIZATION_WHY_SIZE]);
 // He may see all units; else only those for which authorization_may_view() says so.
 bool authorization_views_all(const Leader *l, const Argosy__Author *author);
 bool authorization_may_view(const Leader *l, const Argosy__Author *author, const char *unit);
-// True: he may not, and the reason.
+// True: the author may not, and the reason.
 bool authorization_refuses_view(const Leader *l, const Argosy__Author *author, const char *unit,
                                 char why[AUTHORIZATION_WHY_SIZE]);
 // The same of a template with all of its instances, or of a unit; and of whatever is of that role.
 bool authorization_may_view_group(const Leader *l, const Argosy__Author *author, const char *name);
 bool authorization_may_view_role(const Leader *l, const Argosy__Author *author, const char *role);
-// A number for what he may see, the same on every host: another one when that is something else. 0: everything.
+// A number for what the author may see, the same on every host: another one when that changes. 0:
+// everything.
 uint32_t authorization_scope(const Leader *l, const Argosy__Author *author);
-// Takes out of an answer what is not for him to see.
+// Takes out of an answer what the author may not see.
 void authorization_filter(const Leader *l, const Argosy__Author *author, Argosy__Response *r);
 // Who may bring no content has brought none: files that came with a Change are dropped.
 void authorization_drop_files(const Leader *l, Ticket *t);

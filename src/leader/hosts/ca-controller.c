@@ -5,9 +5,10 @@
 //   what hosts say, records, a walk over all hosts while a rotation is under way -> CaView -> step -> the cluster's record
 //
 // Certificates are signed in the turn in which a host asks, so only a few are asked at a time. One that does not answer for ASKED_US makes room for
-// the next, is named, and asked again, after twice as long each time; one whose session begins anew is asked at once. So is whoever has not said for
-// that long which certificate it has. Whoever has a certificate of another CA than the one that signs is asked, rotation or not: a cluster that was
-// recovered from an old log has another CA than its hosts think.
+// the next, is named, and asked again, after twice as long each time; one whose session begins anew is asked
+// at once. So is a host that has not said for that long which certificate it has. A host with a certificate
+// of another CA than the one that signs is asked, rotation or not: a cluster that was recovered from an old
+// log has another CA than its hosts think.
 
 #include "ca-controller.h"
 

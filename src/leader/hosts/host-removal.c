@@ -8,13 +8,13 @@
 //      3   units that no other node takes are taken off the node, and wait for one
 //      4   the record is removed, when nothing runs there by the host's own word
 //
-// So a unit with CutOff=stop runs in one place all the time. A host that is lost is removed without 2 and 3: nobody else knows
-// what runs there, and whoever gives the command says that nothing does. The same holds for a removal by force. Of one that
-// is lost on its way nobody has said so: its units leave as those of any lost node that is drained, and units with CutOff=stop
-// are waited for until they have certainly stopped.
+// So a unit with CutOff=stop runs in one place all the time. A host that is lost is removed without 2 and 3:
+// what runs there is not known, and the command says that nothing does. The same holds for a removal by
+// force. If a host is lost during its removal that was not said: its units leave as those of any lost node
+// that is drained, and units with CutOff=stop are waited for until they have certainly stopped.
 //
 // A leader that dies in between leaves a host that is closed, and no voter, but still a member; the command can be given
-// again. Whoever opens a node of the host meanwhile, or promotes the host, calls the removal off.
+// again. Opening a node of the host meanwhile, or promoting the host, calls the removal off.
 #include "host-removal.h"
 
 #include <errno.h>
@@ -206,7 +206,7 @@ void host_removals_notify(Leader *l) {
                         leader_mark(l);
 }
 
-// The log has it: from now on whoever takes it back calls the removal off.
+// The log has the closed nodes: opening one from now on calls the removal off.
 static void on_begun(Leader *l, Ticket *t) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, t->removing);
 

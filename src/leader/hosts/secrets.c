@@ -194,7 +194,7 @@ static bool is_kept_by(const Argosy__VoterSecretRecord *key, uint32_t raft_id) {
         return false;
 }
 
-// As whatever the log has: whoever leads next is one of them, or can be told by one.
+// As for entries of the log: the next leader is one of them, or can get it from one.
 static bool most_voters_have(const Leader *l, uint32_t number) {
         const Argosy__ClusterRecord *c = cluster_state_cluster(l->state);
         const Argosy__VoterSecretRecord *key = NULL;

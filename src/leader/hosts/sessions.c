@@ -448,7 +448,7 @@ static void note_refusal(Leader *l, UnitOnNode *s, const Argosy__UnitReport *rep
 }
 
 // A node on which the unit is up by its record's last revision does not refuse it: what it said of an older order came behind the new one.
-// Else whoever waits for this start would wait until the host attaches again.
+// Else a wait for this start would last until the host attaches again.
 static void note_taken(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) {
         const UnitEntry *e;
 
@@ -638,7 +638,7 @@ static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
         l->barrier_flying = false;
         if (index > l->index)
                 l->index = index;
-        // Whoever attached anew meanwhile is not among them.
+        // A host that attached anew meanwhile is not among them.
         while ((h = host_take_marked(l, HOST_BARRIER_FLYING))) {
                 if (!l->leading)
                         continue;

@@ -6,8 +6,8 @@
 //
 //   make -> this host's disk -> the log names it -> the other voters' disks -> the log says so of each
 //
-// A secret may be used from when the log names it: this leader has it then. What must outlive this leader, whoever dies, waits until
-// all voters have it (voter_secrets_controller_all_have()).
+// A secret may be used from when the log names it: this leader has it then. What must outlive this leader
+// waits until all voters have it (voter_secrets_controller_all_have()).
 
 #include "batch-builder.h"
 #include "leader-core.h"

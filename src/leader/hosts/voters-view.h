@@ -21,7 +21,7 @@ void voters_view_done(VotersView *v);
 void voters_view_note_opened(Host *h, uint32_t raft_id);
 uint32_t host_opened_id(const Host *h);
 // Only what was heard since then counts: a host that lost its power a moment ago has answered the last
-// heartbeat, too. `hopeful`: whoever may still say so before long counts as well.
+// heartbeat, too. `hopeful`: voters that may still answer before long count as well.
 void voters_view_set_live(const Leader *l, VotersView *v, uint64_t since_us, bool hopeful);
 uint32_t voters_view_host_of(const VotersView *v, uint32_t raft_id); // 0: no record has it
 // The voters that do not answer.

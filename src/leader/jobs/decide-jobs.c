@@ -231,7 +231,7 @@ typedef struct JobSource {
         const uint64_t *cancels; // LogOp.JobPut.cancels
         size_t n_cancels;
         const Argosy__Response__Change *refused; // by this some units are; NULL: none
-        bool is_heard; // whoever asks is told that: only what was changed meanwhile is written down
+        bool is_heard; // the answer says that: only what was changed meanwhile is written down
         uint64_t asked_revision,
                 if_revision; // of the first of several entries (JobRecord); 0: of another one
         Argosy__StoredRequest *stored;           // it is held back; NULL: it is not
@@ -251,7 +251,7 @@ static void set_author(const Leader *l, const Argosy__Author *author, Argosy__Jo
         record->uid = record->uid_known ? author->uid : 0;
 }
 
-// By which of his groups he may do something. Of more names than are kept of a job it has the first.
+// The author's groups that give it a right. Of more names than are kept of a job it has the first.
 static void set_groups(const Leader *l, const Argosy__Author *author, const char *groups[JOB_GROUPS_MAX],
                        Argosy__JobRecord *record) {
         size_t n = access_groups(authorization_list_for(l, author), author, groups, JOB_GROUPS_MAX), bytes = 0;

@@ -7,8 +7,8 @@
 // others is the LogBatch with all of them. So nothing is copied twice, the size is always known, and taking
 // back is cutting off the end.
 //
-// The batch remembers which units, specs and hosts it touches, because whoever decides looks at the state as
-// it was before the batch: nothing may be decided twice about the same record in one entry.
+// The batch remembers which units, specs and hosts it touches, because decisions look at the state as it was
+// before the batch: nothing may be decided twice about the same record in one entry.
 
 #include <stdbool.h>
 
@@ -28,16 +28,15 @@ typedef struct KeySet {
 
 // Where a unit may still run that is removed.
 typedef struct BatchBuilderRemoval {
-        uint32_t *nodes; // freed by whoever asked
+        uint32_t *nodes; // freed by the caller
         size_t n_nodes;
         uint64_t fence_us; // as in LogOp.TombstonePut
 } BatchBuilderRemoval;
 
 typedef struct BatchBuilder {
         Buf packed;
-        // What the leader fills by itself, and units up to which requests are taken. Each unit of an entry
-        // costs whoever applies and
-        // follows it some 20 us, all in one turn. 0: any number.
+        // What the leader fills by itself, and units up to which requests are taken. Applying and following
+        // an entry costs some 20 us for each of its units, all in one turn. 0: any number.
         size_t soft_bytes, soft_units, most_units;
         KeySet touched;    // what each key says is in batch-builder.c
         size_t n_ops, n_units; // units: that it touches, and what its new contents cost as units

@@ -63,7 +63,7 @@ static Standing standing_when_down(const Leader *l, const UnitOnNode *s, const U
                 return STANDING_BLOCKED;
         if (s->revision < start_revision(l, e, s))
                 return STANDING_COMING;
-        // Whoever begins now builds on an end that another leader would know nothing of.
+        // A unit that begins now would rely on an end that another leader does not know.
         return unit_on_node_is_unsettled(s, e) ? STANDING_COMING : STANDING_DOWN;
 }
 

@@ -71,8 +71,9 @@ void orders_mark(Leader *l, Unit *u, Node *n) {
                 mark_row(l, s);
 }
 
-// A record changed (e NULL: it was removed): whoever has the unit or is to have it is told. Of a global unit these are told by a
-// walk over all nodes that have it, orders_rows_step(), and by orders_globals() over those that are to have it now.
+// A record changed (e NULL: it was removed): nodes that have the unit or are to have it get orders. For a
+// global unit a walk over all nodes that have it, orders_rows_step(), and orders_globals() over those that
+// are to have it now do that.
 void orders_on_unit(Leader *l, const UnitEntry *e, Unit *u, Node *before) {
         unsigned n = 0;
 
@@ -594,8 +595,8 @@ static bool flush_marked(Leader *l, Host *h, void *userdata) {
         return *left > 0;
 }
 
-// What a host does not take yet stays in its list: it may be hundreds of MiB. Whoever had no turn has the first one in the
-// next turn of the loop.
+// Orders that a host does not take yet stay in its list: they may be hundreds of MiB. A host that had no
+// turn is first in the next turn of the loop.
 void orders_flush(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_ORDERS];
         size_t left = walk_slice(walk, l->limits.orders_made);

@@ -6,7 +6,8 @@
 #include "leader-core.h"
 #include "tables.h"
 
-// Whether there may be any. Until all of them were looked at, there may; when they were, whoever replaces others is looked at again.
+// Whether there may be any. Until all of them were looked at, there may; after that units that replace
+// others are looked at again.
 bool recovering_any(Leader *l, DisruptionBudget *g);
 bool recovering_is(const Leader *l, const Unit *u); // this one, as it is now
 // Something was seen of the unit, or of its node. Only as long as units of its group wait for room, anything of that is kept.

@@ -10,7 +10,7 @@
 //      1. a turn     whether they have to do with each other
 //      2. a turn     a copy of the Placement, on which all of it is thought
 //      3. turns      limits.plan_part_units in each
-//      4. a turn     what follows from that: whoever would be elsewhere
+//      4. a turn     what follows from that: units that would be elsewhere
 //      5. a turn     which nodes are to be asked for names that they may refuse (plan-names.c)
 //      6. a turn     the words for all of it
 //

@@ -10,15 +10,16 @@
 // noted once, with its last place. When the Scheduler is freed everything counts as before. Cost: the units
 // that are noted, those on nodes where somebody replaces others, those that their groups hold back, and a round.
 //
-// Time is gone through in two steps. At first what was moved is down, and whoever its group can spare no more
-// (MaxUnavailable=) is held back. When nothing follows any more, all that has a node is taken to be up there: those
-// who were held back leave one after the other, until as many as may be down have no node; the others stay. How long
-// it takes until a unit has ended is not gone through: that decides when something happens, not what.
+// Time is simulated in two steps. At first what was moved is down, and units that their group cannot spare
+// (MaxUnavailable=) are held back. When nothing follows any more, all that has a node is taken to be up
+// there: the units held back leave one after the other, until as many as may be down have no node; the
+// others stay. How long a unit takes to end is not simulated: that decides when something happens, not what.
 //
-// Hosts say only then that a name is somebody else's, when they are told of the unit. By that time those have left whom
-// it replaces there, or who were preempted for it. So what is known of that (plan-names.c) counts when all that was to
-// leave before has left: the unit looks for another node then, and whoever had to go for it is noted all the same. Its
-// order waits as long as a group holds one of those back, and so long nobody refuses it.
+// Hosts report that a name is taken only when they get the unit's order. By that time the units that it
+// replaces there, or that were preempted for it, have left. So what is known of that (plan-names.c) counts
+// when all that was to leave before has left: the unit looks for another node then, and the units that had
+// to go for it are noted all the same. Its order waits as long as a group holds one of those back, and until
+// then no host refuses it.
 //
 // A plan of many units is made in many turns (decide-dry-runs.c): its Scheduler has a copy of the Placement then, and
 // dry_run_plan_enter() and dry_run_plan_leave() stand round what each turn does with it. What follows from the plan is
@@ -172,7 +173,7 @@ static int forget(DryRunPlan *p, const Argosy__Request__Change *change) {
                         return -ENOMEM;
                 w = unit_work(l, u);
                 p->forgotten[p->n_forgotten++] = (Forgotten){u, TAKE_PTR(w->exclusions), TAKE_PTR(w->retry)};
-                (void) scheduler_set_refusals(l, u); // whoever runs it from fleet's directory keeps it
+                (void) scheduler_set_refusals(l, u); // a host that runs it from fleet's directory keeps it
         }
         return 0;
 }
@@ -428,7 +429,7 @@ static int give_turns(DryRunPlan *p, bool *ret) {
         return r;
 }
 
-// All that was moved is up where it is now: whoever waited for that leaves, one after the other.
+// All that was moved is up where it is now: units that waited for that leave, one after the other.
 static int let_go(DryRunPlan *p) {
         _cleanup_free_ PlanDue *held = TAKE_PTR(p->held);
         size_t n = p->n_held;
@@ -532,7 +533,7 @@ static int simulate_turns(DryRunPlan *p) {
         return r;
 }
 
-// Whoever was to leave and would stay.
+// Notes the units that were to leave and would stay.
 static int note_held(DryRunPlan *p) {
         Leader *l = p->alone.leader;
 

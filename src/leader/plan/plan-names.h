@@ -16,7 +16,7 @@ PlanNames *plan_names_free(PlanNames *p);
 int plan_names_ask(PlanNames *p, DryRunPlan *plan, bool *ret);
 // Whether a node has refused something since the plan was begun last: then it is to be begun anew.
 bool plan_names_is_news(PlanNames *p);
-// Whoever has not answered by now does not answer.
+// Hosts that have not answered by now are not waited for.
 void plan_names_give_up(PlanNames *p);
 
 // While it is thought about what follows from a plan, its units are refused where they come to nodes that have refused

@@ -5,7 +5,7 @@
 // How a unit ended is in the job's record, and that is all that is known of a job whose units do something else by now.
 // Beside it stands how the unit is with what the job asked of it at present: judged by what is seen, as a wait would be,
 // if nobody has changed the unit since. Without a leader that is not known. Where the look itself takes long it is left to
-// whoever asks (job-show.c).
+// the caller (job-show.c).
 #include "answer-job-units.h"
 
 #include <errno.h>

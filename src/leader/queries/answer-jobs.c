@@ -6,9 +6,9 @@
 //
 // What is said of the units of one is answer-job-units.c's.
 //
-// Who may not see everything sees the jobs that have changed units, and none but such that he may see now, with the names
-// of these instead of what was typed. So a job about nodes is not for him, nor is one whose units are gone. A job that has
-// been held back and has changed nothing yet is for who has asked for it.
+// An author that may not see everything sees the jobs that have changed units which it may see now, with the
+// names of these instead of what was typed. So it does not see a job about nodes, nor one whose units are
+// gone. A job that is held and has changed nothing yet is shown to its own author.
 #include "answer-job-parts.h"
 #include "answer-job-units.h"
 #include "answer-jobs.h"
@@ -178,7 +178,7 @@ static int add_waiting(const Leader *l, Argosy__Response__JobRow *row) {
         return 0;
 }
 
-// Who asks, and whether all is for him to see; about which units, and nodes.
+// The asking author, and whether it may see all; which units and nodes it asks about.
 typedef struct Viewer {
         const Argosy__Author *author;
         bool sees_all;

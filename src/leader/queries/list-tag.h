@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A word for all that lists of units show at present: whoever has a list with the same one has that list.
+// A tag for all that lists of units show at present: a client whose list has the same tag has the current
+// list.
 
 #include "leader-core.h"
 

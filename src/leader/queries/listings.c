@@ -18,7 +18,8 @@
 //      3. freed    what is left, if somebody went away in the middle, limits.rows_freed rows a turn
 //
 // Of a page, which has a limit, names are looked at in their order from where it begins, and no further than there are more rows than it
-// takes; what is touched behind that is left to whoever asks for the next one. So it costs its own rows and those that its filters
+// takes; what is touched behind that is left to the question for the next page. So it costs its own rows and
+// those that its filters
 // leave out, wherever it begins, and it is of one moment like the others. Where there are patterns, names are compared with all of them, too: those
 // that stand behind the page are not to count as rows of it. It is given in one part.
 //
@@ -31,10 +32,11 @@
 // any more after limits.listing_turns turns: what is stale then is made, as much in each turn as ever, and
 // rows are of different
 // moments. A list that comes late is worse. What follows from time alone (until when a guard may let run what was destroyed) is as of
-// the turn in which the row was made. Who stops leading answers that the next leader is to be asked, and whoever gets
-// the list from that one begins with `first` 0. Who does not lead makes lists of the records alone; nobody is told of what
-// changes there, so a list that was begun before a change ends with the same answer. Out of memory ends the list with an answer that says so, and so do more
-// rows than an answer may have, as soon as they are made.
+// the turn in which the row was made. A leader that stops leading answers that the next leader is to be
+// asked, whose list begins with `first` 0. A host that does not lead makes lists of the records alone;
+// changes of these mark nothing, so a list that was begun before a change ends with the same answer. Out of
+// memory ends the list with an answer that says so, and so do more rows than an answer may have, as soon as
+// they are made.
 #include "listings-private.h"
 
 #include <errno.h>

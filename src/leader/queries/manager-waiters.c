@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// ManagerWait: whoever has attached or detached a manager waits until the leader's list of nodes agrees, so
-// that everybody who asks afterwards hears the same.
+// ManagerWait: a client that has attached or detached a manager waits until the leader's list of nodes
+// agrees, so that later questions on any host have the same answer.
 //
 //   attached   in the log, with a number -> its host has said whether it can be used -> answered, with the
 //              reason if not

@@ -33,7 +33,8 @@ int node_calls_respond(Ticket *t, Argosy__Response *r);
 int node_calls_ask(Leader *l, Ticket *t, const char *unit, Node *n);
 // The nodes of all hosts behind those that were asked. 0: these were the last; NODE_CALLS_MORE; or a negative errno.
 int node_calls_ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *l, Ticket *t, Node *n));
-// The ticket's share of this turn; whoever has more to ask stands behind the others for the next one. 0 or a negative errno.
+// The ticket's share of this turn; a ticket with more to ask stands behind the others for the next one. 0 or
+// a negative errno.
 int node_calls_ask_some(Leader *l, Ticket *t);
 // Whether it names units that were not looked at; false of any request but a Status.
 bool node_calls_has_more(const Ticket *t);

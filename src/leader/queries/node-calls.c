@@ -2,11 +2,13 @@
 // Questions to nodes: one call for each unit on its node, or for each node that it is about. Answers are passed on as they come, completed
 // by what only the leader knows, and an empty one ends them. What is particular to one kind of request is its row in node-questions.c.
 //
-// Hosts are asked in the order of their numbers, so whoever comes or goes meanwhile moves nobody's place. How many of these questions a
-// node works on at a time is its agent's business (agent/queries/agent-remote.c).
+// Hosts are asked in the order of their numbers, so a host that comes or goes meanwhile does not move the
+// place. How many of these questions a node works on at a time is its agent's business
+// (agent/queries/agent-remote.c).
 //
-// Lines of journals come no faster than whoever asked takes them: the window that he offers is shared by the
-// nodes, and each mark of theirs goes on as the next mark of the ticket. When he has taken it, its node hears so.
+// Lines of journals come no faster than the client takes them: the window that it offers is shared by the
+// nodes, and each mark of theirs goes on as the next mark of the ticket. When the client has taken it, the
+// mark's node is told.
 
 #include <errno.h>
 
@@ -370,7 +372,7 @@ void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *r
 
 // The node cannot answer any more.
 void node_calls_on_node_lost(Leader *l, Node *n) {
-        ListNode lost = LIST_INIT(lost); // whoever hears of one may ask again
+        ListNode lost = LIST_INIT(lost); // the callback for one may ask again
 
         list_splice(&lost, &n->calls);
         while (!list_is_empty(&lost)) {

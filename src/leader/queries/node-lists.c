@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See node-lists.h. Hosts are listed by their numbers, so whoever comes or goes meanwhile moves nobody's place. All of a list is one
-// answer: nodes are told apart by nothing that would let a client put parts together that overlap. What is said of the cluster itself is
-// of the last turn.
+// See node-lists.h. Hosts are listed by their numbers, so a host that comes or goes meanwhile does not move
+// the place. All of a list is one answer: nodes have nothing by which a client could put parts together that
+// overlap. What is said of the cluster itself is of the last turn.
 #include "node-lists.h"
 
 #include <errno.h>

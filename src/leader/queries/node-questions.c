@@ -3,8 +3,8 @@
 // Verbs that agents answer, one row of `questions` for each: whom a request asks, and what the leader adds to the answers.
 //
 // A Status may name thousands of units, and there may be thousands of nodes to be asked. Each turn takes
-// limits.status_looks looks at them, of
-// all who ask, each of whom gets his share. Who is not there is told of in place of an answer.
+// limits.status_looks looks at them, shared by all authors that ask. For a node that is not there an error
+// stands in place of an answer.
 
 #include <errno.h>
 
@@ -62,7 +62,8 @@ static int ask_for_more_journals(Leader *l, Ticket *t, size_t *left) {
         return node_calls_respond(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", t->request->journal->name));
 }
 
-// They share the window; who has it and is asked is counted first, which is little beside asking him.
+// The nodes share the window; those that have the unit and are asked are counted first, which costs little
+// beside asking.
 static size_t count_holders(const Unit *u) {
         size_t n = 0;
 

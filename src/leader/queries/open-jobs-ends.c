@@ -2,13 +2,13 @@
 //
 // Jobs whose units have all ended: what else they wait for, the end that the log is told, and those who wait for it.
 //
-// Happy path: a job ends, and rides in the next entry, whatever that is about; at the latest after
-// limits.job_end_delay_ms it
-// gets one of its own, with all others that have ended by then. At once, if somebody waits for it: who is told that a
-// job has ended finds that in the log, under any leader. So ends make at most one entry a second more than there would
-// be, and none under load. Lists and figures say how a job has ended from the turn on in which its units have (open_job_end_known()): whoever
-// waits for the units is answered in that turn, and would find a job that is running. The stream of events says it when the log has it, so that
-// no later leader tells it again.
+// Happy path: a job ends, and its end goes with the next entry, whatever that is about; at the latest after
+// limits.job_end_delay_ms it gets one of its own, with all others that have ended by then. At once, if a
+// client waits for it: a client that is told that a job has ended finds that in the log, under any leader.
+// So ends make at most one entry a second more than there would be, and none under load. Lists and figures
+// say how a job has ended from the turn on in which its units have (open_job_end_known()): a wait for the
+// units is answered in that turn, and its client would else find a running job. The stream of events says it
+// when the log has it, so that no later leader tells it again.
 //
 // An entry that the log did not take, or of which nobody knows whether it did, is put again: the applier skips a job
 // that is not running any more.
@@ -210,7 +210,7 @@ static void fill_end(Leader *l, OpenJob *job) {
         job->end.cancelled = job->counts.n[ARGOSY__UNIT_END__END_CANCELLED];
 }
 
-// Once, whoever hears of it first.
+// Counts the end once, whichever caller comes first.
 static void tally_end(Leader *l, OpenJob *job) {
         if (job->end_tallied)
                 return;
@@ -401,7 +401,7 @@ int job_waiter_start(Leader *l, Ticket *t) {
                 message_free(now);
                 return 0;
         }
-        if (!job || !now || now->status != 0) { // it has ended, or there is none, or not for him
+        if (!job || !now || now->status != 0) { // it has ended, there is none, or the author may not see it
                 ticket_settle(t, now);
                 return 0;
         }

@@ -7,7 +7,7 @@
 //
 //      a ticket -> its calls, unsent -> in Leader.verifies until the last of them is sent -> answers, as of any question
 //
-// Failures: whoever is lost meanwhile is told of as if it had been asked. Without memory the ticket ends.
+// Failures: a node that is lost meanwhile has an error as its answer. Without memory the ticket ends.
 
 #include <errno.h>
 

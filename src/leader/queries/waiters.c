@@ -464,7 +464,8 @@ static void judge_unit(Leader *l, Unit *u, size_t *left) {
         rest(l, u);
 }
 
-// Whoever is told goes behind the others, so the first is the next one, whoever comes or goes meanwhile.
+// A waiter that was judged goes behind the others, so the first is always the next one, also if waiters come
+// or go meanwhile.
 static void judge_wide_unit(Leader *l, Unit *u, const WaitSeen *seen, size_t *left) {
         size_t *untold = wait_walk_untold(l, u);
 

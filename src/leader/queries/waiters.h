@@ -35,13 +35,13 @@ WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
 // The verdict is that the content on trial (UnitExtra.trial) does not start, and a job is about to bring the former one back: so
 // nobody's wait has ended.
 bool waiter_is_to_revert(const Leader *l, const Unit *u, const WaitVerdict *v);
-// Whoever waits so is judged again then. -ENOMEM: nothing was kept.
+// The item is judged again then. -ENOMEM: nothing was kept.
 int waiter_item_judge_again(Leader *l, WaiterItem *item, const WaitDue *due);
 // It waits no more.
 void waiter_item_end(Leader *l, WaiterItem *item);
 // What a client would be told of this verdict; NULL: out of memory.
 Argosy__Response__UnitResult *waiter_result(Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
                                             const WaitVerdict *v);
-void waiters_on_unit(Leader *l, Unit *u); // whoever waits for it looks at it again
+void waiters_on_unit(Leader *l, Unit *u); // its waiters are judged again
 void waiters_clear(Leader *l); // a term is over: nobody waits any more, see waiter_free()
 void waiters_drain(Leader *l);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See author-jobs.h. An author is a user, whatever the host: who asks here and there has no more for it. There is a counter
-// while he has something open, and for what he puts into the entry that is being made, so that one entry with hundreds of
-// jobs goes no further than the limit.
+// See author-jobs.h. An author is a user, whatever the host: asking on several hosts does not raise the
+// limit. There is a counter while the author has open jobs, and for jobs of the entry that is being made, so
+// that one entry with hundreds of jobs goes no further than the limit.
 //
 // Without memory the process ends (oom.h).
 

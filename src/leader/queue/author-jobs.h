@@ -7,7 +7,7 @@
 
 typedef struct AuthorJobs AuthorJobs;
 
-// One more of whoever this is, by user name or number, and the same again for author_jobs_drop().
+// Counts one more job of the author, by user name or number; author_jobs_drop() takes the same pointer.
 AuthorJobs *author_jobs_add(Leader *l, const Argosy__Author *author) _warn_unused_;
 void author_jobs_drop(Leader *l, AuthorJobs *a);
 // One more, of the entry that is being made; until author_jobs_settle(): the log has it, and it was added, or it has not.

@@ -2,8 +2,9 @@
 //
 // See held-jobs.h. Happy path: the log brings a job that is held; it is judged once, and stands where what holds it will
 // be noticed: with the job that it waits for, with the queue that is closed, with the limit that is full. When that
-// changes, those who stand there are due, are judged again, and one that may go becomes a ticket, as if its author had
-// just asked for it: his rights are judged, and what he has bound it to, and its effect is in one entry with the end of
+// changes, jobs that stand there are due, are judged again, and one that may go becomes a ticket, as if its
+// author had just asked for it: its rights and conditions are judged, and its effect is in one entry with
+// the end of
 // what the log kept of it. Nothing else is written on the way, so a leader that begins makes all of this anew.
 //
 // Cost: what is due. Nobody looks at those that wait, but when the rules change, once at each of those that rules hold. So

@@ -52,8 +52,8 @@ void held_limits_settle(
 void held_limit_begin(Leader *l, uint32_t rule);
 void held_limit_end(Leader *l, uint32_t rule);
 size_t held_limit_running(const Leader *l, uint32_t rule);
-// No more may begin. Whoever waits for it already, or may be about to, comes before one that has just come; who goes is decided in the
-// order of going.
+// No more may begin. Jobs that wait for the limit, or may be about to, come before a new one; they go in
+// their order.
 bool held_limit_is_full(const Leader *l, const Argosy__QueueRule *rule, const Argosy__Request *request, HeldMoment moment);
 
 // It is to end by this entry, and does not begin by it. 0; -EBUSY: it has begun by it; -ENOMEM.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The rules of the queue are one small record, which is put whole: of two changes the second one waits for the next entry,
-// since it is made of what the first has left. A rule has a number of its own for good, so nobody deletes another one
-// than he has seen.
+// since it is made of what the first has left. A rule has a number of its own for good, so a client deletes
+// the rule that it has seen and no other.
 //
-// Whoever may ask for what a job is about may release it: from what its author asked for, --hold and --after. Past the
-// rules, a limit and a closed queue it goes only by somebody who could change these.
+// An author that may ask for what a job is about may release it: from what its own author asked for, --hold
+// and --after. Past the rules, a limit and a closed queue it is released only by an author that may change
+// these.
 //
 // Failures: all of a request, or nothing. A number without a job that is held says how that one is.
 

@@ -15,5 +15,6 @@ Argosy__Response *queue_answer_list(Leader *l, const Argosy__Request *request);
 // As Handler.refuse.
 Argosy__Response *queue_refuse_release(const Argosy__Request *request);
 Argosy__Response *queue_refuse_cancel(const Argosy__Request *request);
-// Of a job that is held: NULL, or why this author may not do so to it. It is what he must have who asks for the same.
+// For a held job: NULL, or why this author may not release or cancel it. It takes the rights of the same
+// request.
 Argosy__Response *queue_forbid_held(const Leader *l, const Argosy__Author *author, uint64_t number);

@@ -20,7 +20,7 @@ struct RebalanceJob {
         bool is_last;        // all of it is over, and only the log is yet to hear that
 };
 
-// Whether this request for a rebalance is the one that began it, asked again by whoever has asked for it.
+// Whether this request for a rebalance is the one that began it, sent again by the same author.
 bool rebalance_job_is_asked_by(const RebalanceJob *job, const Argosy__Request *request);
 
 // Whether something is under way that it would be refused for: an update or a restart, another rebalance. *ret: its job; 0: it

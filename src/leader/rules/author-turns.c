@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See author-turns.h. This is fair queueing by start times: `had` of an author is the time at which his next request starts, and `served`
-// is the time that it is. Authors who wait stand in the order of that, those with the same as they came, so where all ask for little,
-// requests are served as they came.
+// See author-turns.h. This is fair queueing by start times: `had` of an author is the virtual time at which
+// its next request starts, and `served` is the current virtual time. Waiting authors stand in that order,
+// those with the same as they came, so where all ask for little, requests are served as they came.
 //
 //      a request comes -> waiting -> next: seen -> end of the round: waiting again, at the head of its author's
-//                                         \-> unlinked by whoever serves it
+//                                         \-> unlinked when it is served
 //
-// Cost: putting an author in his place looks at those behind it, and there are no more of these than authors with requests that wait.
+// Cost: putting an author in its place looks at those behind it, at most all authors with waiting requests.
 // Without memory nothing has changed.
 #include "author-turns.h"
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Whose request is next, where more is asked for than one turn of the loop has time for. Who asks is a user of a host, or a token, wherever
-// it is shown. Authors are served by what they have had so far, he who has had least first; of one author the requests are served as they
-// came. So whoever asks for little overtakes the backlog of one who asks for much, and nobody is kept waiting by how many requests another
-// one has sent. Pure.
+// Whose request is next, where more is asked for than one turn of the loop has time for. An author is a user
+// of a host, or a token, wherever it is shown. Authors are served by what they have had so far, the one that
+// has had least first; of one author the requests are served as they came. So an author that asks for little
+// overtakes the backlog of one that asks for much, and the number of an author's requests does not delay
+// others. Pure.
 //
 //      author_turns_enter()     a request has come
 //      author_turn_wait()       it waits for its turn; perhaps several times, if it takes several
@@ -20,8 +21,8 @@
 // of what it is about. Few of an author have begun at a time. What calls off others does not wait for these, and they not for it: it may have
 // to wait until they have begun or ended.
 //
-// What an author has had counts as long as he has a request under way. Who comes anew begins with what the one has had who was served last:
-// time in which somebody asked for nothing is not saved up.
+// What an author has had counts as long as it has a request under way. A new author begins with what the
+// author that was served last has had: time without requests is not saved up.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,7 +58,7 @@ void author_turns_done(AuthorTurns *t); // when nobody has a request any more
 AuthorTurn *author_turns_enter(AuthorTurns *t, const Argosy__Author *author) _warn_unused_;
 void author_turn_leave(AuthorTurn *a); // with one less, which waits no more; NULL is fine
 
-// Behind the others of its author. Who takes it out of the list, and when, is his business: it may be unlinked at any time.
+// Puts the request behind the others of its author. The caller may unlink it at any time.
 void author_turn_wait(AuthorTurn *a, ListNode *request);
 void author_turn_wait_first(AuthorTurn *a, ListNode *request); // before them: it had its turn, and nothing came of it
 void author_turn_charge(AuthorTurn *a, size_t units);

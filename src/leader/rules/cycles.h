@@ -41,8 +41,8 @@ typedef struct CycleWalk {
 int cycles_edge(CycleWalk *w, const char *to, unsigned line, bool theirs);
 
 // Calls `found` until each of these units (each named once) that is on a cycle was among Cycle.units once.
-// Of cycles that share units the shortest way round is told from whoever stands last in `names`. 0, -ENOMEM,
-// -E2BIG, or what a callback returned.
+// Of cycles that share units the shortest way round is told, from the unit that stands last in `names`. 0,
+// -ENOMEM, -E2BIG, or what a callback returned.
 int cycles_find(CycleWalk *w, const char *const *names, size_t n) _warn_unused_;
 
 // "a BETWEEN b BETWEEN a", cut to `size`.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The rule by which jobs are held back. What a person has asked for of one job comes before what holds for all: who has
-// typed --hold is told that it waits for him, whatever the queue would say. A closed queue holds also what a rule
-// accepts. Nobody's right lets a job go beside what it cannot be done beside. A job of which nobody knows how it ended is none that is done.
+// The rule by which jobs are held back. Options of one job come before rules for all: a job with --hold
+// waits for its release, whatever the queue would say. A closed queue holds also what a rule accepts. No
+// right lets a job begin beside what it cannot be done beside. A job whose end is not known does not count
+// as done.
 
 #include "held-job.h"
 

@@ -42,7 +42,7 @@ void lease_end(Lease *l);
 // Takes the host out of the table.
 void lease_forget(Lease *l);
 
-// Everybody in the table gets a full lease again, and stays what he is.
+// Every host in the table gets a full lease again, and keeps its state.
 void lease_table_renew(LeaseTable *t, uint64_t now_us);
 
 // The next lease_table_expire() belongs to the one before, whatever time has passed since: nobody woke late.

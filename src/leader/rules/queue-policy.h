@@ -7,8 +7,8 @@
 // counted, and who has compared as much as one turn of the loop may goes on in the next.
 //
 // Rules are for what people and programs ask for. Never matched: what the cluster does by itself, which is no request;
-// a host that joins; changes of the rules, cancel and release, or nobody could mend anything; and what root, or whoever
-// runs argosyd, stops or destroys.
+// a host that joins; changes of the rules, cancel and release, or a wrong rule could not be mended; and what
+// root, or the user that runs argosyd, stops or destroys.
 
 #include <stdbool.h>
 #include <stddef.h>

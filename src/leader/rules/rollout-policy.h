@@ -20,7 +20,7 @@
 //
 // One that nobody can see counts as down. It is taken only when there is room for all that count, since it
 // may well be up. If it is placed elsewhere for that, the rollout waits until it is up there. If not, and if it has no
-// node, it has its turn, and nobody waits for it, but it is counted, so that whoever asked is told of it.
+// node, it has its turn, and is not waited for, but it is counted, so that the answer names it.
 
 #include <stdbool.h>
 #include <stddef.h>

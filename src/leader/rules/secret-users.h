@@ -4,7 +4,7 @@
 // Which units have which secrets, and in which versions: as the records of the log say. Kept up to date unit by unit; how many have a
 // version is counted, so neither a unit that changes nor a question about all of them costs a walk. Pure.
 //
-//      secret_users_recall_before()   there is a newer version: whoever has an older one is to be looked at
+//      secret_users_recall_before()   there is a newer version: units with an older one are to be looked at
 //      secret_users_next_recalled()   a unit after the other, as many in a turn as there is time for
 
 #include <stdbool.h>

@@ -4,9 +4,9 @@
 // is to be are judged apart: a unit whose file was changed by the job, and which somebody has stopped since, gets the
 // file of before and stays stopped. A unit that the job made or removed is judged whole.
 //
-// How it is now is compared with what the job left, not when it was changed last: whoever has stopped and started it
-// again, or the leader that has moved it, has touched nothing that undoing takes away. If it is as it was before
-// already, nobody has to do anything, so who asks again after half of it finds the rest.
+// How it is now is compared with what the job left, not when it was changed last: a stop and start in
+// between, or a move by the leader, has touched nothing that undoing takes away. If it is already as it was
+// before the job, nothing is to be done, so a repeated request after half of it finds the rest.
 
 #include "undo-policy.h"
 

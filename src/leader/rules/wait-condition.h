@@ -69,5 +69,6 @@ typedef struct WaitVerdict {
 // `revision` is the one that the change got.
 WaitVerdict wait_condition_judge(Argosy__Verb verb, uint64_t revision, const WaitView *v);
 
-// The same of a wait for what is seen, whoever brings it about: nothing is hopeless but a unit that there is not.
+// The same for a wait for a state, whatever brings it about: nothing is hopeless but a unit that does not
+// exist.
 WaitVerdict wait_condition_judge_goal(Argosy__UnitGoal goal, const WaitView *v);

@@ -2,8 +2,8 @@
 #pragma once
 
 // What time it is in the cluster. No clock of one host decides that while others can be asked: it is the median of the clocks of
-// the voters that were heard in this term, if so many of these agree within a minute that they are most of all voters. Else nobody
-// knows, and whoever asks counts on from what the log says. Pure.
+// the voters that were heard in this term, if so many of these agree within a minute that they are most of
+// all voters. Else it is not known, and the caller counts on from what the log says. Pure.
 //
 // A clock is an offset: a host's wall clock less the boot clock of who leads, both at the same moment. So it goes on by
 // itself, and a host that says nothing for a while is not behind.

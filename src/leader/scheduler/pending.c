@@ -232,8 +232,8 @@ static int take_step(Leader *l, BatchBuilder *b, const SchedulerStep *step) {
         return r;
 }
 
-// Whoever waits for them to be started hears now that nobody takes them. Who got a node has it when the
-// batch is committed.
+// Waits for the start of these units are answered now: no node takes them. A unit that got a node has it
+// when the batch is committed.
 static void all_were_tried(Leader *l, const BatchBuilder *b) {
         list_foreach_safe (i, &l->unscheduled) {
                 Unit *u = CONTAINER_OF(i, UnitWork, unscheduled)->unit;

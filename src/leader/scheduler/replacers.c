@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Replaces= within the disruption budget. Who is replaced leaves its node, and of instances with MaxUnavailable= no
-// more at a time than that allows (decide-moves.c); as long as some of them are there, whoever replaces them is placed,
-// and is not started (ordering.c). So nothing of this is in the log: a new leader finds the same by the records, and
-// nobody leaves before it has heard which of the group are up.
+// Replaces= within the disruption budget. A replaced unit leaves its node, and of instances with
+// MaxUnavailable= no more at a time than that allows (decide-moves.c); as long as some of them are there,
+// the replacing unit is placed, and is not started (ordering.c). So nothing of this is in the log: a new
+// leader finds the same by the records, and no unit leaves before it has heard which of the group are up.
 //
 //      it is given the node        those whom it replaces there are looked at: they leave, or their group holds them
-//      one of them has left        whoever waits for it is looked at (Leader.replacing_due)
+//      one of them has left        units that wait for it are looked at (Leader.replacing_due)
 //      it is given another node,   those who were held for its sake are looked at, and stay
 //      or does not replace them
 //      any more

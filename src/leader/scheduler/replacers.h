@@ -11,8 +11,8 @@
 const Unit *replacer_waits_for(const Leader *l, const Unit *u);
 // Who replaces the unit where it is; NULL: nobody.
 const Unit *replacer_of(const Leader *l, const Unit *u);
-// A record was followed: of a unit that was on `before` (NULL: on no node), where it replaced others or not. Whoever
-// waits for it to leave is looked at again, and whoever was to leave for its sake.
+// A record was followed: of a unit that was on `before` (NULL: on no node), where it replaced others or not.
+// Units that wait for it to leave are looked at again, and units that were to leave for it.
 void replacers_on_unit(Leader *l, const Node *before, bool replaced);
 // Something was seen of a unit: those who wait for others of its group may have to wait longer, or not any more.
 void replacers_on_touched(Leader *l, const Unit *u);

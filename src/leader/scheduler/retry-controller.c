@@ -11,7 +11,7 @@
 // failed, or fails still, belongs there and is nobody else's business is asked again when its back-off is over:
 //
 //      its host is lost or away         NodeLost= decides; when it is back, what it says then counts
-//      it is wanted elsewhere by now    whoever moved it has started it there
+//      it is wanted elsewhere by now    the move has started it there
 //      a rollout of its budget           judges it, and may take its content back: looked at when that ends
 //      MaxUnavailable=                  is not asked, since the unit is down already; but it counts as down
 //

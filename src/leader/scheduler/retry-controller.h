@@ -29,7 +29,7 @@ int retry_controller_decide(struct Leader *l, struct BatchBuilder *b, struct Sch
 
 // It has failed somewhere, and that is not forgiven yet: nobody moves it for anything less.
 bool retry_controller_hold(const struct Leader *l, const struct Unit *u);
-// The entry that is being made has it begin again, for having failed; whoever else moves it has another cause.
+// Whether the entry that is being made has it begin again because it failed; other moves have other causes.
 bool retry_controller_takes(const struct Unit *u);
 // What happens next to a unit that has failed; false: nothing by itself.
 bool retry_controller_phrase(const struct Leader *l, const struct Unit *u, char *ret, size_t size);

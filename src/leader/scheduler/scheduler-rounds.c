@@ -2,9 +2,9 @@
 //
 // What the Placement decides about many units at once: who gets what there is, and in which order.
 //
-// Happy path: whoever is to take part is offered (or wanted) for as long as the Scheduler lives; a round then decides
-// in the order of the Placement's queue, and each step is told in the words of the tables. A unit that a step names
-// may have no record yet; whoever is asked whether he may be preempted has one.
+// Happy path: units that take part are offered (or wanted) for as long as the Scheduler lives; a round then
+// decides in the order of the Placement's queue, and each step is told in the words of the tables. A unit
+// that a step names may have no record yet; a unit that may be preempted has one.
 #include "array.h"
 #include "oom.h"
 #include "registry.h"

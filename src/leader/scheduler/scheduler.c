@@ -8,8 +8,8 @@
 // it touched are again as their records are.
 //
 // A Scheduler with a copy has nothing to put back: while it is asked, its copy stands in the tables for the Placement,
-// and for that long whoever has no number yet is a guest of its own. A number is the same in both as long as none was
-// given or lost since the copy was made; else it is outdated.
+// and for that long a unit without a number is a guest of the copy. A number is the same in both as long as
+// none was given or lost since the copy was made; else it is outdated.
 #include <errno.h>
 
 #include "array.h"

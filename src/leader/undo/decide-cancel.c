@@ -13,8 +13,8 @@
 // The entry names the jobs (LogOp.JobPut.cancels), so every leader knows from the log alone whether a unit was overtaken or
 // called off, and whether a rollout or a drain has ended for that.
 //
-// Whoever could ask for the same may call it off. What the job has made is gone again, and a file that it has brought is
-// replaced again, so that takes the right to bring files, as to destroy and to undo does.
+// An author that could ask for the same may cancel it. What the job has made is gone again, and a file that
+// it has brought is replaced again, so that takes the right to bring files, as destroy and undo do.
 //
 // Failures: a job of which another entry is to bring more is waited for, and so is a held one that begins by the entry in the
 // making. A later leader goes on with the units that are left.

@@ -331,7 +331,7 @@ static int plan(Decision *d, UndoList *list, char **names, size_t n, Argosy__Res
         return 0;
 }
 
-// By its content alone: whoever has stopped and started it again has changed nothing that undoing takes away.
+// Judged by its content alone: a stop and start in between has changed nothing that undoing takes away.
 static bool is_changed(const Leader *l, Ticket *t, const UndoItem *item) {
         const Argosy__Request__Undo *m = t->request->undo;
 

@@ -17,7 +17,8 @@
 // client that repeats the request, since a leader has died in the middle, has applied what was missing and nothing twice,
 // however many others have asked for something since. What was begun in parts is gone on with in parts.
 //
-// Whoever fails in the middle is told how many units were changed by then (Ticket.n_kept).
+// A request that fails in the middle is answered with the number of units that were changed by then
+// (Ticket.n_kept).
 #include "batch-content.h"
 #include "decide-parts.h"
 

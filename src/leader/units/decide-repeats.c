@@ -8,8 +8,8 @@
 // of that goes into the log. Where the plan would change something, since others have changed the unit meanwhile, it is told
 // that nothing was changed (ECANCELED): neither did the job do it, nor does this answer.
 //
-// The record is read whole for each part, of which there may be dozens: at 0.2 us for each unit that it names. So once those
-// that were read make TOLD_UNITS, whoever comes again waits for the next turn.
+// The record is read whole for each part, of which there may be dozens: at 0.2 us for each unit that it
+// names. So once those that were read make TOLD_UNITS, further repeated requests wait for the next turn.
 //
 // Failures: of a job that is not kept any more it is said that the log has it, since its key is known, and that nobody knows
 // how it ended (ENODATA).

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Units that stand in for each other: the instances of one template. How many of them are down is counted when
-// one was touched, before anything is decided in a turn (followers.c), so that whoever wants to take one down (a
-// drain, a rollout) knows at once whether there is room for it. What is down for another reason, such as a lost node or
-// a failure, takes up room too.
+// one was touched, before anything is decided in a turn (followers.c), so that a drain or a rollout that
+// wants to take one down knows at once whether there is room for it. What is down for another reason, such
+// as a lost node or a failure, takes up room too.
 //
 // "Down" is everything that is not seen to run as its record says, so also what a new leader has not heard
 // of yet, and what was ordered a moment ago.
@@ -85,8 +85,8 @@ void disruption_budget_drop_if_unused(Leader *l, DisruptionBudget *g) {
         disruption_budget_discard(g);
 }
 
-// Room may have come: whoever waits for it asks again. Of thousands the first: room for more of them comes with more
-// changes, and who asks in vain waits behind the others.
+// Room may have come: units that wait for it ask again. Of thousands only the first: room for more of them
+// comes with more changes, and a unit that asks in vain waits behind the others.
 static void changed(Leader *l, DisruptionBudget *g) {
         if (g->rollout)
                 g->rollout->due = true;

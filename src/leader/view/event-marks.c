@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Marks of objects that whoever watches may have to hear of. They are pulled once, at the end of the turn, so however
-// often one is set it costs one look at the object as it is then. An object that goes leaves its name behind: what was
-// told of it is to be taken back. Without memory for that somebody would believe in it for ever, so the process ends
-// (oom.h).
+// Marks of objects with possible news for watchers. They are pulled once, at the end of the turn, so however
+// often one is set it costs one look at the object as it is then. An object that goes leaves its name
+// behind: what was told of it is to be taken back. Without memory for that watchers would keep it for ever,
+// so the process ends (oom.h).
 #include "event-marks.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@ typedef struct GoneObject GoneObject;
 
 // Something of it may have changed.
 void event_mark(Leader *l, EventObject *o);
-// What one node says of the unit may be something else. The unit itself is marked by whoever touches it.
+// Marks that one node's report of the unit may have changed. The unit itself is marked by unit_touch().
 void event_mark_unit_on_node(Leader *l, UnitOnNode *s);
 // What was marked so is dropped.
 void event_unmark_row(Leader *l, UnitOnNode *s);

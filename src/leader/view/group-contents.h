@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Which contents the units of a group (DisruptionBudget) have, and how many have each: kept as records are followed, so that whoever
-// asks about all of thousands of instances looks at a few contents. And the newest revision that a unit of the group has had.
+// Which contents the units of a group (DisruptionBudget) have, and how many have each: kept as records are
+// followed, so that a question about thousands of instances looks at a few contents. And the newest revision
+// of a unit of the group.
 
 #include "leader-core.h"
 #include "tables.h"

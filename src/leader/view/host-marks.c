@@ -3,11 +3,11 @@
 // What is due of a host, and what is counted of all of them, so that a turn looks at the hosts that it is about and at
 // no others.
 //
-// Whoever changes the lease, the session, the mode or a manager of a host says so with host_touch(): the counts of
-// Leader.n_hosts are right at once, the Placement hears of it before it is asked next (scheduler-nodes.c), and
-// whoever plans the voters before he plans again (voters.c). What a host is to be sent, or says of itself, puts it into a list of Leader, whose
-// follower takes it out. Each mark belongs to one host, costs the same with three hosts as with a thousand,
-// and goes with the host.
+// Code that changes the lease, the session, the mode or a manager of a host calls host_touch(): the counts
+// of Leader.n_hosts are right at once, the Placement is updated before it is asked next (scheduler-nodes.c),
+// and the plan of voters before its next pass (voters.c). What a host is to be sent, or says of itself, puts
+// it into a list of Leader, whose follower takes it out. Each mark belongs to one host, costs the same with
+// three hosts as with a thousand, and goes with the host.
 #include "host-marks.h"
 
 #include "due.h"

@@ -155,7 +155,7 @@ static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) 
         return n;
 }
 
-// Of one that has another name whoever watches hears in the same turn (events/event-stream.c), by the name that he knows.
+// Watchers hear of a renamed node in the same turn (events/event-stream.c), by the name that they know.
 static void note_name(Leader *l, Node *n, char *name) {
         bool renamed = n->name && !streq(n->name, name);
 
@@ -216,8 +216,8 @@ static void sync_record(Leader *l, Host *h, const Argosy__HostRecord *record) {
         host_touch(l, h);
 }
 
-// Nodes that are gone are freed by whoever tells those who point to them. Global units have one less to be on, also if
-// nobody has seen them there.
+// Nodes that are gone are freed after all that point to them were told. Global units have one less node,
+// also if they were never seen there.
 static void mark_nodes_gone(Leader *l, const Host *h, const Argosy__HostRecord *record) {
         list_foreach (i, &h->nodes) {
                 Node *n = CONTAINER_OF(i, Node, of_host);

@@ -22,7 +22,7 @@ Node *node_find(const Leader *l, uint32_t number);
 const char *unit_name_of(const void *unit); // for a table of these
 Unit *unit_find(const Leader *l, const char *name);
 Unit *unit_get(Leader *l, const char *name);
-// Whoever else points to it was told before, and it lives nowhere (LIFE_IS_UNWANTED).
+// All that point to it were told before, and it is on no node (LIFE_IS_UNWANTED).
 void unit_free(Leader *l, Unit *u);
 void node_free(Leader *l, Node *n);
 // Only the memory that is its own, on any thread: for tables that nobody reaches any more.

@@ -5,7 +5,7 @@
 // costs what changes: a unit of which something was seen or written is marked, and only then looked at again. The others are looked
 // at once, in a walk that takes some turns.
 //
-//      rollout_members_mark()      by whoever keeps the group (disruption-budget.c)
+//      rollout_members_mark()      by the group (disruption-budget.c)
 //      rollout_members_next_due()  -> rollout_members_put(), until there is none: then the sums are true
 //
 // What a unit counts as is rollout-policy.c's to say; nothing of that is known here.

@@ -181,7 +181,7 @@ struct Node {
         ListNode draining;               // in EventStream.draining, while it is as far as the stream knows
         size_t drain_left, drain_stuck;  // as the stream saw them last
         ListNode marks[NODE_MARKS];      // in Leader.node_marks: nodes.c alone
-        char *former_name; // the name by which whoever watches knows it, until that is told to be gone; NULL: that is its name
+        char *former_name; // the name that watchers know, until told that it is gone; NULL: its name
         ListNode units_due;                // in EventNews.nodes, while its units are marked for the stream:
         ListNode *mark_placed, *mark_held; // Unit.placed and UnitOnNode.by_node that come next
         Tallies *all; // of its leader
@@ -375,5 +375,5 @@ struct UnitOnNode {
         bool counted : 1; // in its node's n_leaving
         bool loop_tallied : 1; // in its node's n_looping
         bool older_secret_told : 1; // likewise, that it has an older version of a secret
-        bool mismatch_told : 1; // whoever watches was told that its node is not what its file asks for
+        bool mismatch_told : 1; // watchers were told that the node does not meet its file
 };

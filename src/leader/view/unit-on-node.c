@@ -374,7 +374,7 @@ int unit_on_node_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *repo
         s->went_along = s->down == ARGOSY__DOWN_CAUSE__DOWN_BOUND;
         s->comes_back = report->comes_back;
         s->file_stale = report->file_stale;
-        s->leaving = report->leaving && !s->node->reason; // whoever cannot ask the manager does not know
+        s->leaving = report->leaving && !s->node->reason; // a host that cannot ask the manager does not know
         unit_on_node_event(s, ON_NODE_REPORTED);
         return 0;
 }

@@ -2,9 +2,10 @@
 //
 // What is under way about units: made on demand, owned by the unit, gone when there is nothing in it.
 //
-// Nobody says when that is: whoever changes a UnitWork gets it from here, which notes it in Leader.works, and the end of the
-// turn looks at those that were noted. So a start, which touches its unit a dozen times in a turn, makes one of them, and the
-// next one of the many that start takes the memory of one that has rested (Leader.works_spare).
+// That is found out here: code that changes a UnitWork gets it from unit_work(), which notes it in
+// Leader.works, and the end of the turn looks at those that were noted. So a start, which touches its unit a
+// dozen times in a turn, makes one of them, and the next of many starts takes the memory of one that has
+// come to rest (Leader.works_spare).
 //
 // Without memory for one the process ends (oom.h).
 #include "unit-work.h"

@@ -195,8 +195,8 @@ static int write_file(int dir, const SandboxedFile *file) {
         return r;
 }
 
-// The directory's name is no unit's name, so no file of a request has it. No other user may write there, and
-// root in a user namespace may not be able to change a file's owner.
+// The home's name is no unit's name, so no file has it. Nothing is to be written there; as root it is open
+// to the command's user by its mode, since root without capabilities cannot change its owner.
 static int make_home(SandboxedCommand *c, int dir) {
         if (mkdirat(dir, SANDBOXED_HOME, 0700) < 0 ||
             (geteuid() == 0 && fchmodat(dir, SANDBOXED_HOME, 0777, 0) < 0))

@@ -68,9 +68,9 @@ uint64_t access_token_end_counted_us(const Argosy__AccessTokenRecord *token);
 // How long an active one will be that, if no clock is set.
 uint64_t access_token_left_us(const Argosy__AccessTokenRecord *token, AccessTime now);
 
-// Of this id, whatever has become of it; NULL: none.
+// The record of this id, active or not; NULL: none.
 const Argosy__AccessTokenRecord *access_token_find(AccessList list, const char *id);
-// By an id, or by the name of one that is active. NULL: there is none.
+// The record of an id, or of the name of an active token. NULL: there is none.
 const Argosy__AccessTokenRecord *access_token_resolve(AccessList list, const char *word);
 // The record of the author's token, active or not; NULL: the author has no token, or the list has no record
 // of it.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who may do what: rights that users and groups have been given (GrantRecord), or that a token has (access-token.h), and whether
-// they are enough for somebody.
-// Pure: it knows no units and no log. Which right a request needs is in request-kind.h, of which units leader/hosts/authorization.h.
+// Access control: rights that were granted to users and groups (GrantRecord), or that a token has
+// (access-token.h), and whether an author has a right. Pure: it knows no units and no log. Which right a
+// request needs is in request-kind.h, and for which units in leader/hosts/authorization.h.
 //
 //      view        see units, their files, logs and history
 //      operate     and start, stop and restart what there is

@@ -53,12 +53,12 @@ Principal principal_of_token(uint64_t host, const Hash *proof);
 Principal principal_of_address(const struct sockaddr *from);
 // The connections of a proxy that we trust. What it asks is put down to those for whom it asks.
 Principal principal_of_proxy(const struct sockaddr *from);
-// Of which nothing is known but that it has forwarded something.
+// The principal of a host of which nothing is known but that it has forwarded something.
 Principal principal_of_host(uint64_t host);
 
 typedef enum AccountRoom {
         ACCOUNT_CONNECTIONS,
-        ACCOUNT_REQUESTS, // whose last answer has not come
+        ACCOUNT_REQUESTS, // that were not answered to the end
         ACCOUNT_BYTES,    // of memory, for requests and answers
         ACCOUNT_FORWARDS, // at the leader: requests of other hosts' users
         ACCOUNT_COPIES,   // of the cluster's state, and their bytes (account_counted())

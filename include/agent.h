@@ -119,7 +119,7 @@ void agent_set_take_from(Agent *a, const char *directory);
 void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n);
 // What AgentOps.attaching says is news: the leader is told with a new Attach.
 void agent_attach_again(Agent *a);
-// Of all its managers together.
+// The sums over all managers of the agent.
 void agent_systemd_stats(const Agent *a, SystemdStats *ret);
 
 // What an agent counts itself, since it was made. What an Attach tells is not among the `reports`.
@@ -160,7 +160,7 @@ typedef struct AgentManagerInfo { // valid until the loop runs on
         size_t n_units;
         pid_t leader;
 } AgentManagerInfo;
-// Of every manager, the system's first. Returns how many there are; writes at most `max`.
+// Writes at most `max` managers, the system's first. Returns how many there are.
 size_t agent_managers(const Agent *a, AgentManagerInfo *ret, size_t max);
 
 // ---- local answers that need no leader

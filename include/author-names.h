@@ -33,8 +33,8 @@ enum {
 
 typedef struct AuthorNames AuthorNames;
 
-// By whom accounts are asked; called in the pool. 0 and a name to be freed, -ENOENT: there is none; or another negative
-// errno.
+// Functions that look accounts up; called in the pool. 0 and a name to be freed, -ENOENT: there is none; or
+// another negative errno.
 typedef struct AccountSource {
         int (*user)(uid_t uid, char **ret);
         int (*group)(gid_t gid, char **ret);

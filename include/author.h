@@ -11,8 +11,8 @@
 #include "argosy.pb-c.h"
 #include "hash.h"
 
-// Of the local socket, and of the system's accounts (data/argosy.sysusers): its members had all rights before there were
-// any.
+// The group of the local socket, among the system's accounts (data/argosy.sysusers): in a new cluster its
+// members have all rights.
 #define ACCESS_GROUP "argosy"
 
 enum {

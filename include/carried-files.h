@@ -52,7 +52,7 @@ typedef struct CarriedFiles {
 void carried_files_done(CarriedFiles *c);
 #define _cleanup_carried_files_ _cleanup_(carried_files_done)
 
-// Behind the others; sorted by carried_files_compose(). 0 or -ENOMEM.
+// Adds a file behind the others; carried_files_compose() sorts them. 0 or -ENOMEM.
 int carried_files_add(CarriedFiles *c, const char *name, bool executable, size_t size, const Hash *hash) _warn_unused_;
 const CarriedFile *carried_files_find(const CarriedFiles *c, const char *name); // of a sorted one
 // Bytes of all of them.

@@ -12,7 +12,8 @@
 // the record's revision.
 //
 // Everything borrowed from here is valid until the next cluster_state_apply() or cluster_state_restore(). Records
-// do not change: a change makes another one. Who needs all of them for longer takes a snapshot (cluster-snapshot.h).
+// do not change: a change makes another one. To read all of them for longer, take a snapshot
+// (cluster-snapshot.h).
 //
 // Not here: what units are doing at the moment, and who is alive (src/leader).
 
@@ -253,7 +254,7 @@ const Map *cluster_state_units_of_set(const ClusterState *s, const char *set);
 // The revision by which a unit was removed, or left its set, last.
 uint64_t cluster_state_left_revision(const ClusterState *s);
 
-// Also one that no unit has any more and a job names.
+// Finds a content, also one that no unit has any more and a job names.
 SpecEntry *cluster_state_find_spec(const ClusterState *s, const Hash *hash);
 // The revision of the newest job that is kept and has brought it to a unit, or replaced it there; 0: none.
 uint64_t cluster_state_spec_revision(const ClusterState *s, const SpecEntry *spec);
@@ -275,7 +276,7 @@ int spec_entry_file(SpecEntry *spec, const UnitFile **ret) _warn_unused_;
 // What a unit that runs with the one content does for the other (carried_files_change()). Without memory it is restarted.
 Argosy__FileChange spec_entry_change(const SpecEntry *now, SpecEntry *next);
 
-// By number, ascending.
+// All hosts, by ascending number.
 const HostEntry *cluster_state_hosts(const ClusterState *s, size_t *ret_n);
 size_t cluster_state_n_hosts(const ClusterState *s);
 // The one with the next higher number; NULL: there is none.
@@ -288,8 +289,8 @@ const Argosy__HostRecord *cluster_state_other_by_name(const ClusterState *s, con
                                                       const Argosy__HostRecord *than);
 const Argosy__HostRecord *cluster_state_other_by_id(const ClusterState *s, const void *id, size_t len,
                                                     const Argosy__HostRecord *than);
-// By name, host id (32 hex digits), machine id, or a prefix (>= 4 characters) of the ids. NULL and
-// *ret_ambiguous (may be NULL) false: none; true: several.
+// Finds a host by name, host id (32 hex digits), machine id, or a prefix (>= 4 characters) of the ids. NULL
+// and *ret_ambiguous (may be NULL) false: none; true: several.
 const Argosy__HostRecord *cluster_state_resolve_host(const ClusterState *s, const char *word,
                                                      bool *ret_ambiguous);
 // "HOST", its system manager, or "HOST/MANAGER" as in manager-name.h; HOST as above. NULL also if the host
@@ -301,7 +302,7 @@ const Argosy__FormerHost *cluster_state_find_former(const ClusterState *s, const
 // Likewise, by the key that it had. Walks over all of them (CLUSTER_FORMER_HOSTS_MAX): for strangers, whose handshake
 // costs a hundred times as much.
 const Argosy__FormerHost *cluster_state_find_former_by_pin(const ClusterState *s, const Hash *pin);
-// Of this name, also when it has ended. NULL: none.
+// The rollout of this name, also when it has ended. NULL: none.
 const Argosy__RolloutRecord *cluster_state_find_rollout(const ClusterState *s, const char *name);
 // By name.
 Argosy__RolloutRecord *const *cluster_state_rollouts(const ClusterState *s, size_t *ret_n);
@@ -311,17 +312,17 @@ uint64_t cluster_state_rollouts_revision(const ClusterState *s);
 static inline bool rollout_is_under_way(const Argosy__RolloutRecord *r) {
         return r && r->phase <= ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING;
 }
-// By name. Units name roles, and may name one that is not there.
+// All roles, by name. Units name roles, and may name one that is not there.
 Argosy__RoleRecord *const *cluster_state_roles(const ClusterState *s, size_t *ret_n);
 const Argosy__RoleRecord *cluster_state_find_role(const ClusterState *s, const char *name); // NULL: none
 // The revision of the last change of any of them.
 uint64_t cluster_state_roles_revision(const ClusterState *s);
-// By name. A change of a pool counts as one of hosts, too (cluster_state_hosts_revision()).
+// All pools, by name. A change of a pool counts as one of hosts, too (cluster_state_hosts_revision()).
 Argosy__PoolRecord *const *cluster_state_pools(const ClusterState *s, size_t *ret_n);
 const Argosy__PoolRecord *cluster_state_find_pool(const ClusterState *s, const char *name); // NULL: none
 // Whether the host is named by the pool or has one of its labels.
 bool pool_has_host(const Argosy__PoolRecord *pool, const Argosy__HostRecord *host);
-// By name, sealed. A record has at least one version, the oldest first.
+// All secrets, by name, sealed. A record has at least one version, the oldest first.
 Argosy__SecretRecord *const *cluster_state_secrets(const ClusterState *s, size_t *ret_n);
 const Argosy__SecretRecord *cluster_state_find_secret(const ClusterState *s, const char *name); // NULL: none
 // The revision by which one was set or deleted last.
@@ -344,7 +345,7 @@ static inline Argosy__UnitExtra *unit_extra_with_trial(Argosy__UnitExtra *extra,
 const Argosy__SecretVersion *secret_record_newest(const Argosy__SecretRecord *record);
 // That a unit has whose secrets are as of that revision (UnitExtra.secrets).
 const Argosy__SecretVersion *secret_record_at(const Argosy__SecretRecord *record, uint64_t revision);
-// Who may do what, in the order of grant_compare(). Before anybody has changed that: access_of_new_cluster(). Tokens are
+// All grants, in the order of grant_compare(). Before the first change: access_of_new_cluster(). Tokens are
 // judged as of cluster_state_time_us(), which stands still while nothing comes to the log.
 AccessList cluster_state_access(const ClusterState *s);
 // The revision of the last change of that; and of what is given to users and groups.
@@ -364,7 +365,7 @@ uint64_t token_record_end_counted_us(const Argosy__TokenRecord *token);
 bool token_record_is_over(const Argosy__TokenRecord *token, AccessTime now);
 // How many are not over by counted time alone: those that the next one leaves there.
 size_t cluster_state_n_tokens_kept(const ClusterState *s, uint64_t counted_us);
-// And how many hosts may still join with.
+// The number of join tokens with which hosts may still join.
 size_t cluster_state_n_tokens_open(const ClusterState *s, AccessTime now);
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id);
 
@@ -380,7 +381,7 @@ uint64_t cluster_state_job_after(const ClusterState *s, uint64_t number);
 Argosy__JobState cluster_state_job_state(const ClusterState *s, uint64_t number);
 // One of those that are kept, to be freed with message_free(): 0, -ENOENT or -ENOMEM.
 int cluster_state_read_job(const ClusterState *s, uint64_t number, Argosy__JobRecord **ret) _warn_unused_;
-// By which it has changed something last, or somebody has released it; 0: the job is not kept.
+// The revision of the job's last change, or of its release; 0: the job is not kept.
 uint64_t cluster_state_job_revision(const ClusterState *s, uint64_t number);
 // The same of what is packed of it from there on (JobNews.from).
 int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t from,
@@ -480,7 +481,7 @@ UnitEntry *cluster_state_next_dirty(ClusterState *s);
 void cluster_state_dirty_done(ClusterState *s, UnitEntry *u);
 // Likewise hosts, by number: those whose record has changed, and those that were removed. 0: no more.
 uint32_t cluster_state_next_dirty_host(ClusterState *s);
-// And what was brought of jobs, in the order in which it was; valid until the next batch. NULL: no more.
+// The next news of jobs, in the log's order; valid until the next batch. NULL: no more.
 const JobNews *cluster_state_next_job(ClusterState *s);
 // Those of which an entry has said how they ended, if that was not known before; and those that have begun, of jobs that were
 // held back. 0: no more.

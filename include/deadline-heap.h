@@ -20,7 +20,7 @@ typedef struct DeadlineHeap {
 
 // Frees the heap, not what waits in it, which must not be used with it any more.
 void deadline_heap_done(DeadlineHeap *h);
-// Also moves one that waits already. 0 or -ENOMEM (then it does not wait).
+// Sets the deadline, or moves it if it is set. 0 or -ENOMEM (then it is not set).
 int deadline_heap_set(DeadlineHeap *h, Deadline *d, uint64_t at_us);
 void deadline_heap_clear(DeadlineHeap *h, Deadline *d); // not waiting is fine
 uint64_t deadline_heap_next(const DeadlineHeap *h);     // 0: nothing waits

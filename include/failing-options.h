@@ -38,7 +38,7 @@ typedef enum NodeLost {
         NODE_LOST_NEVER,
 } NodeLost;
 
-// Also what the drop-in of a unit depends on.
+// What happens after a failure; a unit's drop-in depends on it, too.
 typedef struct FailingOptions {
         NodeLost node_lost;
         uint64_t node_lost_delay_us;

@@ -28,8 +28,8 @@ typedef enum HostAddressKind {
 HostAddressKind host_address_kind(const char *text);
 // A person may say it of a host: an address of some host, loopback included, or a name.
 bool host_address_may_be_configured(const char *text);
-// Of a host that a person names to be dialled: whether it is of one link only ("fe80::1%eth0", "fe80::1"). Such an address has a meaning
-// on one machine, so nobody could hand it on; HOST_ADDRESS_LINK_WORDS say that.
+// Whether an address that a person gives is of one link only ("fe80::1%eth0", "fe80::1"). Such an address
+// has a meaning on one machine, so it is of no use to others; HOST_ADDRESS_LINK_WORDS say that.
 bool host_address_is_of_a_link(const char *host);
 #define HOST_ADDRESS_LINK_WORDS "an address of one link (fe80::...) means something on one machine only: say another one, or a name"
 // Takes apart "host", "host:port", "1.2.3.4:port", "[::1]:port", "::1". Without a port *ret_port stays as it

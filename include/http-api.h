@@ -51,7 +51,8 @@ int http_api_listen(HttpApi *a, const HttpListen *at, bool tls);
 int http_api_listen_fleet(HttpApi *a, int fd);
 // The same over TCP, always with TLS: a certificate of the client stands for a token there. As http_api_listen().
 int http_api_listen_fleet_tcp(HttpApi *a, const HttpListen *at);
-// By which one may ask for this host over TCP; none before that. `own_addresses`: and by that which one has connected to.
+// Sets the names by which clients may ask for this host over TCP; none before that. `own_addresses`: also
+// the address that the client has connected to.
 void http_api_set_names(HttpApi *a, const HttpNames *names, bool own_addresses);
 // Sets the trusted proxies: of connections from these addresses X-Forwarded-For, -Proto and -Host are
 // believed from now on. None before the first call.

@@ -21,7 +21,7 @@ typedef struct HttpListen {
         socklen_t len;
         char text[HTTP_LISTEN_SIZE];
         char address[INET6_ADDRSTRLEN];
-        bool loopback; // nobody from elsewhere gets there
+        bool loopback; // not reachable from other machines
         bool wildcard; // all addresses of this host
 } HttpListen;
 

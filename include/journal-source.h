@@ -17,14 +17,14 @@ enum {
         JOURNAL_LINE_MAX = 4096,         // bytes of a message; the rest is cut off
 };
 
-// Whose units: those of the system manager, or of the user manager of that uid.
+// The units of the system manager; another uid: those of that user's manager.
 #define JOURNAL_SYSTEM ((uid_t) -1)
 
 typedef struct JournalSource JournalSource;
 
 typedef struct JournalQuestion {
         uid_t manager;    // or JOURNAL_SYSTEM
-        uint64_t asker;   // who asks: of all that one does, one is read at a time; 0: nobody in particular
+        uint64_t asker;   // of all questions of one asker one is read at a time; 0: no asker
         const char *unit; // borrowed while the source is opened
         unsigned n_lines; // the newest so many, oldest of them first
         bool follow;

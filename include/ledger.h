@@ -42,7 +42,7 @@ typedef struct LedgerRecord {
         bool pending;     // a run was promised and not seen yet; invocation_id is that of the run before
         bool owed;        // same, and systemd certainly does not know of it yet
         bool interrupted; // the run was cancelled by somebody else
-        bool unknown;     // nobody can tell any more what became of the run
+        bool unknown;     // the run's outcome cannot be known any more
         Argosy__LoadState load; // BAD_SETTING or ERROR if systemd could not use the content in place, else UNKNOWN
         LedgerReload reload;
         bool taking;      // its name is about to become ours, and is somebody else's until our content is in place; and

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The local socket: clients on this machine, frames of Request in and Response out. It knows connections
-// and who asks for what, and whose account has it (accounts.h); it does not know what a request means. Who it is that asks is found out before anything
-// is read of a connection (message Author). One client's mistake ends that
-// client's connection and nothing else.
+// The local socket: clients on this machine, frames of Request in and Response out. It knows connections,
+// their authors and accounts (accounts.h); it does not know what a request means. The author is found out
+// before anything is read of a connection (message Author). One client's mistake ends that client's
+// connection and nothing else.
 
 #include <uv.h>
 
@@ -18,7 +18,8 @@ typedef struct ApiCall ApiCall; // one request of one client, until its final re
 enum {
         API_CALLS_MAX = 64,   // unanswered requests per connection; more are answered with EBUSY
         API_FRAME_MS = 10000, // from a frame's first byte to its last
-        // Of a client that may not bring content: a frame; the frame and the message that it becomes; and all of its user's.
+        // Bytes of a client that may not bring content: of a frame; of the frame and its message; and of all
+        // of its user's.
         API_SMALL_FRAME_MAX = 1024 * 1024,
         API_SMALL_COST_MAX = 4 * 1024 * 1024,
         API_SMALL_HELD_MAX = 16 * 1024 * 1024,
@@ -53,10 +54,10 @@ int local_api_new(uv_loop_t *loop, int fd, Accounts *accounts, const LocalApiOps
 // Ends all connections (flushing what is queued). Calls are dropped without `cancelled`.
 void local_api_close(LocalApi *a, void (*closed)(void *userdata), void *userdata);
 
-// Who may ask for something has changed: those who may not any more are told so, and their connections end.
+// The list of rights has changed: clients without a right are told so, and their connections end.
 void local_api_recheck(LocalApi *a);
 
-// Who the users of this host are, for others who ask; as long as it is open.
+// The names of this host's users, for other parts of the daemon; valid as long as the API is open.
 AuthorNames *local_api_names(LocalApi *a);
 
 // Sends one response; its id is filled in. With `final` set the call is gone when this returns.
@@ -65,7 +66,7 @@ void api_call_respond(ApiCall *call, Argosy__Response *response);
 void api_call_fail(ApiCall *call, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // More than STREAM_LOW_WATER waits to be read by the call's client: a long answer goes on at `drained`.
 bool api_call_is_full(const ApiCall *call);
-// Who asks; borrowed, as long as the call lives.
+// The call's author; borrowed, as long as the call lives.
 const Argosy__Author *api_call_author(const ApiCall *call);
 // For the receiver's own bookkeeping.
 void api_call_set_data(ApiCall *call, void *data);

@@ -15,7 +15,8 @@ enum { LOG_MESSAGE_MAX = 2048 }; // bytes; longer messages are cut
 typedef void LogSender(int level, const char *name, const char *file, int line, const char *field,
                        const char *value, const char *message);
 
-// Who does that for this program; without one the journal gets text, with the level in front.
+// Sets the function that sends structured messages; without one the journal gets text, with the level in
+// front.
 void log_set_sender(LogSender *sender);
 // level: LOG_DEBUG ... LOG_ERR; messages above it (less urgent) are dropped. Default LOG_INFO.
 void log_set_level(int level);

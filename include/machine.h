@@ -9,7 +9,8 @@
 
 enum { MACHINE_ID_SIZE = 16, MACHINE_NAME_SIZE = 256 };
 
-// Of /etc/machine-id, of this boot; and one that is made of the first and of `application`, and does not give it away.
+// The id of /etc/machine-id, the id of this boot, and one that is made of the first and of `application` and
+// does not reveal it.
 typedef struct MachineIds {
         uint8_t machine[MACHINE_ID_SIZE], boot[MACHINE_ID_SIZE], host[MACHINE_ID_SIZE];
 } MachineIds;

@@ -26,7 +26,7 @@ enum {
 typedef enum ManagerKind { MANAGER_INVALID, MANAGER_SYSTEM, MANAGER_USER, MANAGER_CONTAINER } ManagerKind;
 
 ManagerKind manager_name_kind(const char *manager);
-// Of a user manager; (uid_t) -1 for others.
+// The uid of a user manager; (uid_t) -1 for others.
 uid_t manager_name_uid(const char *manager);
 // "web" of "container@web"; NULL for others.
 const char *manager_name_machine(const char *manager);

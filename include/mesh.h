@@ -78,7 +78,7 @@ typedef struct MeshOps {
         int (*sign)(uint32_t host, const Argosy__ToVoter__Renew *renew, Buf *ret_cert, Buf *ret_ca_cert, void *userdata);
         // A voter says that of us: appends what we ask it for. Negative errno: not now. NULL: nothing is asked.
         int (*renew_request)(Buf *ret_csr, void *userdata);
-        // And its answer; its link is dialled anew behind that.
+        // The answer to a request for a certificate; the link is dialled anew after it.
         void (*renewed)(const Argosy__ToHost__Renewed *renewed, void *userdata);
         // Links that we dialled came up: mesh_local_addresses() may say something new. May be NULL.
         void (*links_changed)(void *userdata);
@@ -101,7 +101,8 @@ int mesh_new(const MeshConfig *config, const MeshOps *ops, void *userdata, Mesh 
 // then the mesh is gone.
 void mesh_close(Mesh *m, void (*closed)(void *userdata), void *userdata);
 
-// Whom to dial. Links to voters that are no longer named are closed, those to a changed address or key
+// Sets the voters to dial. Links to voters that are no longer named are closed, those to a changed address
+// or key
 // dialled anew; our own entry is skipped. The list is also what hosts that dialled us are told. -E2BIG
 // beyond MESH_VOTERS_MAX, -ENOMEM; both change nothing.
 int mesh_set_voters(Mesh *m, const MeshPeer *voters, size_t n);

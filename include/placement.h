@@ -225,7 +225,7 @@ bool placement_role_before(const Placement *p, uint32_t a, uint32_t b);
 int64_t placement_capacity(const Placement *p, unsigned resource);
 // Memory of its tables, by the room that they have; without texts, and without lists of single roles, groups and globs.
 size_t placement_bytes(const Placement *p);
-// And of that not reserved by units there; negative if more is than there is.
+// What of the capacity is not reserved by units; negative if more is reserved than there is.
 int64_t placement_room(const Placement *p, unsigned resource);
 // "cpu", "memory" or the name given; NULL: there is no such resource.
 const char *placement_resource_name(const Placement *p, unsigned resource);
@@ -251,7 +251,7 @@ void placement_unit_put(Placement *p, uint32_t unit, uint32_t node);
 // bundle.
 int placement_unit_follow(Placement *p, uint32_t unit, uint32_t target) _warn_unused_;
 void placement_unit_unfollow(Placement *p, uint32_t unit); // all that it follows
-// Not there, until it is readmitted.
+// The unit may not be on that node, until it is readmitted.
 void placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node);
 void placement_unit_readmit(Placement *p, uint32_t unit,
                             uint32_t node); // PLACEMENT_NONE: everywhere, and it is not confined any more

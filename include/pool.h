@@ -44,7 +44,7 @@ struct PoolWork {
         uv_loop_t *loop;
         ListNode link; // in its line
         PoolShare share;
-        const void *of; // who has it done, an Account perhaps; NULL: nobody in particular
+        const void *of; // on whose behalf, an Account perhaps; NULL: nobody's
         bool alone;     // not while other work of the same is under way
         void (*run)(PoolWork *w);  // by a thread: touches nothing but what was handed over
         void (*done)(PoolWork *w); // on the loop; may free it

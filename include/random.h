@@ -11,7 +11,8 @@
 // From the kernel, good enough for keys. Never fails: a kernel that has booted gives up to RANDOM_BYTES_MAX whole and
 // without waiting (getrandom(2)), one that boots may let the first call wait; without them the process ends.
 void random_bytes(void *ret, size_t len);
-// Of 0 to n-1, each as likely as another one; n > 0. For jitter: with n not a power of 2 the last few are rarer by n in 2^32.
+// A number from 0 to n-1, each as likely as another one; n > 0. For jitter: with n not a power of 2 some are
+// rarer by n in 2^32.
 uint32_t random_below(uint32_t n);
 
 enum { RANDOM_BYTES_MAX = 256 };

@@ -28,7 +28,7 @@ typedef enum RequestEffect {
         REQUEST_CHANGES, // without an answer it is not known whether it was done
 } RequestEffect;
 
-// Whose matter it is, for who has a right for the units of some roles only.
+// What a request is about, for authors with a right for the units of some roles only.
 typedef enum RequestAbout {
         REQUEST_ABOUT_NOTHING, // the leader is not asked
         REQUEST_ABOUT_ALL,     // it takes the right for all units
@@ -47,8 +47,8 @@ enum {
 
 typedef bool RequestTest(const Argosy__Request *q);
 
-// Of a kind that the leader writes into the log: its request is a job. All of it is chosen for each of them (a test
-// compares).
+// For a kind that the leader writes into the log: its request is a job. Each such kind has all members (a
+// test compares).
 typedef struct RequestJob {
         const char *verb; // as it is typed: "label", "cluster remove"; NULL:
         const char *(*verb_of)(const Argosy__Request *q);

@@ -83,7 +83,7 @@ enum {
         JOB_UNIT_ROW_FIELDS = 12,
         JOB_SETTING_ROW_FIELDS = 3
 };
-// Of a unit file as it was once only the first are known: unit, rev, desired.
+// Fields that are known of a past unit file: unit, rev, desired.
 enum { UNIT_FILE_PAST_FIELDS = 3 };
 extern const Field unit_row_fields[UNIT_ROW_FIELDS], unit_file_row_fields[UNIT_FILE_ROW_FIELDS],
         node_row_fields[NODE_ROW_FIELDS], job_row_fields[JOB_ROW_FIELDS],

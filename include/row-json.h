@@ -16,11 +16,11 @@ typedef enum UsageKnown { KNOWS_CPU = 1, KNOWS_TASKS = 2, KNOWS_MEMORY = 4, KNOW
 // and Access.
 extern const Row role_row, pool_row, queue_rule_row, grant_row, token_row, secret_row, member_row, queue_row,
         access_row;
-// Of a UsageOnNode, and of FindingsOnNode. A counter that the node has no number of is null.
+// Rows of UsageOnNode and of FindingsOnNode. A counter that the node has no number of is null.
 extern const Row usage_row, findings_row;
-// Of a job that was asked for by its number, and behind it (`more`) what a list of jobs does not have.
+// A job that was asked for by its number; `more` has what a list of jobs does not have.
 extern const Row job_shown_row;
-// Of a rebalance that is only planned, as a unit that a start would move is told of.
+// A move of a planned rebalance, as the result of a unit.
 void move_json(const void *row, Json *j);
 
 // What a unit uses on that node, called as by `argosyctl top`; in microseconds and bytes.
@@ -43,5 +43,5 @@ void job_unit_json(const void *row, Json *j);
 void usage_json(const Argosy__Response__UsageRow *row, const char *node, Json *j);
 void findings_json(const Argosy__Response__FileFindings *file, const Argosy__Response__Verify *by, Json *j);
 
-// Of a job that was asked for by its number: all that there is of it besides its units. Keys and values.
+// Keys and values of a job that was asked for by its number, but for its units.
 void job_json_fields(const Argosy__Response__JobRow *job, Json *j);

@@ -14,5 +14,5 @@ enum {
 // What is told of one that is none, with SECRET_NAME_MAX.
 #define SECRET_NAME_RULE "1 to %d letters, digits and ._-, and neither '.' nor '-' in front"
 
-// Of a secret, or of what a unit finds it by.
+// Whether the text may name a secret, or a credential by which a unit finds it.
 bool secret_name_is_valid(const char *name);

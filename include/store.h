@@ -66,7 +66,7 @@ typedef struct StoreOps {
         int (*snapshot_encode)(void *snapshot, Buf *ret);
         // Looked at between two pieces: it is to be given up, since it keeps too much. May be NULL.
         bool (*snapshot_is_cut)(const void *snapshot);
-        // Once for each that was taken, whatever became of it.
+        // Called once for each snapshot that was taken, whatever became of it.
         void (*snapshot_release)(void *snapshot, void *userdata);
         // The one that was released last is on the disk, in place of the one before. May be NULL.
         void (*snapshot_written)(void *userdata);

@@ -36,7 +36,8 @@ bool str_has_suffix(const char *s, const char *suffix);
 // Length of the valid UTF-8 sequence at `p` (a NUL-terminated string): 1 to 4, or 0 if there is none.
 // Overlong forms, surrogates and what is beyond U+10FFFF are invalid.
 size_t str_utf8_len(const uint8_t *p);
-// Of a sequence of that length, not 0: it is no control character, and none that turns the direction of text.
+// Whether the sequence of that length (not 0) is no control character, and none that turns the direction of
+// text.
 bool str_is_seen(const uint8_t *p, size_t len);
 // The character of these bytes, of which str_utf8_len() has said how many they are.
 uint32_t str_character(const uint8_t *p, size_t len);

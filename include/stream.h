@@ -119,8 +119,8 @@ void stream_set_sender(Stream *s, const void *of, size_t untold);
 // takes it back.
 void stream_set_deadline(Stream *s, unsigned ms);
 const StreamPeer *stream_peer(const Stream *s);
-// Of an open unix stream: the groups that its peer had besides its own when it connected (SO_PEERGROUPS), as an array that
-// the caller frees. -E2BIG: more than STREAM_PEER_GROUPS_MAX.
+// The supplementary groups that the peer of an open unix stream had when it connected (SO_PEERGROUPS), as an
+// array that the caller frees. -E2BIG: more than STREAM_PEER_GROUPS_MAX.
 int stream_peer_groups(const Stream *s, gid_t **ret, size_t *ret_n);
 // A secret that the two ends of this open TLS stream share with nobody else, not with who stands between them either: the
 // exporter of RFC 8446, section 7.5. -ENOTCONN: it has no TLS, or is not open.
@@ -190,6 +190,6 @@ int listener_new_unix(uv_loop_t *loop, int fd, const ListenerOps *ops, void *use
 // Replaces a socket that a dead process left behind; -EADDRINUSE if a live one listens there, -EEXIST if it
 // is no socket. gid (gid_t) -1: leave it.
 int listener_bind_unix(const char *path, mode_t mode, gid_t gid, int *ret_fd);
-// Of a TCP listener.
+// The port of a TCP listener.
 uint16_t listener_port(const Listener *l);
 void listener_close(Listener *l);

@@ -146,8 +146,8 @@ typedef struct SystemdOps {
         void (*stopping_known)(void *userdata);
 } SystemdOps;
 
-// Of all managers on one loop, so that many that talk at once leave each other, and everybody else, their
-// time. Zero-initialised; outlives them.
+// Shared by all managers on one loop, so that many that talk at once leave time for each other and for the
+// rest of the loop. Zero-initialised; outlives them.
 typedef struct SystemdShare {
         unsigned n_busy; // that had more to read than they may in one turn
 } SystemdShare;
@@ -166,7 +166,7 @@ typedef struct SystemdConfig {
         int (*open_socket)(void *userdata);
         void *open_userdata;
         SystemdShare *share; // NULL: alone
-        // Of a manager that is not trusted: bytes of one message. A longer one ends the connection with
+        // For a manager that is not trusted: bytes of one message. A longer one ends the connection with
         // -EMSGSIZE. 0: what sd-bus takes.
         uint64_t message_max;
 } SystemdConfig;
@@ -195,7 +195,7 @@ bool systemd_manager_ask_stopping(SystemdManager *m);
 // Both live until the unit is unwatched, or the manager is closed. The unit's state follows as unit_changed.
 // -EEXIST: somebody else watches that name.
 int systemd_manager_watch(SystemdManager *m, SystemdUnit *u, const char *name);
-// Also of a unit that is not watched, and after the manager began to close.
+// Ends a watch. Allowed also for a unit that is not watched, and after the manager began to close.
 void systemd_manager_unwatch(SystemdManager *m, SystemdUnit *u);
 // NULL if not watched.
 SystemdUnit *systemd_manager_find(const SystemdManager *m, const char *name);
@@ -300,7 +300,7 @@ typedef struct SystemdStats {
         SYSTEMD_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
 } SystemdStats;
 void systemd_manager_stats(const SystemdManager *m, SystemdStats *ret);
-// Of several managers: sums, of `resync_us` the longest.
+// Adds one manager's figures to a sum; of `resync_us` the longest counts.
 void systemd_stats_add(SystemdStats *sum, const SystemdStats *more);
-// Of one that ends: its counters only, for gauges say what is true now.
+// Adds the counters of a manager that ends; its gauges do not count any more.
 void systemd_stats_keep(SystemdStats *sum, const SystemdStats *more);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who we are and whom we talk to, for every TLS connection: TLS 1.3 only, certificates on both sides, one
+// Our identity and the peers that are trusted, for every TLS connection: TLS 1.3 only, certificates on both
+// sides, one
 // port, and the application protocol (ALPN) says what the connection is for. Trust is the pinned public key
 // (SHA-256 of SubjectPublicKeyInfo), not the certificate's dates or signature: an expired certificate of a pinned key is
 // welcome, and TlsPeer says so for a warning.

@@ -8,6 +8,6 @@
 
 // Ends the round with anything but 0.
 typedef int (*UnitBringsEach)(const char *name, void *userdata);
-// Of the unit `name`, which has that file; what it activates comes first. 0, what `each` said, or -ENOMEM. An [Install]
-// section that is not valid names nothing.
+// Calls `each` for the units that the unit `name` with that file brings; what it activates comes first. 0,
+// what `each` returned, or -ENOMEM. An [Install] section that is not valid names nothing.
 int unit_brings_each(const UnitFile *file, const char *name, UnitBringsEach each, void *userdata);

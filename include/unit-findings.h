@@ -49,7 +49,7 @@ int unit_findings_parse(const char *dir, const UnitFindingsOf *units, size_t n, 
                         UnitFindings *rets) _warn_unused_;
 // Whether another instance of the template could get another answer: what is said is about lines with specifiers.
 bool unit_findings_are_of_instance(const UnitFindings *f, const void *content, size_t len);
-// Of a template that was looked at as some instance of it: without what is said about those lines.
+// Drops, for a template that was checked as one of its instances, findings about lines of that instance.
 void unit_findings_drop_instance(UnitFindings *f, const void *content, size_t len);
 // The first reason why systemd refuses the file; NULL: it does not.
 const UnitFinding *unit_findings_refusal(const UnitFindings *f);

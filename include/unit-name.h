@@ -9,8 +9,9 @@
 
 enum {
         UNIT_NAME_MAX = 255,           // bytes without the NUL, systemd's limit (systemd.unit(5))
-        // Of a unit that argosy has: names that are made of it are as long as systemd takes (unit-pin.h), and as a directory does
-        // (NAME.d, .#NAME.new). One limit for all that keeps, sends or writes it.
+        // Bytes of the name of a unit that argosy has: names that are made of it must fit systemd
+        // (unit-pin.h) and a directory (NAME.d, .#NAME.new). One limit for all that keeps, sends or writes
+        // it.
         UNIT_NAME_MANAGED_MAX = UNIT_NAME_MAX - 18,
         UNIT_NAME_ARGUMENT_MAX = 4096, // bytes of one argument with ranges
 };

@@ -24,7 +24,7 @@ enum {
 };
 
 typedef struct UnitVerdict { // borrowed
-        const char *systemd;          // whose it is: "systemd 252"
+        const char *systemd;          // which systemd it is of: "systemd 252"
         const char *podman;           // "5.4"; "": there is none that argosy can use
         const UnitFindings *findings; // n, each about the file in its place
         // likewise, made of a container's file; empty: it is none, or is refused

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Secrets that every voter has, and nobody else: keys of the cluster's CA, and keys that encrypt what the log holds. The log names
-// them and says which voters have them on their disks (VoterSecretRecord); the values are in one file of the state directory,
+// Secrets that only voters have: keys of the cluster's CA, and keys that encrypt what the log holds. The log
+// names them and says which voters have them on their disks (VoterSecretRecord); the values are in one file
+// of the state directory,
 //
 //   voter-secrets  0600: 8 bytes "argsecr1", CRC-32C (little-endian) of the rest, a VoterSecretsFile
 //
-// and go from the leader to other voters over the mesh. Who stops being a voter wipes the file.
+// and go from the leader to other voters over the mesh. A host that stops being a voter wipes the file.
 //
 // A set of them owns its values, in memory of their own (secret-bytes.h), and wipes them when it lets them go.
 

@@ -55,5 +55,5 @@ typedef struct WebCertificateSummary {
         size_t n_names;
 } WebCertificateSummary;
 
-// Of the first certificate in this PEM. -EBADMSG: there is none.
+// Summarises the first certificate in this PEM. -EBADMSG: there is none.
 int web_certificate_summary(const void *pem, size_t len, WebCertificateSummary *ret);

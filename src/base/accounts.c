@@ -138,7 +138,7 @@ static bool may_give_way(const Principal *idle, AccountVerdict verdict, const Pr
         if (verdict == ACCOUNT_STRANGERS_FULL)
                 return is_stranger(idle);
         if (is_stranger(to) && !is_stranger(idle))
-                return false; // who is not known takes no place of those who are
+                return false; // a stranger takes no place of a known client
         return !idle->owner || (verdict == ACCOUNT_ALL_FULL && to->owner);
 }
 
@@ -376,7 +376,7 @@ _Atomic size_t *account_counted(Account *u) {
         return &u->counted;
 }
 
-// Of all, and of those that are no owners.
+// The sums over all accounts, and over those that are not an owner's.
 static void sum_counted(const Accounts *a, size_t *ret_all, size_t *ret_others) {
         *ret_all = *ret_others = 0;
         list_foreach (n, &a->counting) {

@@ -118,7 +118,8 @@ static const uint8_t escapes[256] = {
 #define PIECE_ROOM(len) (((size_t) (len) + 4) * ESCAPED_MAX + 4)
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-// Not zero if one of the eight bytes is zero. (A byte above a zero one may be taken for another: that is no harm.)
+// Not zero if one of the eight bytes of `x` is zero. (A byte above a zero one may count, too: that is no
+// harm.)
 static uint64_t find_zero(uint64_t x) {
         return (x - EACH(1)) & ~x;
 }

@@ -13,7 +13,7 @@
 
 enum { UTF8_MAX = 4 }; // bytes of a character
 
-// By its first byte.
+// The length of a character, by its first byte.
 static size_t utf8_length(unsigned char first) {
         return first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
 }

@@ -19,7 +19,7 @@ static const char *find_value(char *const *environment, const char *name) {
         return NULL;
 }
 
-// Of the first `len` bytes; NULL if they are no absolute path or there is no memory.
+// A copy of the first `len` bytes; NULL if they are no absolute path or there is no memory.
 static char *absolute(const char *path, size_t len) {
         if (len == 0 || *path != '/')
                 return NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Hosts that dialled us: Hello -> judged -> Leader out, host_link() up -> messages, to the owner while we
-// lead -> host_link() down. One session of a host is announced at a time: the newest wins. Who is refused
-// hears why, once in a row; who cannot be told what has changed is cut.
+// lead -> host_link() down. One session of a host is announced at a time: the newest wins. A refused host
+// is told why, once in a row; a link that cannot take news of the leader is cut.
 #include <errno.h>
 
 #include "decide.h"
@@ -161,7 +161,7 @@ static void end_older(Mesh *m, Session *s) {
         announce_down(m, older);
 }
 
-// Whose key it has we do not know, so it hears nothing that the voters' addresses are not.
+// The host's key is not known, so it is sent nothing but the voters' addresses.
 static int guide(Mesh *m, Session *s) {
         Announcement a;
         int r = make_announcement(m, &a);

@@ -59,7 +59,7 @@ struct Mesh {
 };
 
 // mesh.c
-// Who leads now, from what links and we ourselves say. Tells it if it changed. Only from the loop.
+// Finds the leader from what links and this host say, and tells the owner if it changed. Only from the loop.
 void mesh_reconsider(Mesh *m);
 void mesh_unref(Mesh *m); // one of n_open is gone
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who leads, and what follows from it. Whatever links, sessions or the owner change ends in
+// The current leader, and what follows from it. Whatever links, sessions or the owner change ends in
 // mesh_reconsider(), which compares what it finds with what leader_changed() said last. Changes by API calls
 // are marked and looked at in the next turn of the loop, those that come from peers at once: behind a Leader
 // frame the leader's first messages may already be waiting.

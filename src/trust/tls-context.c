@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A context owns credentials (key and certificates in GnuTLS' form). Credentials are shared: a session keeps
-// those that it began with while the context may already have renewed ones. Who dies when:
+// those that it began with while the context may already have renewed ones. Lifetimes:
 //
 //   TlsContext       last of: its owner, its sessions
 //   TlsCredentials   last of: the context that has it, the sessions that began with it

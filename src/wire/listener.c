@@ -134,7 +134,7 @@ static const StreamOps greeting_ops;
 
 static void on_greeted(Stream *s, void *userdata) {
         hand_over(userdata);
-        if (s->ops == &greeting_ops) // nobody wanted it
+        if (s->ops == &greeting_ops) // no owner took it
                 stream_close(s, 0, false);
 }
 

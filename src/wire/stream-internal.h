@@ -28,7 +28,8 @@ enum {
         STREAM_SHORT_FRAMES = 4,
         STREAM_RETIRED = 256 * 1024,     // what has come, and is given back by the pool if it is more
         STREAM_GUEST_ROOM = 256 * 1024,  // of a guest's frame that has come: from then on all of it has its place
-        // Of guests (StreamOps.unpacks), of whom many may come at once, each with the worst that there is: of a frame, and frames in one turn.
+        // For guests (StreamOps.unpacks), of which many may come at once, each with the worst input: bytes
+        // of a frame that the loop unpacks, and frames in one turn.
         STREAM_GUEST_UNPACK_MAX = 16 * 1024,
         STREAM_GUEST_FRAMES = 16,
         STREAM_GUESTS_GO_ON = 4,  // that have more to say, in one turn
@@ -159,7 +160,7 @@ bool stream_share_may_go_on(Stream *s);
 // It goes on in the next turn, or when its turn comes in the line: its drain is marked then.
 void stream_share_wait(Stream *s);
 void stream_share_leave(Stream *s); // the line, perhaps
-// Who else goes on in this turn. NULL: nobody. For the end of a drain.
+// The next stream that goes on in this turn; NULL: none. For the end of a drain.
 Stream *stream_share_next(const Stream *s);
 
 // stream-unpack.c

@@ -65,7 +65,7 @@ static void count_guest(Stream *s) {
 
 // ---- members
 
-// Of this thread's loop.
+// The shares of this thread's loop.
 static _Thread_local struct {
         uint64_t now_ms;   // the turn
         uint64_t spent_ns; // in it

@@ -120,7 +120,7 @@ static bool receive(Stream *s) {
         if (n > 0) {
                 int r;
 
-                s->plain_in.secret = true; // nobody knows what comes
+                s->plain_in.secret = true; // what comes may be secret
                 r = buf_append(&s->plain_in, shared, (size_t) n);
                 explicit_bzero(shared, (size_t) n);
                 if (r >= 0)

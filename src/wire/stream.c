@@ -335,7 +335,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
                 return;
         if (!s->tls && s->plain_in.len > 0 && !hold(s, s->plain_in.len + (size_t) n))
                 return;
-        s->plain_in.secret = true; // nobody knows what comes
+        s->plain_in.secret = true; // what comes may be secret
         r = buf_append(s->tls ? &s->wire_in : &s->plain_in, buf->base, (size_t) n);
         if (!s->tls)
                 explicit_bzero(buf->base, (size_t) n);
@@ -632,7 +632,7 @@ int stream_new_accepted(uv_loop_t *loop, int fd, const struct sockaddr_storage *
         else
                 r = learn_peer(s);
         if (r < 0) {
-                s->ops = NULL; // nobody has heard of it
+                s->ops = NULL; // no owner knows it yet
                 destroy(s);
                 return r;
         }

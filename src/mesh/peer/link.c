@@ -79,7 +79,7 @@ static void come_up(Link *l) {
         l->config.ops->up(l, l->config.userdata);
 }
 
-// Of a voter that trusts the CA of our certificate no more.
+// Asks a voter that does not trust our certificate's CA any more for a new certificate.
 static int ask_for_certificate(Link *l) {
         Argosy__ToVoter__Renew renew = ARGOSY__TO_VOTER__RENEW__INIT;
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
@@ -149,7 +149,7 @@ static void on_not_there(Link *l) {
         finder_start(&l->finder);
 }
 
-// By the voter itself: its key was seen. What it said before holds while it cannot be reached.
+// The voter itself has refused us, as its key was seen. The refusal holds while the voter cannot be reached.
 static void note_refusal(Link *l, int error) {
         if (l->reached && error == -EKEYREVOKED)
                 l->refusal = MESH_REFUSED_REMOVED;

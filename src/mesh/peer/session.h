@@ -12,7 +12,7 @@
 typedef struct Session Session;
 
 typedef struct SessionOps { // none but `closed` when the session was dropped
-        // The first frame. Whom it may serve, the owner opens (session_open()), or drops. Negative errno: as
+        // The first frame. The owner opens the session (session_open()), or drops it. Negative errno: as
         // dropped with that.
         int (*hello)(Session *s, const Argosy__ToVoter__Hello *hello, void *userdata);
         // Any further frame, behind session_open().

@@ -277,7 +277,7 @@ int carried_files_compose(const char *name, const UnitFile *file, CarriedFiles *
 
 typedef struct Check {
         const char *path;
-        const char *unit; // whose specifiers are filled in
+        const char *unit; // for its specifiers
         const UnitFile *file;
         const CarriedFiles *files;
         char **ret_why;

@@ -31,7 +31,7 @@ const char *carried_setting_path(const char *key, const char *value) {
         return NULL;
 }
 
-// Of the system's manager, under which alone units have files.
+// The folder of a specifier in the system's manager; only its units have carried files.
 static const char *folder_of_specifier(char c) {
         switch (c) {
         case 'C':

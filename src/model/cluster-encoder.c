@@ -198,7 +198,7 @@ static int encode_hosts(ClusterEncoder *e, Buf *ret) {
         return pack_part(e, &image, image.n_hosts, e->view->hosts.n_used, ret);
 }
 
-// Of `of` contents, the first of which is `first`.
+// Encodes `of` contents from `first` on.
 static int encode_some_specs(ClusterEncoder *e, const SpecVersion *first, size_t of, bool former, Buf *ret) {
         size_t most = MIN_OF(of - e->at, (size_t) PIECE_RECORDS), bytes = 0, n = 0;
         _cleanup_free_ Argosy__Spec *specs = calloc(most + 1, sizeof *specs);

@@ -109,7 +109,7 @@ int state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place) {
         return 0;
 }
 
-// Of those of one job the last says enough.
+// Notes a refused operation; of several of one job the last is kept.
 int state_job_note_refused(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place,
                            ClusterRefusal refusal) {
         char why[CLUSTER_REFUSAL_SIZE];
@@ -387,7 +387,7 @@ static int put_request(ClusterState *s, const Argosy__LogOp__JobPut *put, uint64
         return 0;
 }
 
-// Of a job that is running it is said who has called off what had not begun.
+// Notes, for a running job, which job cancelled what had not begun.
 static int note_cancel(ClusterState *s, uint64_t number, uint64_t by) {
         const JobEntry *job = state_find_job(s, number);
         Argosy__JobRecord part = ARGOSY__JOB_RECORD__INIT;

@@ -165,7 +165,7 @@ bool cluster_state_job_takes_units(const ClusterState *s, uint64_t number) {
 
 enum { PIECE_BYTES = 16 * 1024 };
 
-// Of which there may be one for each unit.
+// Whether the field may occur once per unit.
 static bool is_long_field(const PackedField *f) {
         static const char *const names[] = {"units", "settings", "ends", "moves"};
 
@@ -238,7 +238,7 @@ static bool has_given_at_first(const JobEntry *job, uint64_t revision) {
         return job->revision_before < revision && revision <= last;
 }
 
-// By number, those first that are kept beside the others.
+// The i-th job by number; jobs that are kept beside the ring come first.
 static const JobEntry *entry_at(const JobView *v, size_t i, uint64_t *ret_number) {
         bool is_held = i < v->n_held;
 
@@ -292,7 +292,7 @@ JobEntry *state_job_entry_new(const JobEntry *so_far, const Argosy__JobRecord *r
         if (!job)
                 return NULL;
         *job = so_far ? *so_far : (JobEntry){.revision_before = record->revision_before, .moves = request_verb_only_moves(record->verb)};
-        job->at_us = record->at_us ?: job->at_us; // who says how it ended says nothing else
+        job->at_us = record->at_us ?: job->at_us; // a record of the job's end has no time
         job->counted_us = record->counted_us ?: job->counted_us;
         job->revision = record->revision ?: job->revision;
         job->state = record->state ? (uint32_t) record->state : job->state;
@@ -434,7 +434,7 @@ void state_jobs_done(ClusterState *s) {
 
 // ------------------------------------------------------------------------------------------------ from an image
 
-// But of its first entry, which its number is from.
+// Notes the entries of a job, but for the first one, which gives its number.
 static int note_spans(ClusterState *s, uint64_t number) {
         const JobEntry *job = state_find_job(s, number);
         int r = 0;

@@ -64,7 +64,7 @@ typedef struct LateSpan {
         uint64_t job;
 } LateSpan;
 
-// By revision; also of jobs that are not kept any more (cluster-state-late-jobs.c).
+// Late changes of jobs by revision; also of jobs that are not kept any more (cluster-state-late-jobs.c).
 typedef struct LateJobs {
         LateSpan *spans;
         size_t n, n_kept, n_looked, allocated;
@@ -291,7 +291,7 @@ struct ClusterState {
 
         Argosy__GrantRecord **grants; // in the order of grant_compare()
         size_t n_grants;
-        bool access_set; // somebody has changed them; else access_of_new_cluster() counts
+        bool access_set; // they were changed once; else access_of_new_cluster() counts
         Argosy__AccessTokenRecord **access_tokens; // by id
         size_t n_access_tokens;
         uint64_t access_tokens_due_us; // counted time when the next of them is to be dropped; that of none counts for nothing
@@ -482,7 +482,8 @@ int state_put_tombstones(ClusterState *s, const char *name, const uint32_t *node
                          uint64_t fence_us, uint64_t revision);
 // Appended behind all others: its revision must not be smaller. -EEXIST, -EINVAL: it does not fit.
 int state_add_tombstone(ClusterState *s, const Argosy__TombstoneRecord *record);
-// Of one node, up to a revision; fence_us as in LogOp.TombstoneClear. Adds to *ret_n how many there were.
+// Clears the tombstones of one node up to a revision; fence_us as in LogOp.TombstoneClear. Adds their number
+// to *ret_n.
 int state_clear_tombstones(ClusterState *s, uint32_t node, uint64_t revision, uint64_t fence_us, size_t *ret_n);
 void state_tombstones_done(ClusterState *s);
 
@@ -570,12 +571,12 @@ void state_note_forgotten_job(ClusterState *s, const JobEntry *job); // before i
 // cluster-state-stored-requests.c
 // Whether there is room for it, as that of the next job, and it waits for nothing that it cannot wait for.
 bool state_request_fits(const ClusterState *s, const Argosy__StoredRequest *m);
-// Of the newest job. The message is borrowed.
+// Stores the request of the newest job. The message is borrowed.
 int state_store_request(ClusterState *s, const Argosy__StoredRequest *m, uint64_t job);
 void state_drop_stored_request(ClusterState *s, uint64_t job); // if there is one
 int state_release_request(ClusterState *s, const Argosy__LogOp__StoredRelease *release);
 bool state_job_is_awaited(const ClusterState *s, uint64_t number);
-// Of an image, when its jobs are there: takes it in any case. -EBADMSG: there can be no such one.
+// Loads a request from an image, after the jobs; takes it in any case. -EBADMSG: it fits no job.
 int state_load_stored_request(ClusterState *s, Argosy__StoredRequest *m);
 int state_put_queue(ClusterState *s, const Argosy__QueueRecord *queue);
 int state_load_queue(ClusterState *s, const Argosy__QueueRecord *queue); // -EBADMSG

@@ -282,7 +282,7 @@ static int drop_former(ClusterState *s, size_t n_idle) {
         return r;
 }
 
-// Also the files of those that are dropped.
+// Drops contents that are not used, and their files.
 static int settle_idle(ClusterState *s, size_t *ret_n) {
         int r = 0;
 

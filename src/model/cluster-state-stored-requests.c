@@ -4,14 +4,14 @@
 //
 // A request comes with the record of its job, in one operation, and is kept whole, with who asked for it. It goes with
 // the last entry of what it asks for, or when its job ends without: so no change of leader can lose it, nor have it
-// carried out twice. Which of them may begin is for who leads to find out; here they are only kept.
+// carried out twice. Which of them may begin is for the leader to find out; here they are only kept.
 //
 // The bounds are the log's own: so many, so large one, so large all. A job whose request does not fit is cancelled as it
 // comes, so that the numbers of jobs stay what the leader foretold.
 //
 // A job that another one waits for is not dropped when its place in the ring is needed, nor when it ends beside that
-// (cluster-state-job-ends.c): how it ended decides about the one that waits. Who waits for whom is counted by the number
-// of the one that is waited for, so nobody walks over all that are held.
+// (cluster-state-job-ends.c): how it ended decides about the one that waits. Waiting jobs are counted under
+// the number of the job that they wait for, so no walk over all held jobs is needed.
 
 #include <errno.h>
 
@@ -19,7 +19,7 @@
 #include "cluster-state-private.h"
 #include "message.h"
 
-// Of a job that others wait for; in a map by its number.
+// The number of jobs that wait for this one; in a map by its number.
 typedef struct AwaitedJob {
         uint64_t number;
         size_t n;

@@ -70,7 +70,7 @@ bool cluster_state_takes_time_set(const ClusterState *s, uint64_t to_us) {
 int state_set_time(ClusterState *s, const Argosy__LogOp__TimeSet *set) {
         TimeCorrections *c = &s->corrections;
 
-        if (set->to_us == 0 || !cluster_state_takes_time_set(s, set->to_us)) // who writes the entry has asked, too
+        if (set->to_us == 0 || !cluster_state_takes_time_set(s, set->to_us)) // the writer has asked, too
                 return 0;
         drop_old(s);
         while (c->n > 0 && (c->list[c->n - 1].to_us >= set->to_us || c->list[c->n - 1].counted_us == s->counted_us))

@@ -85,7 +85,8 @@ static int drop(ClusterState *s, Tombstone *t) {
         return 0;
 }
 
-// Behind all others; `before` NULL: the first of that name on that node. On failure nothing of it is left.
+// Links a tombstone behind all others; `before` NULL: the first of that name on that node. On failure
+// nothing is linked.
 static int link_tombstone(ClusterState *s, Tombstone *t, Tombstone *before, NodeIndex *node) {
         TombstoneName *n = need_name(s, t->name);
         int r = n ? 0 : -ENOMEM;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The happy path: a timer brings its service, and a unit without [Install] brings nothing. Who loads a unit, and who reads a
-// folder of units, ask here, so that both bring the same.
+// The happy path: a timer brings its service, and a unit without [Install] brings nothing. Loading a unit
+// and reading a folder of units both ask here, so that both bring the same.
 //
 // An [Install] section that is not valid is refused when the file is taken.
 

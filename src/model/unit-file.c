@@ -47,7 +47,7 @@ typedef int (*OptionParser)(Parser *p, bool fleet);
 
 // ------------------------------------------------------------------------------------- argosy's own options
 
-// Of one kind, or of all with -1.
+// Frees the raw options of one kind, or of all with -1.
 static void drop_raw(RawOption *raw, size_t *n, int kind) {
         size_t kept = 0;
 
@@ -615,7 +615,8 @@ static int finish(Parser *p) {
         if (f->global && p->rebalance_line)
                 return option_refuse(p->ret_why, p->path, MAX_OF(p->rebalance_line, p->global_line),
                                      "Global= and Rebalance= exclude each other");
-        // Also to move it, to replace its file or to destroy it argosy stops it. One that refuses to be started may come with another one.
+        // argosy stops a unit also to move it, to replace its file or to destroy it. RefuseManualStart= is
+        // allowed, as another unit may start it.
         if (p->refuses_stop)
                 return option_refuse(p->ret_why, p->path, p->refuses_stop_line,
                                      "with RefuseManualStop= systemd stops it for nobody who asks, so argosy could never stop it");
@@ -635,7 +636,7 @@ static int finish(Parser *p) {
         if (depends)
                 return 0;
         r = unit_options_new(f->raw, f->n_raw, f->global, p->path, "", &f->common, p->ret_why);
-        drop_raw(f->raw, &f->n_raw, -1); // nobody will ask again
+        drop_raw(f->raw, &f->n_raw, -1); // not needed any more
         return r;
 }
 

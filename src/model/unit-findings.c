@@ -158,7 +158,7 @@ static int take_line_of_file(Parser *p, Text t) {
         return f ? unit_findings_add(f, line, UNIT_FINDING_WARNING, text.at, text.len) : 0;
 }
 
-// Of a unit that is refused, this only says so.
+// Takes the last line, which says that the unit is refused.
 static int take_end(Parser *p, Text t) {
         const char *end = memchr(t.at, ' ', t.len);
         Text name = {t.at, end ? (size_t) (end - t.at) : 0}, rest;

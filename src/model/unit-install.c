@@ -237,7 +237,8 @@ static int add(UnitInstall *i, const RawOption *raw, const char *path, const cha
         return r;
 }
 
-// Of a template systemctl refuses what no instance can be called; of an instance it does not look at the line.
+// Checks DefaultInstance=: systemctl refuses an invalid instance name for a template; for an instance it
+// ignores the line.
 static int check_default_instance(const UnitFile *f, const char *path, const char *name, char **ret_why) {
         const char *value = f->default_instance, *of_node, *bad;
         char instance[UNIT_NAME_MAX + 1];

@@ -174,6 +174,6 @@ int unit_name_distance(const char *typed, const char *name) {
         most = a < 3 ? 0 : a < 7 ? 1 : 2;
         if (n > most)
                 return -1;
-        // Of the same type first: a timer is rarely meant by what means its service.
+        // the same type first: who types a service's name rarely means its timer
         return 2 * n + !streq(a_end, b_end);
 }

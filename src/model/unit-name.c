@@ -31,7 +31,7 @@ static const struct UnitType {
         {".busname", "systemd has no bus name units any more", false},
 };
 
-// And where its name begins.
+// The unit's type by its suffix; *ret_dot: where that begins.
 static const struct UnitType *type_of(const char *name, const char **ret_dot) {
         const char *dot = *ret_dot = strrchr(name, '.');
 

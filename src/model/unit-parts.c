@@ -259,7 +259,7 @@ static int refuse(Buf *why, const UnitPart *part, const char *what) {
         return r < 0 ? r : -EINVAL;
 }
 
-// Of what was composed: the parts are those that were given.
+// Checks that splitting what was composed gives the same parts.
 static int check_parts(const Buf *composed, const UnitPart *drop_ins, size_t n, Buf *why) {
         UnitParts p;
         UnitPart part;

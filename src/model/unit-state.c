@@ -165,7 +165,7 @@ void down_cause_phrase(Argosy__DownCause cause, const char *by, char ret[static 
         bool known = (unsigned) cause < ELEMENTSOF(down_causes);
         const char *named = known && by && *by ? down_causes[cause].by_phrase : NULL, *place = named ? strstr(named, "%s") : NULL;
 
-        // Of several conditions systemd tells only its log which one was not met.
+        // with several conditions systemd tells only its log which one was not met
         if (place)
                 str_fit(ret, DOWN_PHRASE_SIZE, "%.*s%s%s%s", (int) (place - named), named, by, place + 2,
                         cause == ARGOSY__DOWN_CAUSE__DOWN_SKIPPED && str_has_prefix(by, "one of ") ? "; `argosyctl journal` says which"

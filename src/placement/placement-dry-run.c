@@ -43,7 +43,7 @@ void placement_dry_run_begin(Placement *p) {
                         note(p, NOTE_PASSED, p->queues[i].first, p->queues[i].passed_from);
 }
 
-// Who waits and did not before keeps the turn that it has now.
+// A unit that waits and did not before keeps the turn that it has now.
 static void turn_back(Placement *p, uint32_t unit, uint64_t seq) {
         bool waits;
 

@@ -323,7 +323,7 @@ void unit_leave(Placement *p, uint32_t unit); // its node, which counts it no mo
 void unit_enter(Placement *p, uint32_t unit, uint32_t node);
 void unit_check(Placement *p, uint32_t unit);          // it waits if it is to
 bool unit_must_go(const Placement *p, uint32_t unit);  // from the node where it is
-void unit_call_followers(Placement *p, uint32_t unit); // who could not follow it before may now
+void unit_call_followers(Placement *p, uint32_t unit); // units that could not follow it before may now
 bool unit_excluded(const Placement *p, uint32_t unit, uint32_t node);
 bool unit_suits(const Placement *p, uint32_t unit, uint32_t node); // by its labels
 bool unit_admitted(const Placement *p, uint32_t unit, uint32_t node); // by its labels and by who is there, and not excluded

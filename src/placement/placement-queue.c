@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who waits. Units of one role, shape and priority form a queue: what one of them cannot have now, none of
-// them can. A role holds its queues in a heap by (priority, who came first), the Placement its roles in a
+// The units that wait. Units of one role, shape and priority form a queue: what one of them cannot have now,
+// none of them can. A role holds its queues in a heap by (priority, order of arrival), the Placement its
+// roles in a
 // heap by (guarantee not reached yet, weighted dominant share); a grant re-positions one queue and one role.
 // A queue that is refused leaves its role's heap and goes to the list of what it waits for, where a change
 // finds it without looking at the others.
@@ -376,8 +377,8 @@ void wait_again(Placement *p, uint32_t unit) {
                 p->queues[p->units[unit].queue].passed_from = passed_from;
 }
 
-// Who was wanted before others that wait goes before them, so that what was taken back has its turn again. Cost: the
-// end and the front of the queue at once; elsewhere those before it.
+// A unit that was wanted before others goes before them, so that one that was taken back has its turn again.
+// Cost: none at the end and the front of the queue; elsewhere it walks over those before it.
 void wait_add(Placement *p, uint32_t unit) {
         PlacedUnit *u = &p->units[unit];
         uint32_t queue, before;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who waits, for what, and whose turn it is: see placement-queue.c.
+// Units that wait, what for, and their order: see placement-queue.c.
 
 #include "placement-tables.h"
 
@@ -44,7 +44,7 @@ typedef struct Role {
 void wait_add(Placement *p, uint32_t unit);
 void wait_again(Placement *p, uint32_t unit); // what queue it belongs to has changed
 void wait_take(Placement *p, uint32_t unit);  // does nothing if it does not wait
-uint32_t wait_next(const Placement *p);       // whose turn it is; PLACEMENT_NONE: nobody's
+uint32_t wait_next(const Placement *p);       // the next unit; PLACEMENT_NONE: none waits
 void queue_block(Placement *p, uint32_t queue, Blocked why);
 void queue_unblock(Placement *p, uint32_t queue);
 void queues_unblock(Placement *p, uint32_t first); // of one list

@@ -21,8 +21,9 @@ static inline void bit_clear(Word *bits, uint32_t i) {
         bits[i / WORD_BITS] &= ~((Word) 1 << (i % WORD_BITS));
 }
 
-// A table has room for `allocated` items of `item` bytes each. Who grows it says the same `allocated` and `item` when it is freed or copied,
-// since a large one is memory of its own: it grows without being copied, so that room for one unit more never costs as much as all units.
+// A table has room for `allocated` items of `item` bytes each. The same `allocated` and `item` are passed
+// when it is freed or copied, since a large one is mapped memory: it grows without being copied, so that
+// room for one unit more never costs as much as all units.
 
 // Makes room for `need` items; what is new is zero.
 void table_grow(void *table_pointer, uint32_t *allocated, uint32_t need, size_t item);

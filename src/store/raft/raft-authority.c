@@ -65,7 +65,7 @@ uint64_t raft_store_authority_until(Store *store) {
         AuthorityView view;
         uint64_t until = authority_view(s, voters, &view) ? authority_until(&s->authority, &view) : 0;
 
-        // Who asks later and is lucky may be somebody else: raft_authority_refresh() tells the first.
+        // A later caller may be another one and get an answer: raft_authority_refresh() tells the first.
         if (until <= clock_boot_us())
                 s->asked_in_vain = true;
         return until;

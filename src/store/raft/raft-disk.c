@@ -137,7 +137,7 @@ static int on_set_term(struct raft_io *io, raft_term term) {
 
         s->vote_is_none = r == 0;
         if (r == 0)
-                raft_disk_make_room_for_terms(s, 0); // nobody has our vote in a new term
+                raft_disk_make_room_for_terms(s, 0); // no candidate has our vote in a new term
         return r;
 }
 
@@ -285,8 +285,8 @@ void raft_disk_say_again(RaftStore *s, uint32_t raft_id) {
         receive_answer(s, &m);
 }
 
-// Of a leader whose term has just begun only what an entry of its own stands behind is known to be committed: what it says before
-// may be as old as its last snapshot. Such a message says nothing.
+// A leader knows what is committed only after an entry of its own term is: the index that it sends before
+// that may be as old as its last snapshot, and counts as 0.
 static raft_index commit_said(const struct raft_message *message) {
         const struct raft_append_entries *m = &message->append_entries;
 

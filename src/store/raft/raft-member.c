@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Who takes part in the log. One change at a time, by the leader: a new server is added as a spare (no part
+// The servers of the log. One change at a time, by the leader: a new server is added as a spare (no part
 // in any majority), then promoted, which libraft does only when it has caught up. A removed leader steps
 // down when its removal is committed.
 

@@ -178,7 +178,7 @@ static RoleView role_view(RaftStore *s) {
                 v.state = VIEW_LEADER;
                 if (s->lead_term != raft_current_term(&s->raft)) {
                         s->lead_term = raft_current_term(&s->raft);
-                        s->lead_index = raft_last_index(&s->raft); // nobody can have submitted anything yet
+                        s->lead_index = raft_last_index(&s->raft); // nothing can have been submitted yet
                 }
                 v.lead_index = s->lead_index;
                 break;
@@ -191,9 +191,10 @@ static RoleView role_view(RaftStore *s) {
         return v;
 }
 
-// Guard 13. Who wins begins its term with an entry of its own, without which it cannot know what the one before has
-// committed. libraft makes that once, and not at all if most voters have said that they have little room, be it for a
-// moment: then it leads for good and commits nothing. Room is what a leader asks for before it takes more.
+// Guard 13. A new leader begins its term with an entry of its own, without which it cannot know what the one
+// before has committed. libraft makes that once, and not at all if most voters have said that they have
+// little room, be it for a moment: then it leads for good and commits nothing. So a candidate asks for room
+// before it leads.
 static void judge_room(RaftStore *s, StoreRole role) {
         raft_set_capacity_threshold(&s->raft, role == STORE_LEADER ? s->room_kib : 0);
 }
@@ -251,8 +252,8 @@ static void on_refresh(uv_prepare_t *refresh) {
         raft_authority_refresh(s, now);
 }
 
-// Of the last turn it is not known whether it took anything: a signal, that to go on among them, ends the loop's sleep
-// before it has looked.
+// Whether the last turn read anything is not known: a signal, SIGCONT among them, ends the loop's sleep
+// before it polls.
 static void on_listened(uv_check_t *listened) {
         RaftStore *s = listened->data;
 

@@ -143,7 +143,7 @@ typedef struct RaftStore {
                 bool closed; // the worker is on its way to the file system
                 bool delivering;
                 ListNode writes, messages;
-                raft_index next_index; // behind all that libraft's disk code has and that waits; 0: not known
+                raft_index next_index; // after all that libraft's disk code has and that waits; 0: not known
                 bool writing;    // libraft's disk code has not answered the last append
                 bool truncating; // a worker of libraft's is at it
                 raft_index truncated; // what libraft's disk code was told last

@@ -116,7 +116,7 @@ static void on_apply_done(struct raft_apply *req, int status, void *result) {
         pending_finish(p, outcome_of(status), req->index);
 }
 
-// Of what libraft says here, these two leave buffer and log as they were.
+// Whether the error left buffer and log as they were.
 static bool is_refusal(int r) {
         return r == RAFT_NOTLEADER || r == RAFT_NOSPACE;
 }

@@ -69,7 +69,7 @@ typedef struct AuthorityVoter {
         uint64_t match_index;
 } AuthorityVoter;
 
-typedef struct AuthorityView { // who leads, and who votes
+typedef struct AuthorityView { // the leader and the voters
         uint32_t self;
         uint64_t term;
         const AuthorityVoter *voters; // of the newest configuration, ourselves included if we vote
@@ -86,6 +86,6 @@ void authority_on_timeout_now(Authority *a, uint32_t raft_id, uint64_t term, uin
 bool authority_is_given_away(const Authority *a, const AuthorityView *view);
 // Boot-time clock; 0: there is none.
 uint64_t authority_until(const Authority *a, const AuthorityView *view);
-// Whom a leader whose attempt to hand over came to nothing tells next: who has answered lately and was not
-// told yet, with the longest log. 0: nobody.
+// The voter that a leader asks next to take over after a failed handover: one that has answered lately and
+// was not asked yet, with the longest log. 0: none.
 uint32_t authority_other_heir(const Authority *a, const AuthorityView *view, uint64_t now_us);

@@ -16,7 +16,8 @@ enum {
         STORE_STUCK_STEP_MS =
                 1000, // at most so much is counted per look: a suspended machine is not a stuck disk
         STORE_SNAPSHOT_ENTRIES = 16384, // a snapshot is taken after so many entries, however small
-        // Of the log that is kept behind a snapshot, for followers that are a little late. It is in memory as well as on the disk.
+        // Bytes of log that are kept behind a snapshot, for followers that are a little late; in memory as
+        // well as on the disk.
         STORE_TRAILING_BYTES = STORE_SNAPSHOT_BYTES / 2,
         STORE_TRAILING_MAX = 4096, // entries
 };
@@ -59,8 +60,8 @@ typedef struct Compaction {
 
 void compaction_add(Compaction *c, uint64_t bytes);
 void compaction_ask(Compaction *c); // whatever came until now is to be in a snapshot soon
-// By bytes, since libraft counts entries only; a big state is written less often, so that the log costs at
-// least as much.
+// Whether a snapshot is due, by bytes, since libraft counts entries only. A big state is written less often,
+// so that a snapshot never costs more than the log before it.
 bool compaction_is_due(const Compaction *c);
 // A snapshot was written that was taken when it was `*at`; what came later counts for the next.
 void compaction_done(Compaction *c, const Compaction *at, uint64_t snapshot_bytes);

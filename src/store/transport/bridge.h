@@ -37,7 +37,7 @@ typedef struct BridgeOps {
         // What is to be said before libraft's next bytes, and what the peer said before its.
         void (*fill)(Bridge *b, Marks *ret, void *userdata);
         void (*marks)(Bridge *b, const Marks *marks, void *userdata);
-        // Behind that: so many bytes have come with them.
+        // Called after the bytes were passed on: `len` bytes have come with these marks.
         void (*piece)(Bridge *b, const Marks *marks, size_t len, void *userdata);
         // From the loop, when the bridge has ended: must free it with free().
         void (*closed)(Bridge *b, void *userdata);

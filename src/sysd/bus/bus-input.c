@@ -95,7 +95,7 @@ static int pass_on(BusInput *i) {
         return BUS_INPUT_PASSED;
 }
 
-// Of the text that is there as much as there is, up to the first message.
+// Takes the text of the handshake that is there, up to the first message.
 static int take_text(BusInput *i) {
         for (size_t at = i->at; at < i->in.len; at++) {
                 uint8_t c = i->in.data[at];

@@ -297,7 +297,7 @@ void bus_link_close(BusLink *l) {
         uv_close((uv_handle_t *) &l->poll, on_handle_closed);
         uv_close((uv_handle_t *) &l->prepare, on_handle_closed);
         uv_close((uv_handle_t *) &l->timer, on_handle_closed);
-        l->bus = sd_bus_close_unref(l->bus); // behind uv_close(): the loop must forget the descriptor first
+        l->bus = sd_bus_close_unref(l->bus); // after uv_close(): the loop must forget the descriptor first
         l->input = bus_input_free(l->input);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// When to read next from a manager that never stops talking. Who wakes us again and again with hardly a
-// pause is answered after a rest of BUS_REST_US, so that its messages come together in one turn; one real
+// When to read next from a manager that never stops talking. One that wakes us again and again with hardly a
+// pause is read after a rest of BUS_REST_US, so that its messages come together in one turn; one real
 // pause ends that.
 
 #include "bus-pace.h"

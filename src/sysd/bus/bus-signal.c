@@ -159,7 +159,7 @@ size_t bus_read_array(BusReader *r, char type) {
         return r->at + n;
 }
 
-// Behind the type with which a signature begins: "a{sv}as" -> "as". NULL: there is none, or it has no end.
+// What follows the first type of a signature: "a{sv}as" -> "as". NULL: there is none, or it has no end.
 static const char *behind_type(const char *signature) {
         size_t open = 0;
 

@@ -55,7 +55,7 @@ const char *bus_read_signature(BusReader *r);
 size_t bus_read_array(BusReader *r, char type);
 // Where the next entry of a dictionary or the next struct begins.
 void bus_read_align(BusReader *r, size_t alignment);
-// Behind one value of the type with which `signature` begins. Arrays are not walked through.
+// Moves past one value of the first type of `signature`. Arrays are not walked through.
 void bus_skip(BusReader *r, const char *signature);
 // A variant, whatever is in it.
 void bus_skip_variant(BusReader *r);

@@ -48,7 +48,7 @@ int stop_propagation_init(StopPropagation *p, const char *unit); // 0 or -ENOMEM
 void stop_propagation_done(StopPropagation *p);
 // A stop spreads no further than to what is up: of those one that was not asked for yet. NULL: none.
 const char *stop_propagation_next(StopPropagation *p);
-// Of the unit that next() has told last. -E2BIG: more than SYSTEMD_DEPENDENTS_MAX; -ENOMEM.
+// Adds a dependent of the unit that next() returned last. -E2BIG: more than SYSTEMD_DEPENDENTS_MAX; -ENOMEM.
 int stop_propagation_add(StopPropagation *p, const StopKind *kind, const char *name);
 size_t stop_propagation_unknown(const StopPropagation *p, const char **ret, size_t max);
 void stop_propagation_state(StopPropagation *p, const char *name, Argosy__ActiveState active);

@@ -163,7 +163,7 @@ int signal_read_changes(BusSignal *signal, UnitFacts *ret) {
         } else
                 return r->error;
         end = bus_read_array(r, '{');
-        // Of a type's message only the front is read: what we want of it stands there.
+        // of an interface's properties only the front is read: what we want stands there
         for (n_left = count_certain(properties, n); r->error == 0 && r->at < end && n_left > 0;) {
                 size_t len;
                 const char *name = bus_read_key(r, &len);

@@ -56,7 +56,7 @@ static bool set_load(UnitRuntime *rt, Argosy__LoadState load) {
         return changed;
 }
 
-// Also if the start failed before the unit was activating.
+// Whether a start has begun, also if it failed before the unit was activating.
 static bool has_begun(Argosy__ActiveState before, Argosy__ActiveState now) {
         return active_state_is_down(now) ? before == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
                                                    now == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
@@ -96,8 +96,8 @@ static bool set_active(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
         return true;
 }
 
-// Of a unit that was found inactive. reset-failed makes a failed unit inactive, which is a change of its state,
-// but the time at which it went down stays (src/core/unit.c of systemd, unit_notify()).
+// Takes the times of a unit that was found inactive. reset-failed makes a failed unit inactive, which is a
+// change of its state, but the time at which it went down stays (src/core/unit.c of systemd, unit_notify()).
 static bool set_times(UnitRuntime *rt, const UnitFacts *f) {
         uint64_t since_us = rt->since_us;
         bool was_reset = rt->was_reset;
@@ -115,7 +115,7 @@ static bool is_failure(const UnitRuntime *rt) {
         return *rt->result && !streq(rt->result, "success");
 }
 
-// Behind the result: where that is already the next run's, what it was before counts.
+// Called after the result was set: if that is the next run's already, the former one counts.
 static bool set_restarts(UnitRuntime *rt, uint32_t n_restarts) {
         bool changed = rt->n_restarts != n_restarts;
 

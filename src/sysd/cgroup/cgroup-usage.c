@@ -133,7 +133,7 @@ static void group_give_back(CgroupUsage *u, Group *g) {
                 group_free(u, g);
 }
 
-// Not while a reading is under way: it has groups.
+// Does nothing while a reading is under way, as that uses groups.
 static void on_sweep(uv_timer_t *timer) {
         CgroupUsage *u = timer->data;
         uint64_t now_us = clock_monotonic_us();

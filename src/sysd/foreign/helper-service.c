@@ -2,8 +2,9 @@
 //
 //   a connection -> its packet -> fork, exec -> the helper runs -> shut down, or it ends -> reaped -> closed
 //
-// Who cannot be served is closed at once: to argosyd that is a helper that has ended. It holds no connection of argosyd's to a helper once
-// that has been executed, and nothing that is argosyd's but those, so there is nothing to find in it. Helpers die with it.
+// A request that cannot be served is closed at once: to argosyd that is a helper that has ended. The service
+// keeps no connection to a helper once that has been executed, and nothing else of argosyd's. Helpers die
+// with it.
 
 #include "helper-service.h"
 

@@ -88,7 +88,7 @@ int helper_verify_answer(const Argosy__HelperRequest *q, HelperVerified *v, Argo
         reply->systemd = v->n > 0 ? systemd_version() : (char *) "";
         if (quadlet_generator_version(v->podman))
                 reply->podman = v->podman;
-        if (v->n == 1) { // who asks about several wants to know what is said of them
+        if (v->n == 1) { // a question about several files wants their findings
                 v->unit = (ProtobufCBinaryData){v->made[0].len, v->made[0].data};
                 reply->made = &v->unit;
                 reply->n_made = 1;

@@ -43,7 +43,8 @@ static int die_with_parent(void) {
         return recv(STDIN_FILENO, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) == 0 ? -ECANCELED : 0;
 }
 
-// Behind the last change of credentials, since those clear the death signal and make a process dumpable.
+// Called after the last change of credentials, since those clear the death signal and make a process
+// dumpable.
 int enter_lock_down(void) {
         static const struct rlimit none = {};
 
@@ -97,8 +98,8 @@ static bool same_namespace(pid_t pid, const char *kind, int *ret_error) {
         return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// Of those that the container has for itself. What it shares with us (often the network) may belong to a
-// user namespace where we are nobody any more.
+// The namespaces that the container has for itself. One that it shares with us (often the network) may
+// belong to a user namespace in which this process has no rights any more.
 static int own_namespaces(pid_t leader, bool visible, int *ret_error) {
         static const struct {
                 const char *name;

@@ -5,8 +5,8 @@
 // container. There is no way back, and what it could do before, it can do no more. Only for the helper
 // (manager-helper.h), which does nothing else.
 //
-// It dies with its parent. Whose parent was gone before that could be said gets -ECANCELED: then nobody is
-// at the other end of descriptor 0, which is the helper's link.
+// It dies with its parent. If the parent was gone before that could be set the result is -ECANCELED: then
+// descriptor 0, the helper's link, has no other end.
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -115,7 +115,7 @@ static void look_at_systemd(UnitVerifier *v) {
         v->systemd_at = st.st_mtim;
 }
 
-// Of a template something else is said than of its instances.
+// The key of a file's verdict. A template has another one than its instances.
 static int key_of(const char *name, const UnitAnalysisFile *f, bool user, Hash *ret) {
         bool template = unit_name_kind(f->name, NULL) == UNIT_NAME_TEMPLATE;
         Hasher h = {};
@@ -131,7 +131,7 @@ static int key_of(const char *name, const UnitAnalysisFile *f, bool user, Hash *
         return 0;
 }
 
-// Of an instance as one of its template's.
+// The key that all instances of a template share.
 static int shared_key_of(const UnitAnalysisFile *f, bool user, Hash *ret) {
         _cleanup_free_ char *template = NULL;
 

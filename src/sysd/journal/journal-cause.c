@@ -18,7 +18,7 @@ typedef enum Rank {
         RANKS,
 } Rank;
 
-// Behind "UNIT: ".
+// The texts that follow "UNIT: ".
 static const struct {
         const char *begins;
         Rank rank;

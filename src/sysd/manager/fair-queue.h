@@ -30,9 +30,9 @@ void fair_queue_init(FairQueue *q, size_t running_max, size_t group_max);
 void fair_queue_done(FairQueue *q);
 // 0 or -ENOMEM
 int fair_queue_add(FairQueue *q, uint64_t group, FairItem *item) _warn_unused_;
-// Of an item that has not ended.
+// The group of an item that has not ended.
 uint64_t fair_item_group(const FairItem *item);
-// Whose turn it is; it stays in the queue. NULL: nobody's.
+// The next item; it stays in the queue. NULL: none.
 FairItem *fair_queue_next(const FairQueue *q);
 // The same, whatever runs already.
 FairItem *fair_queue_any(const FairQueue *q);

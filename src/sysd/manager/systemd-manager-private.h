@@ -143,7 +143,8 @@ enum {
         FOREIGN_JOBS = 64, // that are remembered
 };
 
-// Of a unit that is not watched: systemd may have forgotten it by the time that somebody asks.
+// The end of a job of a unit that is not watched, as systemd may have forgotten it by the time of a
+// question.
 typedef struct ForeignJob {
         uint64_t unit;  // map_hash() of its name
         uint64_t at_us; // CLOCK_MONOTONIC

@@ -524,7 +524,7 @@ void manager_sync_step(SystemdManager *m) {
 
 // ---- is the machine going down?
 
-// Once the newest question is answered, or none will be.
+// Called when the newest question was answered, or none will be.
 void manager_note_stopping_known(SystemdManager *m) {
         if (!m->stopping_awaited || m->stopping_questions > 0)
                 return;

@@ -112,7 +112,7 @@ static int keep_only(UnitDir *d, const char *name, const void *made, size_t len)
         r = fd < 0 ? fd : drop_others(d, fd, made, len);
         if (r == 0 && unlinkat(d->fd, folder, AT_REMOVEDIR) < 0 && errno != ENOTEMPTY && errno != EEXIST)
                 r = -errno;
-        return r == -ENOTDIR ? 0 : r; // somebody else's
+        return r == -ENOTDIR ? 0 : r; // it is not ours
 }
 
 int unit_dir_drop_beside(UnitDir *d, const char *name) {

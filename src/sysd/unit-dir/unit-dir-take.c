@@ -52,7 +52,7 @@ bool unit_dir_is_left_alias(const UnitDir *d, const char *alias, const char *nam
 
 // ---- links beside the name's own
 
-// Of [Install]: systemd has made them to the file itself, or to the link.
+// Drops links of [Install]: systemd has made them to the file itself, or to the link.
 static int drop_below(UnitDir *d, const char *below, const char *name, const char *target,
                       UnitDirItem *item) {
         _cleanup_free_ char *link = str_printf("../%s", name),

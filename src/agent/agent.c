@@ -61,7 +61,7 @@ static void on_wake(uv_timer_t *timer) {
         drain_mark(&a->drain);
 }
 
-// Of two times, of which 0 is never.
+// The earlier of two times; 0 means never.
 static uint64_t sooner(uint64_t a_us, uint64_t b_us) {
         return a_us == 0 || (b_us != 0 && b_us < a_us) ? b_us : a_us;
 }

@@ -30,7 +30,7 @@ typedef struct Lookup {
         AuthorNames *names; // NULL: they were closed meanwhile
         PoolWork work;
         ListNode link;      // in .waiting, .flying or .kept
-        ListNode questions; // who asked first is first
+        ListNode questions; // in the order of asking
         const AccountSource *source;
         uint64_t hangs_ms;                      // flying: since when, or from when on, it hangs. Times are of the loop
         uint64_t fresh_until_ms, kept_until_ms; // kept
@@ -83,7 +83,7 @@ static int system_user(uid_t uid, char **ret) {
         return -E2BIG;
 }
 
-// Of a group only the name is wanted, and it comes with all members.
+// The group's name; the C library returns all members with it.
 static int system_group(gid_t gid, char **ret) {
         struct group group, *found = NULL;
 
@@ -245,7 +245,8 @@ static AuthorQuestion *first_question(const Lookup *k) {
         return list_is_empty(&k->questions) ? NULL : CONTAINER_OF(k->questions.next, AuthorQuestion, link);
 }
 
-// Who is told may ask again, or go: so nothing that was found before is there for sure when this is back. `known` may be NULL.
+// The callback may ask again, or close: pointers from before this call are not valid after it. `known` may
+// be NULL.
 static void tell(AuthorQuestion *q, const Lookup *known, int error) {
         list_unlink(&q->link);
         q->answered(known ? known->author : NULL, known ? 0 : error, q->userdata);

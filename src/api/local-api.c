@@ -86,7 +86,7 @@ struct LocalApi {
         void *closed_data;
 };
 
-// Who has not taken a long answer yet is waited for, too.
+// A client that has not read a long answer yet is not idle.
 static void judge_idle(Client *c) {
         if (c->n_calls > 0 || c->coming > 0 || stream_queued(c->stream) > STREAM_LOW_WATER)
                 account_holding_busy(c->api->accounts, &c->holding);
@@ -94,7 +94,8 @@ static void judge_idle(Client *c) {
                 account_holding_idle(c->api->accounts, &c->holding);
 }
 
-// Of a long request: the pool frees what it was (message_retire()), and until then that is there.
+// The charge of a long request: the pool frees its memory (message_retire()), and the charge ends after
+// that.
 typedef struct Returned {
         PoolWork work;
         Account *account;
@@ -352,7 +353,7 @@ static void client_free(Client *c) {
         LocalApi *a = c->api;
 
         account_holding_close(a->accounts, &c->holding);
-        pthread_mutex_lock(&a->lock); // nobody puts it there any more
+        pthread_mutex_lock(&a->lock); // no thread queues it any more
         list_unlink(&c->evicted);
         pthread_mutex_unlock(&a->lock);
         give_bytes(c, c->coming);
@@ -399,7 +400,7 @@ static void turn_away(Stream *s, int status, const char *why) {
         stream_close(s, -status, true);
 }
 
-// By any thread, which wants its place.
+// Called from any thread when another connection gets the place.
 static void on_evict(AccountHolding *h) {
         Client *c = CONTAINER_OF(h, Client, holding);
         LocalApi *a = c->api;

@@ -53,7 +53,7 @@ typedef struct AgentNode {
         ListNode in_agent; // in Agent.nodes; unlinked once it closes
         char *manager;     // "system", "user@1000", ...
         char *name;        // for people: HOST, or HOST/MANAGER
-        uid_t uid;         // whose user manager it is; (uid_t) -1: nobody's
+        uid_t uid;         // the user of a user manager; (uid_t) -1: of no user
         uint32_t number;   // node number, 0 until a leader told it
         SystemdManager *systemd;
         UnitDir *dir;

@@ -17,7 +17,7 @@
 
 // One allocation; agent_unit_free() frees it with the unit.
 typedef struct AgentDownBy {
-        const char *by; // behind the name
+        const char *by; // points behind the name
         char name[];
 } AgentDownBy;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Which starts have still to prove themselves, as probation.h says. They stand in one queue of the agent in the order in which they
-// began, so there is one timer, and who passes is found at its front. Before that it is looked whether systemd has said
-// anything that was not read yet: a process that died while this one stood still has not passed. Who leaves the queue otherwise
-// is reported at once, and so before any mark that would say that it has passed.
+// began, so there is one timer, and a unit that passes is at its front. Before a unit passes, messages of
+// systemd that were not read yet are read: a process that died during a standstill of this one has not
+// passed. A unit that leaves the queue otherwise is reported at once, and so before any mark that would say
+// that it has passed.
 
 #include "agent-probation.h"
 

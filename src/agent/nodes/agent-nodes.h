@@ -12,5 +12,6 @@ void agent_node_close(AgentNode *node);
 void agent_nodes_number(Agent *a, Argosy__NodeRecord *const *records, size_t n);
 AgentNode *agent_node_new(Agent *a, const char *manager);
 int agent_node_open_systemd(AgentNode *node, const SystemdConfig *config);
-// Of a node whose units all are to go: forgets those that have gone, nobody is waited for to hear that.
+// For a node whose units all are to go: forgets those that have gone, without waiting until the leader
+// knows.
 void agent_node_drop_gone(AgentNode *node);

@@ -104,7 +104,7 @@ static void failed(AgentNode *node, const char *reason) {
 
 // ---- is it there?
 
-// Of /run/systemd/machines/NAME, which is root's: lines NAME=VALUE.
+// Reads the leader's pid from /run/systemd/machines/NAME, which is root's: lines NAME=VALUE.
 static pid_t lookup_leader(const char *machine) {
         _cleanup_free_ char *path = str_printf("/run/systemd/machines/%s", machine);
         _cleanup_buf_ Buf text = {};

@@ -57,7 +57,7 @@ void agent_stopping_drain(Agent *a) {
 
 // ---- what may still run
 
-// Of a manager that was never reached nothing is known: what is held there may run.
+// A manager that was never reached is not known: units held there may run.
 static bool may_run(const AgentUnit *u) {
         const UnitRuntime *rt = &u->watch.runtime;
 
@@ -128,8 +128,8 @@ void agent_ask_stopping(Agent *a, void (*done)(void *userdata), void *userdata) 
         ask_before(a, done, userdata);
 }
 
-// Of a systemd that we have only just connected to the first answer is taken: without it all that is held would count as
-// what may still run.
+// If systemd was connected only just now its first answer is waited for: without it all held units would
+// count as possibly running.
 void agent_refresh_before_goodbye(Agent *a, void (*done)(void *userdata), void *userdata) {
         a->asking_units = a->system && systemd_manager_refresh(a->system->systemd);
         ask_before(a, done, userdata);

@@ -361,7 +361,7 @@ int agent_session_init(Agent *a) {
 void agent_on_leader(Agent *a, uint32_t leader, uint64_t term) {
         if (a->closing)
                 return;
-        // Also when it is the same one: the link to it is another, and it knows of no session.
+        // also for the same leader: its link is new, and has no session
         a->leader = leader;
         a->leader_term = term;
         a->attach_sent = a->attach_in_parts = false;

@@ -16,8 +16,8 @@ int journal_reader_new(uv_loop_t *loop, const JournalQuestion *q, const JournalO
                        JournalReader **ret);
 int journal_reader_new_foreign(const HelperConfig *config, const JournalQuestion *q, const JournalOps *ops,
                                void *userdata, JournalReader **ret);
-// Of a foreign one, after ended(0): lines of another unit, by the same helper, with the same callbacks. -EPIPE: it is
-// gone, and another reader is needed.
+// For a foreign journal, after ended(0): lines of another unit, by the same helper, with the same callbacks.
+// -EPIPE: the helper is gone, and another reader is needed.
 int journal_reader_again(JournalReader *r, const JournalQuestion *q);
 // At any time, also from a callback: nothing is read while it is held, and then it goes on where it was. What
 // had been read is still handed over.

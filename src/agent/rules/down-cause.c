@@ -2,8 +2,8 @@
 //
 // What was found stays until the unit is up again: what systemd says later of a unit that has left its memory is less.
 // A service that ends by itself and one that was told to by a signal look alike but for the code of its main process;
-// one that catches the signal has ended by itself, as far as anybody can tell. Whose a job is that stops a unit with
-// StopWhenUnneeded= cannot be told afterwards; systemd makes such jobs, and nobody is blamed for that.
+// one that catches the signal seems to have ended by itself. The origin of a job that stops a unit with
+// StopWhenUnneeded= cannot be told afterwards; systemd makes such jobs, so the cause is "unneeded".
 
 #include "down-cause.h"
 

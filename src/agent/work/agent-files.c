@@ -260,7 +260,7 @@ static void on_written(AgentUnit *u, FileItem *it) {
         AgentUnitWork *work = u->work;
 
         if (!work->before && !work->claims)
-                u->node->agent->carried_is_left = true; // nobody knows what that was
+                u->node->agent->carried_is_left = true; // what was carried before is not known
         agent_spec_unref(u->node->agent, TAKE_PTR(work->before));
         work->replacing = false;
         u->content_known = u->file_present = true;

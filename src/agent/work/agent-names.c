@@ -147,7 +147,7 @@ static const char *property(Argosy__Response__Property *const *properties, size_
         return "";
 }
 
-// Not one that is down: then its file is the reason.
+// Whether a unit of that name runs. If it is down, its file is the reason of the refusal.
 static bool is_up(const char *active) {
         return *active && !streq(active, "inactive") && !streq(active, "failed");
 }

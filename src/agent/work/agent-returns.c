@@ -265,7 +265,7 @@ static void on_started(const char *name, SystemdJobKind kind, SystemdJobResult r
                 end_step_if_done(u);
 }
 
-// Of argosy's: it is owed a run, unless it is up, or has come to an end.
+// Owes a run to one of argosy's units, unless it is up, or has ended.
 static bool owe_run(AgentReturn *r, AgentUnit *u) {
         const AgentHeld *h = &u->held;
         const UnitRuntime *rt = agent_unit_runtime(u);

@@ -259,7 +259,7 @@ static void note_outcome(AgentUnit *u, Argosy__Outcome__Kind outcome) {
         agent_unit_report(u);
 }
 
-// Of ours it is known which other unit that was.
+// If we stopped the other unit ourselves, its name is known.
 static const char *down_by(const AgentUnit *u, Argosy__DownCause down) {
         const AgentUnit *with;
 
@@ -327,7 +327,7 @@ static bool is_same_record(const AgentHeld *a, const AgentHeld *b) {
                a->owed == b->owed && a->interrupted == b->interrupted && a->unknown == b->unknown;
 }
 
-// Of a unit that is as it is to be this is said again whenever it is looked at.
+// Called again whenever a settled unit is looked at.
 static void note_settled(AgentUnit *u, const PlanWanted *w) {
         AgentHeld *h = &u->held, before = *h;
 

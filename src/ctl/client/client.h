@@ -47,7 +47,7 @@ int client_receive(Client *c, uint64_t deadline_us, Argosy__Response **ret);
 // again.
 bool client_is_lost(const Client *c, int error);
 void client_disconnect(Client *c);
-// Of a socket that this caller may not use: who may, a clause.
+// For a socket that the caller may not use: a clause that says who may.
 void client_say_who_may(const char *path, char *ret, size_t size);
 // What came cannot be all of the answer: as if the connection had been lost. `why` is a sentence. Returns an error that
 // client_is_lost() knows.

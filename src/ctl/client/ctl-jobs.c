@@ -69,7 +69,7 @@ void ctl_jobs_done(Ctl *ctl) {
                 free(ctl->words[--ctl->n_words]);
 }
 
-// Of a node the reason is shown by those who refuse units, and was before there were jobs.
+// Whether the request keeps the reason itself: a node's reason is shown where it refuses units.
 static bool keeps_reason_itself(const Verb *verb) {
         return streq(verb->name, "cordon") || streq(verb->name, "drain") || streq(verb->name, "maintenance");
 }
@@ -118,7 +118,7 @@ static bool has_own_id(const Argosy__Request *request) {
                request->what_case == ARGOSY__REQUEST__WHAT_REBALANCE;
 }
 
-// Of a command that is a request for each word, a request names its own.
+// Whether the request is about all words; a command that makes a request for each word names only that word.
 static bool is_about_all_words(const Argosy__Request *request) {
         switch (request->what_case) {
         case ARGOSY__REQUEST__WHAT_ROLLOUT:

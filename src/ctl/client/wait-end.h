@@ -23,7 +23,7 @@ typedef enum WaitStep {
         WAIT_GIVE_UP,
 } WaitStep;
 
-// Of what has not come to its end: a daemon that went away and a leader that is missing come back.
+// What to do about waits that are still open: a daemon or a leader that went away comes back.
 WaitStep wait_end_step(const WaitEnd *end);
 // Nothing stands between us and the cluster: what it has not said to have ended, has not. Else nobody knows here.
 bool wait_end_is_connected(const WaitEnd *end);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who is let in by argosyctl dashboard: the browser that was first to bring the secret of the address that was printed, and nobody
-// else, since everybody on this machine can connect. Looks at the head of one request; nothing here is a socket or a clock.
+// Which client argosyctl dashboard lets in: the browser that was first to bring the secret of the printed
+// address, and no other, since every user of this machine can connect. Looks at the head of one request;
+// nothing here is a socket or a clock.
 //
 //      GET /?secret=...   once                 DOOR_WELCOME: to /, with a cookie
 //      with that cookie   for a name of ours   DOOR_PASS: as it came, but for what is between the browser and us

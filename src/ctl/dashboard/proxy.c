@@ -214,7 +214,7 @@ static bool on_client(Proxy *p, Connection *c, short events) {
                 n = recv(c->client, dropped, sizeof(dropped), 0);
                 return n > 0 || (n < 0 && errno == EAGAIN);
         }
-        if (events & (POLLRDHUP | POLLHUP | POLLERR)) // nobody reads the answer any more
+        if (events & (POLLRDHUP | POLLHUP | POLLERR)) // the browser does not read any more
                 return false;
         if (events & POLLOUT && c->down.len > 0 && !empty(c->client, &c->down))
                 return false;

@@ -204,7 +204,7 @@ static int compare(const struct dirent **a, const struct dirent **b) {
         return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-// By their names, so that what is wrong is said of the same one each time.
+// Reads entries in the order of their names, so that an error names the same file each time.
 static int read_entries(Reader *r, struct dirent **entries, int n, const char *path, const char *pattern) {
         int k = 0;
 

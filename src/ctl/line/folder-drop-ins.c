@@ -106,7 +106,7 @@ bool folder_part_is_unit(const UnitPart *part) {
                memcmp(part->path + part->path_len - len, QUADLET_CONTAINER, len) == 0;
 }
 
-// Behind the drop-ins, as they are in the content.
+// Adds the parts that stand behind the drop-ins in the content.
 static size_t add_beside(const FolderExportFile *f, UnitPart *list, size_t n) {
         UnitPart part;
         UnitParts p;

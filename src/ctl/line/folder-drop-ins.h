@@ -12,8 +12,8 @@
 #include "folder-export.h"
 #include "unit-parts.h"
 
-// Of a family of which one file differs and one has drop-ins, here or there, all are to be looked at. *ret_more: some now differ that did
-// not, and their contents are asked for. 0 or -ENOMEM.
+// Marks all files of a family in which one file differs and one has drop-ins, here or there. *ret_more: some
+// now differ that did not, and their contents have to be asked for. 0 or -ENOMEM.
 int folder_drop_ins_spread(FolderExport *e, bool *ret_more);
 // Whether a part is the file of another container: beside its unit's file in the folder that is of the other
 // unit.

@@ -155,7 +155,7 @@ static int take_names(CarriedSources *carried, FolderExportNames *ret) {
         return r;
 }
 
-// And the files that it names, as they are in the folder: *ret are their names.
+// Adds drop-ins and the files that the unit names, as they are in the folder; *ret: the files' names.
 static int add_parts(const char *name, int dirfd, Buf *bytes, bool *ret_has_drop_ins, CarriedSources *ret) {
         DropInFolder folder = {.dirfd = dirfd, .dir = "", .shown = ""};
         _cleanup_drop_ins_ DropIns drop_ins = {};

@@ -175,7 +175,7 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
         return 0;
 }
 
-// Of options with the same letter the one that the verb takes, or else the first.
+// The option of that letter that the verb takes, or else the first one.
 static const OptionInfo *info_of(int c, const Verb *verb) {
         const OptionInfo *first = NULL;
 

@@ -455,7 +455,7 @@ static int add_brought(const char *name, void *userdata) {
         return add_unit(f, (UnitFolderUnit){f->brought[f->n_brought++], file, target, file && !streq(file->name, name), true});
 }
 
-// Also by what is brought.
+// Repeats until the added units bring no others.
 static int add_all_brought(UnitFolder *f) {
         int r = 0;
 

@@ -27,7 +27,7 @@ const char *colour_off(const TextStyle *s, Colour c) {
         return s->colour && c != COLOUR_NONE ? "\x1b[0m" : "";
 }
 
-// Of one character; what the locale does not know counts one.
+// The columns of one character; one that the locale does not know takes 1.
 static size_t columns(const uint8_t *p, size_t n) {
         int w = n > 1 ? wcwidth((wchar_t) str_character(p, n)) : 1;
 

@@ -439,7 +439,8 @@ static int add_what_it_needs(Apply *a) {
         return 0;
 }
 
-// Of the units as they are now: what was started may have failed since, and others are no better than before.
+// Reports units that are not as they are to be now: started ones may have failed since, others are as
+// before.
 static int check_units(Ctl *ctl, MixedReport report, void *report_data, void *userdata) {
         Apply *a = userdata;
         int code = EXIT_OK;

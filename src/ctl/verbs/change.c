@@ -59,7 +59,7 @@ typedef struct Change {
         size_t n_received; // of its units; the answer may come in parts, and from the first of them again
         uint64_t job;  // that the unit at hand is a part of; 0: none
         uint64_t asked_job; // that the last request has become; 0: none
-        char cursor[EVENT_CURSOR_SIZE]; // behind which the events of all of it come; empty: none
+        char cursor[EVENT_CURSOR_SIZE]; // the change's events come after this one; empty: none
         int status;    // of the Change as a whole, 0 or positive errno
         char message[512];
         LastWords words; // of units that failed on a node
@@ -324,7 +324,8 @@ static int wait_detach(const WaitEnd *end, const void *userdata, Buf *text) {
         return wait_sets_append_open(&c->waiting, 1, wait_end_is_connected(end), text);
 }
 
-// Of those that are still open, the ones that wait for hosts which are not heard. EXIT_MAY_RUN: all of them.
+// Stops waiting for units on hosts that are not heard. EXIT_MAY_RUN: all that were still open are such
+// units.
 static int leave_the_silent(Change *c) {
         size_t n = 0;
 
@@ -510,7 +511,7 @@ static int change_units(Change *c, const UnitArgs *a) {
         return code == EXIT_OK && c->n_may_run > 0 ? EXIT_MAY_RUN : code;
 }
 
-// Of units that were down before: who ran goes back by itself.
+// Says how to go back, for units that were down before; running ones go back by themselves.
 static void say_way_back(const Change *c) {
         if (c->asked_job > 0 && c->waiting.n_failed > c->n_reverted && c->ctl->opt.given[OPT_REPLACE] && c->verb->verb == ARGOSY__VERB__VERB_START)
                 ctl_warn(c->ctl, "argosyctl undo %" PRIu64 " puts the files of before back", c->asked_job);

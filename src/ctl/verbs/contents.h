@@ -17,5 +17,6 @@ typedef struct Content {
 
 // What the unit has; or with `rev` the content of that hash. Prints what is wrong and returns an exit code.
 int content_fetch(Ctl *ctl, char *unit, char *rev, Content *ret);
-// Of two contents of the unit, and of the files that come with it. Nothing, if they are alike. An exit code.
+// Prints the difference of two contents of the unit, and of its carried files; nothing, if they are alike.
+// An exit code.
 int content_print_difference(Ctl *ctl, char *unit, const DiffSide *from, const DiffSide *to);

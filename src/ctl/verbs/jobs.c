@@ -22,7 +22,7 @@ typedef struct Shown {
         Table table;
         bool began;     // its head has been printed
         uint32_t units; // that have come
-        uint32_t more;  // behind them
+        uint32_t more;  // targets that are not listed
 } Shown;
 
 // ---- for people
@@ -135,7 +135,7 @@ static int print_head(Ctl *ctl, const Argosy__Response__JobRow *job) {
         return print_settings(ctl, job);
 }
 
-// Else it was asked for only.
+// Whether the job has changed the unit; else the unit was only named.
 static bool is_changed(const Argosy__Response__JobUnitRow *u) {
         return u->revision > 0;
 }

@@ -31,7 +31,7 @@ typedef struct MixedChange {
         bool answered;
         size_t n_received; // rows of the answer; it may come in parts, and from the first of them again
         uint64_t job; // that it is; 0: none
-        char cursor[EVENT_CURSOR_SIZE]; // behind which its events come; empty: none
+        char cursor[EVENT_CURSOR_SIZE]; // its events come after this one; empty: none
         size_t n_failed;
         Map failed; // names of units, owned
         LastWords words; // of units that failed on a node
@@ -91,7 +91,7 @@ static void report_wrong(const char *unit, const char *node, const char *message
         report_json(c, &result);
 }
 
-// Of what is to stop or to go the log says nothing new.
+// Whether the change starts units; for stops and removals a unit's journal is not shown.
 static bool is_start(const MixedChange *c) {
         return c->at < ELEMENTSOF(verbs) &&
                (verbs[c->at] == ARGOSY__VERB__VERB_START || verbs[c->at] == ARGOSY__VERB__VERB_LOAD);

@@ -12,7 +12,7 @@ typedef struct Ctl Ctl;
 
 // Begins rollouts one after the other and waits for each. Returns an exit code.
 int rollouts_run(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n);
-// Of templates and units those are restarted that have an older version of the secret.
+// Restarts, of these templates and units, those that have an older version of the secret.
 int rollouts_restart_for_secret(Ctl *ctl, char *secret, char **args, size_t n);
 // Whether an option says that what is asked for is to be done in that way, and how long each unit is to be up.
 bool rollouts_wanted(const Ctl *ctl);

@@ -132,7 +132,7 @@ int verb_token_create(Ctl *ctl, char **words, size_t n) {
         request.what_case = ARGOSY__REQUEST__WHAT_TOKEN_CREATE;
         request.token_create = &m;
         code = ctl_ask(ctl, &request, 0, on_created, &c);
-        // Else the first answer was lost, and the second says no more than that it was made.
+        // the first answer was lost, and the second only says that the token was made
         if (code == EXIT_OK && !c.shown)
                 show(ctl, &c, NULL);
         return code;

@@ -183,7 +183,7 @@ static int on_key(Top *t, int key) {
         case SCREEN_END:
                 return -ECANCELED;
         case SCREEN_STOP:
-                client_disconnect(&t->ctl->client); // nobody reads for as long as nobody looks
+                client_disconnect(&t->ctl->client); // no readings while the process is stopped
                 return screen_stop(&t->screen) < 0 ? -ECANCELED : -ERESTART;
         case 'r':
                 t->reverse = !t->reverse;

@@ -51,7 +51,7 @@ typedef struct Row {
         char *path; // NULL: about none
         unsigned line;
         Severity severity;
-        bool systemd; // who says it: systemd, or argosy
+        bool systemd; // systemd says it, and not argosy
         char *text;
         Buf nodes; // that say so, separated by commas
         size_t n_nodes;
@@ -527,7 +527,7 @@ static bool knows_secret(const KnownSecrets *known, const char *name) {
         return false;
 }
 
-// Of a template each instance may name another one.
+// Whether the finding is about a file that an instance names.
 static bool is_of_instance(const VerifyFile *f, unsigned number) {
         const char *at = (const char *) f->content->data, *end = at + f->content->len;
 

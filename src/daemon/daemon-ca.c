@@ -4,8 +4,8 @@
 // next or the former one, too. The CA of this host's own certificate counts as well: the leader that gave it
 // may have known more than the log of a voter that was away. A host without a log judges no certificates.
 //
-// Who has another certificate, but a member's key, was away for long enough to miss a rotation. Each voter gives it a new one, also if
-// nobody leads: it may be the voter without which nobody can.
+// A host with another certificate, but a member's key, was away for long enough to miss a rotation. Each
+// voter gives it a new one, also without a leader: it may be the voter without which there can be none.
 
 #include "daemon-ca.h"
 

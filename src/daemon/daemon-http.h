@@ -10,5 +10,5 @@ void daemon_http_open(Daemon *d);
 // What may have changed: the configuration was read again, this host has another address, or time has gone by. Asks for the full name
 // of this machine again, too.
 void daemon_http_update(Daemon *d);
-// By the names that are known now.
+// Sets the names by which this host is asked over HTTP to those known now.
 void daemon_http_update_names(Daemon *d);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who may connect, and to whom a connection belongs:
+// Which hosts may connect, and which part of the daemon gets a connection:
 //
 //   handshake -> daemon_listen_judge() -> accepted -> join server | log | mesh, by its protocol
 //
-// A stranger may only ask to join. Who was let in by the handshake and is nobody's by then is closed again.
+// A stranger may only ask to join. A connection that passed the handshake and that no part wants by then is
+// closed.
 
 #include "daemon-listen.h"
 

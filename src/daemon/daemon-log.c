@@ -70,7 +70,7 @@ void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voter
         }
         argosy__peers_file__free_unpacked(d->peers, NULL);
         d->peers = kept;
-        state_writer_save_peers(d); // nobody need wait for it: the old list is only less fresh
+        state_writer_save_peers(d); // not waited for: the old list is only less fresh
         mesh_set_generation(d->mesh, kept->generation);
 }
 
@@ -104,7 +104,7 @@ static void warn_of_voters(Daemon *d) {
                             (unsigned) d->config.voters, wanted);
 }
 
-// Who votes, or has a log that a record gives it.
+// Whether the host votes, or its record gives it a log.
 static bool is_of_the_log(const Argosy__HostRecord *record) {
         return record->role == ARGOSY__HOST_ROLE__ROLE_VOTER || record->raft_id > 0;
 }
@@ -125,7 +125,7 @@ static void publish_voters(Daemon *d) {
         for (size_t i = 0; i < n_hosts; i++) {
                 const Argosy__HostRecord *h = hosts[i].record;
 
-                if (!is_of_the_log(h)) // who is to vote no more does so until the log's own members are without it (membership.h)
+                if (!is_of_the_log(h)) // it votes until the log's configuration is without it (membership.h)
                         continue;
                 argosy__voter__init(&voters[n]);
                 voters[n].host = h->host;
@@ -164,10 +164,9 @@ static bool has_news(const Daemon *d) {
                d->access_revision != cluster_state_access_revision(d->state);
 }
 
-// Who the hosts are is told when everything that is known to be committed has been applied, not on the way
-// there: a log that is replayed after a restart passes through every membership that the cluster ever had,
-// and each would end the links to those who came later.
-// Nor is who may do what.
+// The list of hosts is passed on when everything that is known to be committed has been applied, not before:
+// a log that is replayed after a restart passes through every membership that the cluster ever had, and each
+// would end the links to hosts that came later. The same holds for the list of rights.
 void daemon_log_on_hosts(void *userdata) {
         Daemon *d = userdata;
         StoreStats stats = {};

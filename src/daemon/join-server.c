@@ -162,7 +162,7 @@ static bool is_from(const Joiner *j, const Principal *from) {
         return memcmp(&j->from, from, sizeof(*from)) == 0;
 }
 
-// Of that address, or of all (NULL).
+// The number of join connections of that address, or of all (NULL).
 static size_t count(const JoinServer *server, const Principal *from) {
         size_t n = 0;
 

@@ -19,6 +19,6 @@ int port_open_if_wanted(Daemon *d, char **ret_why);
 typedef struct PortReasons {
         bool configured; // Port=N
         bool alone;      // as far as known, this host is all of its cluster
-        bool has_tokens; // somebody may join
+        bool has_tokens; // there are join tokens
 } PortReasons;
 bool port_is_wanted(const PortReasons *r);

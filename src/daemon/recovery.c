@@ -94,7 +94,7 @@ static int commit(const Places *p, const Argosy__PeersFile *peers, char **ret_wh
                 r = -errno;
         if (r >= 0) {
                 r = dir_sync(AT_FDCWD, p->dir);
-                if (r < 0) // nobody knows whether it is on the disk: then it is not to be
+                if (r < 0) // it may be on the disk or not: remove it
                         (void) rename(p->done, p->fresh);
         }
         if (r < 0)

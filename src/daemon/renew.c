@@ -47,7 +47,7 @@ void renew_if_due(Daemon *d) {
         renew_ask(d);
 }
 
-// Who has a leader is told by that one. A voter that was away may not know the CA of today.
+// A host with a leader gets its certificate from the leader. A voter that was away may not know today's CA.
 int renew_request(Buf *ret_csr, void *userdata) {
         Daemon *d = userdata;
 

@@ -152,7 +152,7 @@ void run_shut_down_on(Daemon *d) {
                 return;
         if (d->leading && !d->handed_over && run_hand_over(d))
                 return;
-        // Who has nobody to hand over to is its own leader until the end.
+        // a leader that cannot hand over leads until the end
         if (d->leading ? d->handed_over : !d->attached || d->known_leader == d->peers->host)
                 return; // goes on when the agent is attached
         d->shutting_down = SHUT_DOWN_REFRESHING;
@@ -172,7 +172,7 @@ static void on_deadline(void *userdata) {
                 send_goodbye(d);
                 return;
         }
-        if (d->transferring) { // nobody took over in time
+        if (d->transferring) { // no voter took over in time
                 d->transferring = false;
                 close_all(d);
                 time_limit_start(&d->deadline, END_DEADLINE_MS, on_deadline);

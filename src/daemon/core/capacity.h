@@ -15,7 +15,8 @@ typedef struct Capacity {
         uint32_t cpu_milli, memory_mib; // thousandths of a core
 } Capacity;
 
-// Of a machine of so many cores and bytes, whose limits are these texts of cpu.max and memory.max; "" or what cannot be read: none. Pure.
+// The capacity of a machine of so many cores and bytes within these texts of cpu.max and memory.max; "" or a
+// text that cannot be read: no limit. Pure.
 Capacity capacity_within(uint64_t cores, uint64_t bytes, const char *cpu_max, const char *memory_max);
 // What is offered of it. Pure.
 Capacity capacity_offered(const Capacity *whole, const Config *config);

@@ -53,7 +53,7 @@ typedef struct Config {
 
 typedef struct ConfigSource {
         char *const *dirs;     // least important first, NULL-terminated
-        const char *user_name; // whose argosyd it is; NULL: the machine's. Some defaults differ
+        const char *user_name; // of argosyd --user; NULL: the machine's argosyd. Some defaults differ
 } ConfigSource;
 
 // Unknown keys and bad values are warned about with file and line and skipped, so that a typing error never

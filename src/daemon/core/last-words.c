@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   accept all who wait -> each sends a request -> each gets a response with the reason -> end when nobody is left
+//   accept all waiting clients -> each sends a request -> each gets a response with the reason
+//       -> end when none is left
 //
-// There is no loop and no agent behind this: it is a few blocking calls with one deadline. Who says nothing until then
-// is closed, and is none of those who wait in the backlog any more.
+// There is no loop and no agent behind this: it is a few blocking calls with one deadline. A client that
+// sends nothing until then is closed, and does not wait in the backlog any more.
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>

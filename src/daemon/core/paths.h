@@ -11,7 +11,7 @@
 
 typedef struct Paths {
         bool user;
-        char *state_dir;    // who this host is, its log: survives a reboot
+        char *state_dir;    // the host's identity and its log: survives a reboot
         char *runtime_dir;  // local socket, ledger: gone with a reboot, or with the user's last session
         char **config_dirs; // argosy.conf and argosy.conf.d; the later one wins; NULL-terminated
         ManagerPaths manager;

@@ -65,7 +65,7 @@ LocalApiAdmission socket_access_admits(const Argosy__Author *author, void *userd
         return access_has_some(socket_access_list(d), &here, ARGOSY__RIGHT__RIGHT_VIEW) ? LOCAL_API_MAY_ASK : LOCAL_API_MAY_NOTHING;
 }
 
-// Of a socket that has a name in the file system; "": it has none.
+// The path of argosyd's socket; "": it has none in the file system.
 static void find_path(const Daemon *d, char ret[sizeof(struct sockaddr_un) + 1]) {
         struct sockaddr_un address = {};
         socklen_t len = sizeof(address);

@@ -14,7 +14,7 @@
 #include "mesh.h"
 #include "route-types.h"
 
-// Of a row of a table: its figure in `stats`.
+// Adds one row of a table, with its figure in `stats`.
 #define SHOW(name, help) counter_list_add(to, (Counter){{#name, help, false}, stats.name, {}});
 #define SHOW_GAUGE(name, help) counter_list_add(to, (Counter){{#name, help, true}, stats.name, {}});
 

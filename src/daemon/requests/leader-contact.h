@@ -10,7 +10,7 @@
 enum { LEADER_CONTACT_MS = 700 }; // without a leader, until that is said. With HeartbeatSec=1 it is said within 1.7 s
 
 typedef struct LeaderContact {
-        bool leads;         // somebody says that it leads
+        bool leads;         // a voter says that it leads
         uint64_t silent_us; // since when no leader was heard; 0: one is
 } LeaderContact;
 

@@ -76,14 +76,14 @@ void route_on_answer(const Argosy__Response *response, void *userdata);         
 // Without a response; in_call must be false.
 void route_free(Route *route);
 
-bool router_has_leader(const Router *r); // somebody says that it leads
+bool router_has_leader(const Router *r); // a voter says that it leads
 
 // ---- places
 
-void route_wait_for_dispatch(Route *route); // behind all that do; route_dispatch() is called in one of the next turns
+void route_wait_for_dispatch(Route *route); // last in line; route_dispatch() is called in a later turn
 void route_wait_for_leader(Route *route);   // until one appears, or route_due_us()
-// Who was asked leads no more. The news of that may come later, or have come before the question: so the route is asked again
-// ROUTER_AGAIN_MS later, too, if there is no news.
+// The leader that was asked leads no more. The news of that may come later, or have come before the
+// question: so the route is asked again ROUTER_AGAIN_MS later, too, if there is no news.
 void route_wait_again(Route *route);
 void route_ask_again(Route *route);           // of the leader of then, soon
 uint64_t route_due_us(const Route *route);    // boot time at which one that waits is looked at again

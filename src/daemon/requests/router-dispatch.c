@@ -115,7 +115,8 @@ static void on_leader_answer(const Argosy__Response *response, void *userdata) {
                 route_respond(route, response);
 }
 
-// Of a long one there is no copy, since it stays here until it is answered or cancelled. One for the log may outlive that.
+// A long request is not copied, since it stays here until it is answered or cancelled. A request for the log
+// may outlive that, so it is.
 static int ask_leader(Route *route) {
         const RequestKind *kind = request_kind(route->request->what_case);
         Leader *l = route->router->daemon->leader;

@@ -16,7 +16,7 @@ void route_ask_agent(Route *route, AgentReply reply);
 void route_call_off(Route *route);
 void route_recall(Route *route); // it is called off, and dispatched again in one of the next turns
 
-// By the rights that this host knows itself.
+// Whether the author may ask this, by the rights that this host knows itself.
 bool route_is_allowed_here(const Route *route);
 // What this host answers alone it judges by what it knows. It knows no roles of units, so an author who has a right for some of
 // them has to ask a leader. True: refused, and the route may be gone.

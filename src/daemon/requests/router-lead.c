@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who follows events is told by this host that nobody leads: the leader, whose events they are, cannot say it.
+// This host tells clients that follow events that there is no leader: events come from the leader, which
+// cannot say it.
 //
 //      leader lost, or its answers fail to come -> LEADER_CONTACT_MS -> routes of events are recalled -> dispatch() -> route_answer_lead()
 //

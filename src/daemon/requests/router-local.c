@@ -160,7 +160,7 @@ static void join(Route *route) {
         join_start(route->router->daemon, route->request->cluster_join, route_on_answer, route);
 }
 
-// By force, or of a host that was removed; otherwise router_submit() made a ClusterRemove of it.
+// Leaves by force, or because the host was removed; otherwise router_submit() made a ClusterRemove of it.
 static void leave(Route *route) {
         Daemon *d = route->router->daemon;
 

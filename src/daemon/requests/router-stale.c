@@ -30,7 +30,7 @@ static void on_stale_answer(const Argosy__Response *response, void *userdata) {
         _cleanup_free_ char *notice = NULL;
 
         if (response->final && response->status == EAGAIN && route->place == ROUTE_HERE && !route->in_call) {
-                route_wait_again(route); // somebody leads again
+                route_wait_again(route); // there is a leader again
                 return;
         }
         if (response->what_case == ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS && (notice = peers_notice(d))) {
@@ -80,12 +80,14 @@ static void answer_stale(Route *route) {
                    (unsigned) ((clock_boot_us() - d->leader_seen_us) / USEC_PER_SEC));
 }
 
-// By a leader that had it from here, or by one that had it from another host: a client that asks again says so by its age.
+// Whether a leader may have carried it out that had it from here, or from another host: the age of a
+// repeated request says when it was first sent.
 static bool may_be_done(const Route *route) {
         return route->asked || route->age_ms > 0;
 }
 
-// Of a key this host does not know who else asks another host under it. An id without one nobody has but this client.
+// Another client may use the same key at another host, which this host does not know. An id without a key is
+// this client's alone.
 static const char *what_became_of_it(const Route *route) {
         const Argosy__Request__Job *job = route->request->job;
 
@@ -116,7 +118,7 @@ void route_on_deadline(Route *route) {
                            (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC);
                 return;
         }
-        route_fail(route, may_be_done(route) ? EINPROGRESS : ETIMEDOUT, // nobody knows what became of it, or it has not begun
+        route_fail(route, may_be_done(route) ? EINPROGRESS : ETIMEDOUT, // unknown outcome, or not begun
                    "no leader can be reached for %.1f s; %s",
                    (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC, what_became_of_it(route));
 }

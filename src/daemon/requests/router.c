@@ -36,7 +36,7 @@ enum { DISPATCHED_PER_TURN = 256 }; // at some 10 us each, and so many of those 
 static void on_due(Route *route, uint64_t now) {
         if (route->deadline_us > now)
                 (void) route_dispatch(route);
-        else if (!router_has_leader(route->router) || !route_dispatch(route)) // who leads may be known since just now
+        else if (!router_has_leader(route->router) || !route_dispatch(route)) // the leader may be new
                 route_on_deadline(route);
 }
 

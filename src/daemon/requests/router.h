@@ -23,5 +23,5 @@ int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *aut
                   void *userdata, Route **ret);
 void router_cancel(Route *route);
 void router_on_leader_changed(Router *r);
-// Who may do what is known anew: who follows something on this host, and may not any more, hears no more.
+// The list of rights has changed: streams of authors that may not read them any more end.
 void router_on_access_changed(Router *r);

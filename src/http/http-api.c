@@ -31,7 +31,7 @@
 #include "work-state.h"
 #include "work-token.h"
 
-// Of what is said about a call that fails, the rest is cut.
+// The message of a failed call; longer ones are cut.
 enum { MESSAGE_SIZE = AUTHOR_TEXT_SIZE + 128 };
 
 enum { LATE_MS = 1000 }; // between two looks at who is late
@@ -130,7 +130,7 @@ static void begin_arrived(HttpApi *a) {
                 put_back(a, &arrived);
 }
 
-// Who has logged out listens to nothing any more.
+// Ends the streams of sessions that have logged out.
 static void end_sessions(HttpApi *a) {
         bool ended;
 
@@ -216,7 +216,7 @@ static void on_first(uv_poll_t *poll, int status, int events) {
                 return;
         log_warning("HTTP is not answered until argosyd begins anew, there can be no thread for it: %s.",
                     strerror(-r));
-        (void) shutdown(listener->fd, SHUT_RDWR); // who connects is refused and does not wait
+        (void) shutdown(listener->fd, SHUT_RDWR); // new connections are refused at once
 }
 
 bool http_api_is_running(const HttpApi *a) {
@@ -398,7 +398,7 @@ static void on_end_due(uv_timer_t *timer) {
                 finish(a);
 }
 
-// Of the answers that have begun.
+// Finishes the end when all answers that had begun were sent.
 static void finish_if_sent(HttpApi *a) {
         size_t n;
 

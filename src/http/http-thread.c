@@ -232,8 +232,8 @@ static enum MHD_Result hand_over(HttpCall *call) {
         return MHD_YES;
 }
 
-// Who shows a token that is none is not to take room from those who have one. libmicrohttpd gives the headers of a connection that is
-// suspended here again.
+// A client with an invalid token must not take room from those with a valid one. libmicrohttpd calls this
+// again after a suspended connection goes on.
 static enum MHD_Result judge(HttpCall *call) {
         call->stage = HTTP_CALL_JUDGED;
         call->step = &http_token_step;

@@ -13,7 +13,7 @@ typedef struct HttpListener {
         int fd;
         bool tcp, tls;
         bool fleet; // fleet's API is spoken there; with TLS, clients show a certificate in place of a token
-        uv_poll_t first; // somebody connects: there is to be a thread
+        uv_poll_t first; // the first connection: the thread is started
         HttpThread *thread;
 } HttpListener;
 

@@ -65,14 +65,14 @@ typedef enum HttpStage {
 
 // What is done for one kind of call. NULL: nothing.
 struct HttpWork {
-        // By the loop.
+        // Called by the loop.
         void (*begin)(HttpCall *call, const Argosy__Author *author); // it is known who asks, and that it may
         void (*go_on)(HttpCall *call);                               // its client has read what there was
         // True: the call goes on, or was answered.
         bool (*fail)(HttpCall *call, int status, const char *message);
         bool (*may_be_done)(const HttpCall *call); // what changes something was asked for, and not answered
         void (*leave)(HttpCall *call);             // it is given back
-        // By the thread.
+        // Called by the thread.
         enum MHD_Result (*send)(HttpCall *call); // its answer, also if it has failed
         // Called when the call is freed.
         void (*done)(HttpCall *call);
@@ -90,8 +90,8 @@ struct HttpStep {
 
 enum { HTTP_STEPS_MAX = 4 };
 
-// Of a call that is answered with rows, or that asks for a change (work-rows.c). The loop's until the call
-// is answered.
+// State of a call that is answered with rows, or that asks for a change (work-rows.c). The loop's until the
+// call is answered.
 typedef struct HttpRowsCall {
         size_t n_rows, n_refused; // of these
         int refusal;              // status of the first that was refused
@@ -111,14 +111,14 @@ typedef struct HttpRowsCall {
         bool then_is_now;     // and has been since
 } HttpRowsCall;
 
-// Of a body with many operations (work-bulk.c).
+// State of a call with a body of many operations (work-bulk.c).
 typedef struct HttpBulkCall {
         HttpBulk *body;
         size_t step; // that is asked for, or whose job is waited for
         bool waits;
 } HttpBulkCall;
 
-// Of a stream, as the thread writes it (work-stream.c).
+// State of a stream, as the thread writes it (work-stream.c).
 typedef struct HttpStreamCall {
         bool begun; // its answer has
         bool over;  // and so has its end
@@ -128,10 +128,10 @@ typedef struct HttpStreamCall {
         Buf out;                        // text that is being read
         TextChunk *shared;              // or this one, that others read, too; NULL: `out`
         size_t out_at, part;            // the next that is read, and that is written
-        char cursor[EVENT_CURSOR_SIZE]; // behind that
+        char cursor[EVENT_CURSOR_SIZE]; // the stream goes on after this event
 } HttpStreamCall;
 
-// Of a stream of events. The loop's.
+// State of a stream of events. The loop's.
 typedef struct HttpEventsCall {
         uint64_t pull_from_us; // not to be asked before
         bool knows_nobody;     // its client was told last that nobody leads
@@ -140,7 +140,8 @@ typedef struct HttpEventsCall {
         Buf wishes;            // what it has in common with others, but for the cursor
 } HttpEventsCall;
 
-// Of a journal. The loop's, also while the thread has the call: what comes meanwhile is kept here.
+// State of a journal's stream. The loop's, also while the thread has the call: what comes meanwhile is kept
+// here.
 typedef struct HttpJournalCall {
         ListNode link;      // in HttpApi.journals
         bool away;          // the thread has the call
@@ -155,8 +156,8 @@ typedef struct HttpJournalCall {
         size_t n_parts, n_bytes;
 } HttpJournalCall;
 
-// Of the state document. The thread fills in the condition before it posts the call, and reads the last
-// three when it has it back.
+// State of a call for the state document. The thread fills in the condition before it posts the call, and
+// reads the last three when it has the call back.
 typedef struct HttpStateCall {
         char *condition; // If-None-Match; NULL: none
         HttpState *of;   // it waits for this one
@@ -167,7 +168,7 @@ typedef struct HttpStateCall {
         uint64_t sees_all_by; // HttpPeer
 } HttpStateCall;
 
-// Of fleet's API (work-fleet.c).
+// State of a call of fleet's API (work-fleet.c).
 typedef struct HttpFleetCall {
         FleetCall *call;
         char method[8];
@@ -198,9 +199,9 @@ struct HttpCall {
         const char *drop_why; // borrowed for as long as the call lives
         AuthorQuestion question;
         HttpPrincipal principal; // of one who came over TCP
-        Principal from;          // who asks, until it is known whose token that is
+        Principal from;          // the peer, until the token's owner is known
         bool secure;             // the client speaks TLS, perhaps to a proxy in front
-        Account *user;           // whose bytes are counted; NULL: not known yet
+        Account *user;           // the account of its bytes; NULL: not known yet
         size_t held;             // bytes that are counted there
         size_t body_bytes;       // of these, of its body, until what was made of it is gone
         uint64_t announced;      // bytes of its body, before it is read
@@ -304,9 +305,9 @@ struct HttpApi {
 
         pthread_mutex_t lock; // of what follows
         ListNode arrived;     // one of each connection at most
-        bool ended;           // nobody takes calls any more
+        bool ended;           // no calls are taken any more
         uint64_t arrived_us;  // when the first of these did; 0: there is none
-        size_t n_calls;       // whose answers were not sent yet
+        size_t n_calls;       // calls whose answers were not sent yet
         uint64_t n_begun;     // and those that were
         HttpPresent present;
         bool sessions_ended; // of browsers: who listens with one is to go
@@ -321,7 +322,7 @@ void http_api_call_ends(HttpApi *a);
 bool http_api_post(HttpCall *call);
 // Somebody has logged out, or a session has given way to another one.
 void http_api_on_logout(HttpApi *a);
-// Who asks is known: from here on bytes may be held for it. False: out of memory, or it has too many
+// The principal is known: from here on bytes may be held for it. False: out of memory, or it has too many
 // requests.
 bool http_call_enter(HttpCall *call);
 // Like http_api_hold(), for the call's body, of which this keeps the count until the owner of what was made

@@ -18,7 +18,7 @@
 #include "request-key.h"
 #include "request-kind.h"
 
-// Of the step that others may still join.
+// What an operation has to have in common with the step that it joins.
 typedef struct Joiner {
         HttpBulk *bulk;
         const HttpWriteHeaders *headers;

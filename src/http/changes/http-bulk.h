@@ -37,7 +37,7 @@ typedef struct HttpBulkStep {
         HttpPart end; // the row of the job, which has ended; data NULL: it has not, or nobody waited
 } HttpBulkStep;
 
-// Of a change of units it has the names [first, first + n_names) of its step.
+// One line of the body. An operation on units has the names [first, first + n_names) of its step.
 typedef struct HttpOperation {
         size_t line, step, first, n_names;
 } HttpOperation;

@@ -36,7 +36,7 @@ struct HttpMember {
         uint64_t max; // of numbers, and of spans in seconds
 };
 
-// Of the right type of `at`, and of `other` where there is one:
+// The kinds, and the type of the field `at`, and of `other` where there is one:
 extern const HttpMemberKind http_member_text;        // char *; never empty
 extern const HttpMemberKind http_member_flag;        // protobuf_c_boolean
 extern const HttpMemberKind http_member_number;      // uint64_t, from 1 to max

@@ -188,7 +188,7 @@ static void begin_access(void *message, int revoke) {
 
 // ---- tokens
 
-// Of a secret that stays where it was made.
+// Reads the hash of a token whose secret stays with its author.
 static int read_hash(HttpReading *g, const HttpMember *m, const cJSON *value, void *message) {
         ProtobufCBinaryData *hash = &((Argosy__Request__TokenCreate *) message)->hash;
 
@@ -296,7 +296,7 @@ static int read_history_size(HttpReading *g, const HttpMember *m, const cJSON *v
 static const HttpMemberKind history_size = {SHAPE_TEXT, read_history_size};
 static const HttpMember of_history_limit[] = {{"size", &history_size, true}, {}};
 
-// Of what is KEY-max.
+// Reads the size of a member KEY-max.
 static int read_files_size(HttpReading *g, const HttpMember *m, const cJSON *value, void *message) {
         char key[8];
 

@@ -131,7 +131,7 @@ static int add_file_or_drop_in(Write *w, char *name, char *content) {
                                           : add_file(w, name, content, strlen(content));
 }
 
-// Then it was meant to be a unit's, or File= is misspelt.
+// Refuses files that no unit of the request names: probably File= is missing or misspelt.
 static int refuse_unused(Write *w) {
         const char *name = http_carried_unused(&w->carried), *why = "";
 
@@ -479,7 +479,7 @@ static Argosy__Request *question_of(Write *w) {
         return message_copy(&w->request);
 }
 
-// Who asks there for a plan gets nothing else, whatever the body says.
+// A request to the plan's path gets a plan, whatever the body says.
 static int make_plan(Write *w, cJSON *body) {
         const cJSON *plan = cJSON_GetObjectItemCaseSensitive(body, "plan");
 

@@ -33,5 +33,5 @@ const HttpMember *http_write_member(size_t i, size_t k);
 // body[len] is 0. 0 and a request, to be freed; or -EINVAL, -E2BIG, -ENOMEM, and *ret_why says more: to be freed, NULL: out of memory.
 int http_write_parse(const HttpTarget *t, const HttpWriteHeaders *headers, const char *body, size_t len,
                      Argosy__Request **ret, char **ret_why);
-// By which the cluster knows such a request when it comes again; 16 bytes, of the request.
+// The 16 bytes of the request by which the cluster knows it when it comes again.
 ProtobufCBinaryData *http_write_id(Argosy__Request *q);

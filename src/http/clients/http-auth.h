@@ -32,7 +32,7 @@ typedef struct HttpAuth {
         HttpSessions sessions;
 } HttpAuth;
 
-// Of a request; borrowed.
+// What a request shows to identify its client; borrowed.
 typedef struct HttpClaim {
         struct MHD_Connection *connection;
         const char *target; // as it came
@@ -56,7 +56,7 @@ void http_auth_done(HttpAuth *g);
 void http_auth_set_names(HttpAuth *g, const HttpNames *names, bool own_addresses);
 void http_auth_set_proxies(HttpAuth *g, const HttpProxies *proxies);
 bool http_auth_trusts(HttpAuth *g, const struct sockaddr *from);
-// Who asks by that proxy, as far as it says so; else `proxy`.
+// The client behind the proxy, as far as the proxy names it; else `proxy`.
 Principal http_auth_client(HttpAuth *g, struct MHD_Connection *connection, const Principal *proxy);
 // Whether the client speaks TLS; `tls`: this connection does, which counts unless a proxy says otherwise.
 bool http_auth_is_secure(struct MHD_Connection *connection, bool tls);

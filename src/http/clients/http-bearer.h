@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who asks over TCP says so by a token: text that is shown to its owner once and that nobody else keeps, this host neither. What goes
-// on from here is its proof, the SHA-256 of the text, and what stands in the log is that of the proof. Pure; a client's bytes.
+// A client over TCP identifies itself by a token: text that is shown to its owner once and that argosy does
+// not keep. What goes on from here is its proof, the SHA-256 of the text, and the log has the SHA-256 of the
+// proof. Pure; a client's bytes.
 
 #include <stdbool.h>
 
@@ -16,7 +17,7 @@ enum {
         HTTP_SECRET_SIZE = HTTP_SECRET_CHARS + 1,
 };
 
-// Of the token in a header Authorization: "Bearer argosy_...". False: there is none.
+// The proof of the token in a header Authorization: "Bearer argosy_...". False: there is none.
 bool http_bearer_proof(const char *authorization, Hash *ret);
 // The id of a session in a header Cookie. False: there is none, or more than one.
 bool http_cookie_find(const char *cookie, char ret[HTTP_SECRET_SIZE]);

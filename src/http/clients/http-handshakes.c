@@ -33,7 +33,7 @@ struct HttpHandshakes {
 
 // ---- the thread that waits
 
-// Of one that is stopping everything has gone on, and may be gone.
+// When the listener stops, all its connections go on, and may be gone.
 static bool let_go_on(HttpHandshakes *all, const struct epoll_event *events, int n) {
         bool stopping;
 

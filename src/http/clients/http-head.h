@@ -19,6 +19,7 @@ typedef struct HttpHead {
 unsigned http_head_judge(const HttpHead *head, const char **ret_why);
 // For MHD_OPTION_STRICT_FOR_CLIENT.
 int http_head_strictness(void);
-// Of a target that is about to be read: libmicrohttpd makes nothing of its parameters, which are ours to read (http-target.h). For each of them it
-// would take memory of the connection, and with very many says nothing for half a minute. `target`: as its log callback was given it.
+// Hides the parameters of a target from libmicrohttpd, as they are ours to read (http-target.h). For each of
+// them it would take memory of the connection, and with very many it would block for half a minute.
+// `target`: as its log callback got it.
 void http_head_hide_parameters(const char *target);

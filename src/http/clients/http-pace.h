@@ -12,8 +12,9 @@
 //      answered     -> http_pace_on_answer()    HTTP_IDLE_SEC for the head of the next one
 //      closed       -> http_pace_end()
 //
-// Each deadline is set once and is from end to end: a byte now and then lengthens none of them. Who is late is ended by its socket. The loop looks
-// once a second, as long as anybody is waited for (http_pace_end_late()).
+// Each deadline is set once and is from end to end: a byte now and then lengthens none of them. A late
+// client's socket is shut down. The loop looks once a second, as long as a client is waited for
+// (http_pace_end_late()).
 
 #include <pthread.h>
 #include <stdbool.h>

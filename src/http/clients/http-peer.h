@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who has connected, and the place that it has among the connections (accounts.h). Used by the HTTP thread alone, but for what the accounts do
-// with the place.
+// The peer of a connection, and its place among the connections (accounts.h). Used by the HTTP thread alone,
+// but for what the accounts do with the place.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 // The other end of a connection, as the kernel describes it.
 typedef struct HttpPeer {
         AccountHolding holding;
-        Principal of;   // whose requests these are: the user, or the address until a token of it was good
+        Principal of;   // the principal of its requests: the user, or the address until a token was valid
         bool over_tcp;  // then nothing is known of who it is
         bool by_proxy;  // that is believed: each request may be somebody else's
         bool is_known;  // but that it has shown a token that was good:
@@ -35,7 +35,8 @@ typedef struct HttpPeer {
                 sees_all_by; // 1 + the revision of rights by which it may see everything; 0: it may not
 } HttpPeer;
 
-// Of a connection's socket, which is shut down when another one is to have its place. NULL: it is not known who that is, or out of memory.
+// The peer of a unix socket, which is shut down when another connection gets its place. NULL: its
+// credentials are not known, or out of memory.
 HttpPeer *http_peer_new(Accounts *accounts, int fd);
 // The same over TCP: not identified until one of its requests has a token. `by_proxy`: it is a proxy that we
 // trust, which has places of its own. NULL: there is no place for it either.
@@ -44,7 +45,8 @@ HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int
 void http_peer_asks(Accounts *accounts, HttpPeer *p);
 // A token of that proof was good: the place is its from now on, if it has one left.
 void http_peer_note_token(Accounts *accounts, HttpPeer *p, const Hash *proof);
-// Whose a request is that shows that token, or whose connection is no TCP. `from`: as whom it came, of a proxy's for whom that asks.
+// The principal of a request with that token. `from`: the peer, or behind a proxy the client that the proxy
+// names.
 Principal http_peer_principal(const HttpPeer *p, const Hash *proof, const Principal *from);
 // Whether the peer has closed and reads no more. Over TCP a peer that has only ended sending looks the same
 // as one that has closed, until its kernel was sent data or a keep-alive probe (HTTP_TCP_SILENT_SEC).

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who has logged in with a browser, in memory of this host alone: a random id that the browser has as a cookie, and the proof of the token
-// behind it. Of the id only the SHA-256 is kept. A session is worth what its token is, which is judged with each request. Pure but for
-// the random bytes.
+// Sessions of browsers that have logged in, in memory of this host alone: a random id that the browser has
+// as a cookie, and the proof of the token behind it. Of the id only the SHA-256 is kept. A session has the
+// rights of its token, which is judged with each request. Pure but for the random bytes.
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -20,7 +20,7 @@ typedef struct HttpStatic {
 
 extern const HttpStatic http_static_files[]; // the last one has no name
 
-// By name, which has `len` bytes; "": what stands at /. NULL: there is none.
+// Finds a file by its name of `len` bytes; "": what stands at /. NULL: there is none.
 const HttpStatic *http_static_find(const char *name, size_t len);
 // Pure: whether one of the tags of an If-None-Match is that of the file. "*" is any.
 bool http_static_is_known(const HttpStatic *f, const char *header);

@@ -5,5 +5,6 @@
 
 #include "http-body.h"
 
-// Of a Response with counters. NULL: it is none, or out of memory. To be freed.
+// The text for Prometheus of a Response with counters; the caller frees it. NULL: no counters, or out of
+// memory.
 char *http_metrics(const HttpPart *part);

@@ -32,7 +32,7 @@ static const struct {
         {503,
          "Service Unavailable",
          {EBUSY, EAGAIN, ENOMEM, ESHUTDOWN, EHOSTUNREACH, ETIMEDOUT, ECONNRESET}},
-        {504, "Gateway Timeout", {EINPROGRESS}}, // nobody knows what became of it
+        {504, "Gateway Timeout", {EINPROGRESS}}, // its outcome is unknown
 };
 
 unsigned http_status_of(int error) {

@@ -31,7 +31,8 @@ static inline bool fleet_call_is_one(const FleetCall *c) {
         return c->target.resource == FLEET_UNIT || c->target.resource == FLEET_STATE;
 }
 
-// Of a list of all there is no more is asked for than this page, and one row to see whether there is another.
+// Whether the call lists all: then only this page is asked for, and one row more to see whether there is
+// another.
 static inline bool fleet_call_is_whole(const FleetCall *c) {
         return !fleet_call_is_one(c) && !fleet_call_is_of_machines(c) && !c->target.machine_id && !c->target.unit_name;
 }

@@ -88,7 +88,7 @@ static bool is_heard(const FleetCall *c, const char *node) {
         return m && !m->is_gone;
 }
 
-// Of a unit that runs on several machines the answer about this one unit is that of the first machine that is heard.
+// A question about one unit that runs on several machines is answered with the first machine that is heard.
 static FleetRow *room_for_state(FleetCall *c, const Argosy__Response__UnitRow *from) {
         if (!fits(c, from))
                 return NULL;

@@ -219,7 +219,7 @@ static Argosy__Request *ask_list(FleetCall *c) {
         return message_copy(&q);
 }
 
-// Of a state only the hash is wanted. Units of one name stand behind each other.
+// Asks for contents, of states only for the hash. Units of one name stand behind each other.
 static Argosy__Request *ask_contents(FleetCall *c) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Cat m = ARGOSY__REQUEST__CAT__INIT;
@@ -241,7 +241,7 @@ size_t fleet_call_find_waiting(const FleetCall *c, size_t from) {
         return from;
 }
 
-// Of some of those that wait, one at least: the next request goes on behind them.
+// Asks why, for at least one of the units that wait; the next request goes on behind them.
 static Argosy__Request *ask_why(FleetCall *c) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;

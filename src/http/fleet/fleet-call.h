@@ -39,7 +39,7 @@ typedef struct FleetMachine {
         size_t n_labels;
 } FleetMachine;
 
-// Of the page that was asked for.
+// A row of the page that was asked for.
 typedef struct FleetRow {
         char *name, *node;
         char *desired, *current;   // of a unit
@@ -51,7 +51,8 @@ typedef struct FleetRow {
 
 enum {
         FLEET_NODE_SIZE = 256,
-        // Of a unit that waits each node says why it does not take it, and the leader makes all of one request in one turn: so many in one.
+        // A waiting unit has a reason of each node, and the leader makes all of one request in one turn: so
+        // many in one request.
         FLEET_REASONS_MAX = 2048,
 };
 
@@ -98,7 +99,7 @@ bool fleet_call_shows_loaded(const FleetCall *c);
 FleetCall *fleet_call_new(void);
 FleetCall *fleet_call_free(FleetCall *c); // NULL, and takes NULL
 
-// By its first line. 0; or the status with which it is refused, and *ret_why, borrowed.
+// Parses the request's first line. 0; or the status with which it is refused, and *ret_why, borrowed.
 unsigned fleet_call_parse(FleetCall *c, const char *target, const char *method, const char **ret_why);
 // The same by its body: that of a unit is an object, that of patches an array.
 unsigned fleet_call_read(FleetCall *c, const cJSON *body, char **ret_why);

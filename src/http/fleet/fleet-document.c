@@ -47,7 +47,8 @@ static const char *id_of(const FleetCall *c, const char *node) {
         return NULL;
 }
 
-// Of a state that is no word of fleet's, the nearest: a unit that failed was launched, and one that is not heard is where it was.
+// The state in fleet's words, or the nearest one: a failed unit was launched, and one that is not heard is
+// where it was.
 static const char *current(const FleetRow *row) {
         static const char *const words[] = {"inactive", "loaded", "launched"};
 

@@ -69,7 +69,7 @@ static bool is_word(const char *text, size_t len, const char *word) {
         return strlen(word) == len && memcmp(text, word, len) == 0;
 }
 
-// Of a filter the first value counts, as with fleet.
+// Takes one parameter. Of several values of a filter the first counts, as with fleet.
 static unsigned take_parameter(FleetTarget *t, const char *text, size_t len, bool *has_page,
                                const char **ret_why) {
         const char *equals = memchr(text, '=', len);
@@ -114,7 +114,7 @@ static unsigned take_query(FleetTarget *t, const char *query, const char **ret_w
         return status;
 }
 
-// Of a name anything that is not one of a unit is as good as a unit that there is not.
+// Takes a unit's name. An invalid name is treated like a unit that does not exist.
 static unsigned take_name(FleetTarget *t, const char *text, size_t len, const char **ret_why) {
         int r = unescape(text, len, false, &t->name);
 

@@ -65,7 +65,7 @@ void http_openapi_shape(Json *j, HttpShape s) {
 
 // ---- names
 
-// Of the schema of what is answered, and of the answer itself: there is one for each kind.
+// The name of the schema of a resource's answer.
 const char *http_openapi_schema(HttpResource r) {
         const HttpResourceRow *of = http_resource(r);
 

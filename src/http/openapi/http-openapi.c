@@ -139,7 +139,7 @@ static void write_changed(Json *j) {
         write_either(j, "application/json", HTTP_OPENAPI_TAKEN, HTTP_OPENAPI_ENDED);
 }
 
-// Of lines the schema is that of each.
+// The schema of an answer; of an answer by lines it is that of each line.
 static void write_answer_content(Json *j, HttpResource r) {
         begin(j, "content");
         switch (r) {

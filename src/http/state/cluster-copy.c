@@ -247,7 +247,7 @@ static CopyRow *add(ClusterCopy *c, Argosy__EventKind kind) {
         return row;
 }
 
-// Of a state, which stands among those of its unit.
+// Adds the row of a unit's state to its unit.
 static int add_to_unit(ClusterCopy *c, CopyRow *row, const Argosy__Event *e) {
         CopyRow *unit;
 

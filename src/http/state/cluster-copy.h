@@ -21,7 +21,7 @@
 
 typedef struct ClusterCopy ClusterCopy;
 
-// Of which list a row of that kind is; NULL: of none.
+// The list that rows of that kind belong to; NULL: none.
 const char *cluster_copy_list(Argosy__EventKind kind);
 // changes: it has begun at a cursor, and keeps what is gone. held: of it and its documents, bytes that there are; it outlives both
 // (text-chunk.h). NULL: out of memory.

@@ -20,5 +20,5 @@ HttpVersion *http_version_new(const EventCursor *cursor, TextPiece *pieces, size
 HttpVersion *http_version_ref(HttpVersion *v);
 HttpVersion *http_version_unref(HttpVersion *v); // NULL, and takes NULL
 const EventCursor *http_version_cursor(const HttpVersion *v);
-// By the HTTP thread. has_room: there is room for what libmicrohttpd keeps of so many pieces.
+// Called by the HTTP thread. has_room: there is room for what libmicrohttpd keeps of so many pieces.
 enum MHD_Result http_version_send(HttpVersion *v, struct MHD_Connection *connection, bool has_room);

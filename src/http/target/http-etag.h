@@ -16,7 +16,8 @@ bool http_etag_covers(const EventCursor *cursor, const EventCursor *place);
 // none: who has any at all is not to be told that it is the newest.
 bool http_etag_matches(const char *header, const EventCursor *place);
 
-// Of a list: the leader's tag, which says nothing of which list it is, and a number of the target. No cursor.
+// A list's entity tag: the leader's tag, which is the same for all lists, and a number of the target. No
+// cursor.
 enum { HTTP_LIST_ETAG_SIZE = 128 };
 
 // False: that is no tag.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The limits of HTTP, by name. Who needs them alone need not know what an HttpApi is.
+// The limits of HTTP, by name, for code that needs nothing else of HTTP.
 
 #include <stddef.h>
 

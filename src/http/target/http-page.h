@@ -33,7 +33,7 @@ typedef struct HttpPage {
 void http_page_format(const HttpPage *page, uint32_t question, char ret[HTTP_PAGE_SIZE]);
 // 0; -EINVAL: that is no page; -ESTALE: it is one of another question. *ret is untouched then.
 int http_page_parse(const char *text, uint32_t question, HttpPage *ret);
-// Of which question a page is; false: it is none.
+// The number of the page's question; false: the text is not a page.
 bool http_page_question(const char *text, uint32_t *ret);
 // What follows the question mark of a target, if any, and its path, as the header Link has the next page; NULL: out of memory.
 char *http_page_link(const char *target, const char *page);

@@ -6,7 +6,7 @@
 
 #include "http-resource.h"
 
-// Of a value, in the description.
+// The shape of a value, in the OpenAPI description.
 typedef enum HttpShape {
         SHAPE_ANY,
         SHAPE_BOOL,
@@ -38,7 +38,7 @@ typedef struct HttpParameter {
         const char *refusal; // of a path: of a value that cannot be decoded
 } HttpParameter;
 
-// By number, in the order in which they are told of; NULL: there are no more.
+// The i-th parameter, in the order of the description; NULL: there are no more.
 const HttpParameter *http_parameter(size_t i);
 // That the resource takes, of that name; NULL: it takes none.
 const HttpParameter *http_parameter_find(HttpResource r, const char *name, size_t len);

@@ -6,9 +6,8 @@
 // the order of their lines
 //      WAIT    ?wait=: the job of each step, until the time is over for all of them
 //
-// A step that is refused keeps nobody from the next one. One that gets no answer does: nobody knows what
-// became of it, and what stands behind it may build on it. Who sends the body again under its key goes on
-// there.
+// A refused step does not stop the next one. A step without an answer does: its outcome is unknown, and
+// later ones may build on it. A client that sends the body again under its key goes on there.
 
 #include "work-bulk.h"
 
@@ -113,8 +112,8 @@ static void forget_parts(HttpBulkStep *s) {
         s->n_parts = s->n_units = 0;
 }
 
-// Of a part that is missing (there is no room for it) the units are not told, and those behind it neither;
-// the job's number is.
+// Keeps one response. If there is no room for it, its units and later ones are not in the answer; the job's
+// number is.
 static void keep_part(HttpCall *call, HttpBulkStep *s, const Argosy__Response *r) {
         if (r->change->first == 0)
                 forget_parts(s); // also of a leader who has begun it before

@@ -12,5 +12,5 @@ extern const HttpWork http_diff_work;
 Argosy__Request *http_changes_request(HttpCall *call);
 // True: all is read. False: more is asked for, or the call has failed.
 bool http_changes_read(HttpCall *call, const Argosy__Response *response);
-// Also by the thread, when the call is its own.
+// Called by the loop, or by the thread when it owns the call.
 void http_changes_drop(HttpCall *call);

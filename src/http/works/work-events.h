@@ -7,5 +7,5 @@
 
 extern const HttpWork http_events_work;
 
-// Who has logged out listens to nothing any more. A stream that the thread has is judged when it comes back.
+// Ends streams of sessions that have logged out. A stream that the thread has is judged when it comes back.
 void http_events_on_logout(HttpApi *a);

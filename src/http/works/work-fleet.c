@@ -138,7 +138,7 @@ static HttpFleetPage *find_page(HttpApi *a, const FleetCall *c, const Hash *who)
         return found;
 }
 
-// Who reads a list to its end has one place of it: each page moves it on.
+// Each client has one place per list: each page that it reads moves the place on.
 static void note_page(HttpApi *a, const FleetCall *c, const Hash *who, const FleetPlace *ended) {
         HttpFleetPage *p =
                 find_page(a, c, who) ?: &a->fleet.pages[a->fleet.n_pages++ % ELEMENTSOF(a->fleet.pages)];

@@ -176,7 +176,7 @@ static void respond(HttpCall *call, const Argosy__Response *response) {
         settle(call);
 }
 
-// Of one that has begun an end is said in the stream.
+// Ends the journal; once its stream has begun, by a problem in the stream.
 static bool fail(HttpCall *call, int status, const char *message) {
         Argosy__Response response = error_response(status, message);
 

@@ -100,7 +100,7 @@ static void respond_changes(HttpCall *call, const Argosy__Response *response) {
 
 const HttpStep http_past_changes_step = {.request = http_changes_request, .respond = respond_changes};
 
-// Of what it is now: it may have changed since the changes were read, or be gone.
+// Judges the present content: it may have changed since the changes were read, or be gone.
 static int judge(const HttpCall *call, const Argosy__Response *text) {
         char hex[HASH_HEX_SIZE];
         Hash hash;

@@ -12,5 +12,5 @@ int http_asides_keep(HttpCall *call, const Argosy__Response *response);
 // An answer to what is asked for an aside is whole: the call goes on, or fails. unseen: also if it is of no
 // such thing.
 void http_asides_end(HttpCall *call, const Argosy__Response *last);
-// Also by the thread, when the call is its own.
+// Called by the loop, or by the thread when it owns the call.
 void http_asides_drop(HttpCall *call);

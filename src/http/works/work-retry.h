@@ -9,5 +9,5 @@
 extern const HttpStep http_retry_step;
 
 bool http_retry_is_asked(const HttpCall *call);
-// Also by the thread, when the call is its own.
+// Called by the loop, or by the thread when it owns the call.
 void http_retry_drop(HttpCall *call);

@@ -78,7 +78,7 @@ static unsigned line_of(const char *message, const char *unit) {
         return sscanf(message + len, ":%8u:", &line) == 1 ? line : 0;
 }
 
-// Of a change nothing of which was done the first reason is what there is to say.
+// Notes the results. If nothing of a change was done, the call fails with the first reason.
 static void note_results(HttpCall *call, const Argosy__Response *r) {
         for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE && i < r->change->n_units; i++) {
                 const Argosy__Response__UnitResult *u = r->change->units[i];
@@ -226,7 +226,7 @@ static void respond_end(HttpCall *call, const Argosy__Response *response) {
                 show_job(call);
 }
 
-// Of a job that was waited for long enough what is known is shown.
+// The wait for the job is over: shows what is known of it.
 static void on_waited(HttpCall *call) {
         http_call_off(call);
         call->rows.under_way = true;

@@ -56,7 +56,7 @@ typedef struct StateWork {
 
 struct HttpState {
         HttpApi *api;
-        Account *own; // whose it is, and has entered it; NULL: all share it
+        Account *own; // the account that it is charged to; NULL: all share it
         bool changes;
         bool dropped; // it is freed when the worker has ended
         bool working, paused, all;

@@ -42,7 +42,7 @@ static AnswersMemo *answers_of(HttpMemos *m) {
         return m->answers;
 }
 
-// Of those that are behind the same cursor only the first one's text is written.
+// Writes events. Of streams with the same cursor only the first one formats the text.
 static int write_events(HttpCall *call, const HttpPart *part) {
         AnswersMemo *answers = answers_of(call->memos);
         int r;

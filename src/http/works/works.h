@@ -6,5 +6,5 @@
 
 #include "http-call.h"
 
-// Of a resource. Never NULL.
+// The work of a resource. Never NULL.
 const HttpWork *http_work_of(HttpResource r);

@@ -126,7 +126,7 @@ bool decide_dry_runs(Decision *d) {
 
 // ------------------------------------------------------------------------------------------------ for the log
 
-// Of files that came along, as far as one part has room for them.
+// The bytes of files that came along, as far as one part has room for them.
 static size_t file_bytes(const Argosy__Request__Change *change, size_t most) {
         size_t bytes = 0;
 
@@ -208,7 +208,7 @@ static bool decide_request(Decision *d, Ticket *t, const Handler *h, ListNode *t
         return true;
 }
 
-// Also of what puts nothing into the entry a turn takes no more units than of what does.
+// Whether the turn has time for so many units; requests that put nothing into the entry count, too.
 static bool has_time(Decision *d, size_t n_units) {
         if (d->n_served == 0 || d->n_served + n_units <= d->leader->limits.requests_units)
                 return true;
@@ -216,7 +216,8 @@ static bool has_time(Decision *d, size_t n_units) {
         return false;
 }
 
-// Of what takes several turns, and keeps what it has found out, few of an author are in the middle at a time: a number may stand for thousands of units.
+// Whether a request that takes several turns may begin: few of an author are under way at a time, as each
+// keeps what it has found out about perhaps thousands of units.
 static bool may_begin(Leader *l, const Ticket *t, const Handler *h) {
         if (h->log.entry == ENTRY_FULL && !ticket_may_begin(t))
                 return false;
@@ -256,7 +257,7 @@ void decide_requests_wait(ListNode *tickets) {
                 list_unlink(&t->queue);
                 if (t->respond || t->author->owner)
                         author_turn_wait(t->turn, &t->queue);
-                else // nobody has an account of it: it is to be over before others of the same author begin
+                else // it is on no account, so it has to end before others of the same author begin
                         author_turn_wait_first(t->turn, &t->queue);
         }
 }

@@ -5,8 +5,8 @@
 
 #include "decision.h"
 
-// Who only asks has every other turn of the loop, and nothing is decided in it, so that none has both to do. Until a plan of many units has
-// ended, nothing is decided at all. False: this was such a turn.
+// Dry runs have every other turn of the loop, in which nothing is decided, so that no turn does both. Until
+// a plan of many units has ended, nothing is decided at all. False: this was such a turn.
 bool decide_dry_runs(Decision *d);
 // Requests of which there is something in the batch go to `taken`.
 void decide_requests(Decision *d, ListNode *taken);

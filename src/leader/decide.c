@@ -5,9 +5,8 @@
 //
 // In this order: units whose node is lost or refuses them, those that failed, outcomes, what hosts say about
 // themselves, voters, units without a node if something has changed for them, requests as they came,
-// tombstones that are not needed any more, when tokens were used, and how jobs have ended. Who only asks what a change would do is answered in
-// turns in which nothing is decided.
-// Whatever touches a record that the entry touches already waits.
+// tombstones that are not needed any more, when tokens were used, and how jobs have ended. Dry runs have
+// turns in which nothing is decided. Whatever touches a record that the entry touches already waits.
 #include "decide.h"
 
 #include <errno.h>
@@ -280,7 +279,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
                 ticket_on_committed(t);
                 ticket_settle(t, ticket_take_prepared(t));
         }
-        decide_requests_wait(&again); // behind those who came meanwhile: each has its turn between two parts
+        decide_requests_wait(&again); // others have their turn between two parts
         rebalance_job_landed(l, outcome == STORE_COMMITTED);
         open_jobs_landed(l, outcome == STORE_COMMITTED);
         own_jobs_landed(l, outcome == STORE_COMMITTED);
@@ -328,7 +327,8 @@ static bool drop_what_flies(Leader *l, size_t bytes) {
         return dropped;
 }
 
-// Who made the entry too long is found by deciding one thing at a time until nothing is left to decide.
+// The request that made the entry too long is found by deciding one thing at a time until nothing is left to
+// decide.
 static void on_too_long(Leader *l, size_t bytes) {
         log_warning("An entry of %zu bytes is more than the log takes%s.", bytes,
                     l->one_by_one ? ": what it was about is left out" : "; deciding one thing at a time");
@@ -476,7 +476,7 @@ void decide_next(Leader *l) {
                 r = access_tokens_decide(l, &d.batch);
         if (r >= 0 && !paused)
                 r = secrets_decide(l, &d.batch);
-        if (r >= 0 && !paused) // behind what begins jobs
+        if (r >= 0 && !paused) // after what begins jobs
                 r = held_jobs_decide(l, &d.batch);
         if (r >= 0 && !paused)
                 r = own_jobs_decide(&d, d.batch.n_ops > 0 || !list_is_empty(&taken));

@@ -239,7 +239,7 @@ static void follow_unit(Leader *l, Unit *u, UnitEntry *e) {
         unit_touch(l, u);
         scheduler_on_unit(l, u, e->removed ? NULL : e, options);
         scheduler_drive_out(l, u, e);
-        if (l->building) // who moved them is another leader
+        if (l->building) // another leader moved them
                 scheduler_reconsider_follower(l, u);
         must(activation_affinity_on_unit(l, e));
         must(companion_orders_on_unit(l, e));
@@ -262,7 +262,7 @@ static void follow_units(Leader *l) {
                 Unit *u = unit_of(l, e);
                 Node *before;
 
-                mark_globals_beside(l, u); // who gave way to it
+                mark_globals_beside(l, u); // units that gave way to it
                 follow_unit(l, u, e);
                 mark_globals_beside(l, u);
                 if (e->record->global || e->global_before)
@@ -420,13 +420,14 @@ static void end_build(Leader *l) {
         tombstones_on_applied(l);
         held_jobs_build(l); // after the jobs that run, which count for their limits
         own_jobs_begin(l);
-        host_leases_renew(l); // nobody could beat meanwhile
+        host_leases_renew(l); // no beats were taken meanwhile
         leader_set_due(l, DUE_FEATURES | DUE_VOTERS | DUE_VOTER_SECRETS | DUE_CA);
         l->drain_due_us = nodes_next_deadline(l);
         leader_mark(l);
 }
 
-// Of what is left to do in this turn, in walks of their own: a look at a unit may take longer than one at a host. True: there are no more.
+// One kind of the build's walks, with a slice of its own: a look at a unit may take longer than one at a
+// host. True: it is at its end.
 static bool build_of(Leader *l, LeaderWalkKind kind, bool (*some)(Leader *l, size_t *left), size_t *left) {
         LeaderWalk *walk = &l->walks.of[kind];
         size_t slice = walk_slice(walk, l->limits.build_records), most = MIN_OF(*left, slice), rest = most;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Requests that other hosts forward for their clients: the same as local ones, with the answers sent back
-// over the link. Who asks is what the host says of its own users (author.h); one that says nothing is older. Each of them has an account
-// (accounts.h): who has too many under way is answered so, and the link is read on, since beats and the log are behind it. What a host's requests take
-// of memory while they are under way has a limit beside that, since it says itself whose they are. They begin when the host has taken the answers of
-// before (host-asks.h); refusals that it does not take have a limit, too, beyond which the host is dropped.
+// over the link. The author is what the host says of its own users (author.h); a host that says nothing is
+// older. Each author has an account (accounts.h): one with too many requests under way is refused, and the
+// link is read on, since beats and the log are behind it. Beside that the memory of a host's requests has a
+// limit, since the host names their authors itself. They begin when the host has taken earlier answers
+// (host-asks.h); refusals that it does not take have a limit, too, beyond which the host is dropped.
 #include <errno.h>
 
 #include "accounts.h"
@@ -26,7 +27,7 @@ enum {
 typedef struct Forward {
         Leader *leader;
         Host *host;
-        Account *account; // of who asks, which has it
+        Account *account; // the author's, which is charged
         uint64_t id; // chosen by the host
         uint64_t cancel;
         size_t bytes;

@@ -64,7 +64,7 @@ static void respond_and_free(Argosy__Response *response, const Argosy__Request *
         message_free(response);
 }
 
-// Who asks may not; what nobody can have done is refused for that.
+// Whether the author may not ask this; a request that is not valid for anybody is refused as that.
 static bool is_forbidden(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
                          void *userdata) {
         char why[AUTHORIZATION_WHY_SIZE];

@@ -46,7 +46,8 @@ const ApplyItem *apply_list_item(const AimItem *item) {
         return CONTAINER_OF(item, const ApplyItem, to);
 }
 
-// Who has planned it anew since has seen what its job did, and what became of that.
+// Whether the plan was made anew since the job began: its author has seen what the job did, and what became
+// of that.
 static bool is_asked_anew(const ApplyList *list) {
         return list->job && list->ticket->asked.revision > list->job->asked_revision;
 }
@@ -146,7 +147,7 @@ int apply_list_fill_asked(ApplyList *list) {
 
 // ------------------------------------------------------------------------------------------------ what they are to be
 
-// Of the template that the cluster has; NULL: it has none.
+// The cluster's record of the unit's template; NULL: it has none.
 static const UnitEntry *find_template(const ApplyList *list, const char *name) {
         _cleanup_free_ char *template = NULL;
 

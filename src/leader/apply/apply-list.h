@@ -15,7 +15,7 @@ typedef struct ApplyItem {
         ApplySight sight;
         ApplyVerdict verdict;
         bool lost; // its content is not there, and did not come either
-        bool changed; // somebody has changed it since it was asked for: it is left
+        bool changed; // it was changed since the request: it is left as it is
         bool looked;  // for that
         bool judged;  // in this turn
         const UnitEntry *entry; // as it was judged in this turn; NULL: there is none

@@ -27,7 +27,7 @@
 #include "retry-controller.h"
 #include "tables.h"
 
-// Of those between two places for which nothing is planned.
+// Adds the results of items between two places for which nothing is planned.
 static int add_results(const Leader *l, const Ticket *t, const AimList *list, size_t from, size_t to,
                        Argosy__Response *ret) {
         Argosy__Response__Change *change = ret->change;

@@ -30,7 +30,7 @@ int decide_aims(Decision *d, Ticket *t, AimList *list);
 // Plans those for which `which` says so, at most apply_part_units of them, for who has more to put into the entry; what becomes
 // of them is not told. 0, -EBUSY, -ENOMEM.
 int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimItem *item));
-// Also of an Undo: nodes that refused the unit, and where it failed, are asked again, if it has an aim that is about that.
+// Forgets nodes that refused the unit, and where it failed, if the aim is about that; also for an Undo.
 void decide_aims_forget_refusals(Leader *l, const char *name, const ChangeAim *aim);
 // What is said of all that stay. 0 or -ENOMEM.
 int decide_aims_describe(const Leader *l, const Ticket *t, const AimList *list, Argosy__Response *ret);

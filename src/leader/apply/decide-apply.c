@@ -60,7 +60,7 @@ static bool is_started_again(const AimItem *item) {
         return item->aimed && apply_list_item(item)->verdict == APPLY_START;
 }
 
-// Also of what the cluster still has to be sent.
+// Whether something is to be done about the item, also if its content has still to be sent.
 static bool is_due(const ApplyItem *item) {
         return item->to.aimed || item->lost;
 }
@@ -173,7 +173,7 @@ static int phrase_rolling(ApplyList *list, Buf *b) {
                                  list->m->set, unit, why);
 }
 
-// Of what came along, or of what the cluster has. False: neither.
+// The content that came along, or that the cluster has. False: neither.
 static bool find_content(const ApplyList *list, Argosy__NamedFile *ret) {
         const SpecEntry *spec = cluster_state_find_spec(list->leader->state, &list->rolls.spec);
 
@@ -263,7 +263,7 @@ static int set_hex(const Hash *hash, char **ret) {
         return field_set(ret, hex);
 }
 
-// Of the first ones only: it may take a look at each node.
+// Fills in why nodes refuse the unit, for the first units only, as it may look at each node.
 static int fill_why(const ApplyList *list, const ApplyItem *item, Argosy__Response__ApplyRow *row) {
         const UnitEntry *e = cluster_state_find_unit(list->leader->state, item->to.name);
         _cleanup_free_ char *why = NULL;
@@ -338,7 +338,7 @@ static Argosy__Response *tell_plan(ApplyList *list, const ClusterState *state) {
 
 // ------------------------------------------------------------------------------------------------ what was done
 
-// Of one that an earlier entry has brought there: what it is now is what it was to come to.
+// The verb for a unit that an earlier entry has changed: its present state is the wanted one.
 static Argosy__Verb verb_of_done(const ApplyUnit *u) {
         if (!u->now.exists)
                 return ARGOSY__VERB__VERB_DESTROY;
@@ -513,7 +513,7 @@ static int compare(ApplyList *list, const ClusterState *state, Ticket *t) {
         return list->m->dry_run ? make_plan(list, state, t) : check_plan(list, state, t);
 }
 
-// Else it is about what goes into the next entry.
+// Whether the answer is about all units; else about those of the next entry.
 static bool is_about_all(const Ticket *t) {
         return t->job == 0 || !t->log_parts || ticket_was_carried_out(t);
 }
@@ -560,7 +560,7 @@ static int begin_rollout(Decision *d, Ticket *t, const ApplyList *list, Argosy__
         return r;
 }
 
-// By one entry, which begins a rollout that does all of it. One that was begun is never begun again.
+// Begins, in one entry, a rollout that does all of it. One that was begun is never begun again.
 static int decide_rolling(Decision *d, Ticket *t, const ApplyList *list) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;

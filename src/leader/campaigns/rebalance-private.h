@@ -38,7 +38,7 @@ struct Rebalance {
         uint64_t health_us;
         uint64_t if_revision; // after which nothing that the first plan looks at may have changed; 0: it may
         uint64_t newest;      // revision of what was looked at
-        Ticket *asker; // who only asks what it would do; NULL: it is to do it
+        Ticket *asker; // of a dry run; NULL: the rebalance moves units
         SchedulerRebalance *search; // for the next plan; NULL: nobody searches
         bool planned; // the moves that are PLANNED are a plan
         bool more;    // max_moves ended the last one
@@ -57,8 +57,8 @@ struct Rebalance {
 int rebalance_new(const Argosy__Request__Rebalance *m, Rebalance **ret);
 Rebalance *rebalance_free(Rebalance *o);
 DEFINE_CLEANUP(Rebalance *, rebalance_free)
-// Of what the record says that it has moved, so much as a leader before this one knew: each is watched until it is well, counts
-// against the limit of moves, and ends it all if it fails. 0 or -ENOMEM.
+// Takes the moves of the record over from a former leader: each is watched until it is well, counts against
+// the limit of moves, and ends the rebalance if it fails. 0 or -ENOMEM.
 int rebalance_resume(const Leader *l, Rebalance *o, const Argosy__JobRecord *record);
 // A host is away for a moment, as with a restart of its argosyd, or this leader is too young to have heard
 // it: what it has can neither be seen nor moved until it is back or lost.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who asks for a rebalance, or what one would do, and what is told of it: every move as it ends, and at the end what
-// was left and why.
+// Requests for a rebalance, or for what one would do, and their answers: every move as it ends, and at the
+// end what was left and why.
 //
 // A request that cannot be taken on is refused at once. One that comes while a host is away for a moment waits in the
 // queue, and so does one that only asks while another plan is being made. One that would rather wait than be refused
 // for the rebalance that is under way does not come here before that is over: it is a job that is held back until then
-// (jobs/decide-queue.c), and nobody listens when it begins. A client that sends its request again, also
-// to the next leader, is told what is under way if that has the same id. Who only asks and goes away ends the search.
+// (jobs/decide-queue.c), and has no client when it begins. A client that sends its request again, also to
+// the next leader, is told what is under way if that has the same id. A dry run ends when its client goes
+// away.
 #include <errno.h>
 #include <inttypes.h>
 
@@ -263,7 +264,7 @@ static void notify(Leader *l, Ticket *t) {
                 ticket_settle(t, last_response(l, o, n_reported));
                 return;
         }
-        if (t->held) // nobody listens
+        if (t->held) // it has no client
                 return;
         if (t->request->rebalance->no_wait) {
                 if (t->job > 0)

@@ -147,7 +147,7 @@ static bool is_settled(const Leader *l, const Unit *u, const UnitEntry *e) {
         return unit_on_node_is_reported(s) && s->revision >= e->record->revision && !*unit_on_node_error(s);
 }
 
-// Also of one that stays: it may have been another one when somebody looked.
+// Whether the unit may move; also called for one that stays, as it may have changed since it was chosen.
 static bool may_move(Leader *l, Unit *u, void *userdata) {
         Rebalance *o = userdata;
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);

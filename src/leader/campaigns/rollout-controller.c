@@ -260,7 +260,8 @@ int rollout_controller_stop(Leader *l, BatchBuilder *b, const Argosy__RolloutRec
         return k < 0 ? k : batch_builder_put_rollout(b, &next);
 }
 
-// Of units that have what it brought, and of which nobody knows that they are up with it. "": there are none.
+// Names units that have the rollout's content and of which it is not known that they are up with it. "":
+// none.
 static void say_left_behind(const RolloutSums *sums, char *ret, size_t size) {
         size_t n = sums->unplaced, unseen = sums->unseen;
         int len = 0;
@@ -302,8 +303,8 @@ static bool has_kept_content(const Argosy__RolloutRecord *r, const RolloutItem *
         return rollout_is_returning(r) && i->up && i->failure;
 }
 
-// Whether others that go down with it there cannot now (MaxUnavailable=): its turn comes when they can. Who goes back does not ask:
-// they may be down for what has gone wrong.
+// Whether others that go down with it there cannot now (MaxUnavailable=): its turn comes when they can. Not
+// asked when the rollout goes back: they may be down because of what has gone wrong.
 static bool is_held(const Leader *l, const Argosy__RolloutRecord *r, const Unit *u, const Node *n) {
         return !rollout_is_returning(r) && budget_dependents_in_the_way(l, u, n);
 }
@@ -421,8 +422,9 @@ static int fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, cons
         return rollout_turn_back(l, b, r, reason);
 }
 
-// In the order of names, as many as may have their turn now, or as one entry takes. Who is held back is asked again with the next look, which
-// comes when something of the group, or of what goes down with it, has changed.
+// Changes units in the order of names, as many as may have their turn now, or as one entry takes. A unit
+// that is held back is judged again with the next look, which comes when something of the group, or of what
+// goes down with it, has changed.
 static int change_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
                         const RolloutView *rules, RolloutSums sums, Scheduler **scheduler) {
         unsigned n = 0;

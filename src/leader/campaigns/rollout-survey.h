@@ -26,8 +26,8 @@ typedef struct Surveyed {
         const Unit *not_well; // one of those; NULL: all are well
 } Surveyed;
 
-// Of the request with that id of 16 bytes, for that content (NULL: of none). 0: all have been looked at; -EBUSY: call it again in the next
-// turn; else what `look` has returned. But for -EBUSY nothing is kept.
+// Looks at all units of the group, for the request with that id of 16 bytes. 0: all have been looked at;
+// -EBUSY: call it again in the next turn; else what `look` has returned. But for -EBUSY nothing is kept.
 int rollout_survey(Leader *l, DisruptionBudget *g, const uint8_t *id, SurveyLook look, void *userdata,
                    Surveyed *ret);
 // Whatever is kept of one.

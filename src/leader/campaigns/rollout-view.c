@@ -67,7 +67,8 @@ static bool has_older_secret(const Leader *l, const char *unit, const char *secr
         return k.older;
 }
 
-// What a restart is about. Who had its turn has no older version any more, and is one of them all the same.
+// Whether the restart is about this unit. A unit that had its turn has no older version any more, and counts
+// all the same.
 static bool is_restarted(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e) {
         return !*r->secret || is_changed(r, e->record) || has_older_secret(l, e->record->name, r->secret);
 }

@@ -100,7 +100,7 @@ static int append_reason(const DryRunUnit *u, char **message) {
         return *message ? 0 : -ENOMEM;
 }
 
-// Who replaces it may have to wait longer than anybody can tell.
+// Says that the unit waits; how long a replacing unit has to wait is not known.
 static int append_wait(const DryRunUnit *u, char **message) {
         _cleanup_free_ char *before = *message;
 

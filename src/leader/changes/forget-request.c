@@ -61,7 +61,7 @@ static void on_committed(Leader *l, Ticket *t) {
                 tell(t);
 }
 
-// Of the next piece those that can be erased: as many as there are at *ret_n, or -ENOMEM.
+// Puts the contents of the next piece that can be erased; *ret_n: how many. 0 or -ENOMEM.
 static int put_piece(Leader *l, Ticket *t, BatchBuilder *b, size_t *ret_n) {
         const Argosy__Request__Forget *m = t->request->forget;
         size_t most = MIN_OF(m->n_revs - t->forget.at, (size_t) l->limits.forgets), n = 0;

@@ -198,7 +198,7 @@ int request_note_order(Planner *p, const char *name, const UnitEntry *u, const S
 }
 
 typedef struct Refusal {
-        const char *why; // behind the name
+        const char *why; // points behind the name
         char name[];
 } Refusal;
 

@@ -195,7 +195,8 @@ static void drop_names(char **names, size_t n) {
         free(names);
 }
 
-// Of OnFailure= and OnSuccess=, what is a unit of the cluster and not on the node. What is none may be the node's own.
+// Warns of units of OnFailure= and OnSuccess= that are the cluster's and not on the node. Others may be the
+// node's own.
 static int warn_elsewhere(Planner *p, const char *name, const Source *source, Argosy__Response__UnitResult *result) {
         char **names;
         size_t n;
@@ -253,7 +254,7 @@ typedef struct Remains {
         int error;
 } Remains;
 
-// Not if the same request takes it away, too.
+// Whether the unit stays loaded, that is, the same request does not unload it.
 static bool remains(const char *name, void *userdata) {
         Remains *r = userdata;
         const UnitEntry *e = cluster_state_find_unit(r->p->state, name);

@@ -123,7 +123,7 @@ int request_note_order(Planner *p, const char *name, const UnitEntry *u, const S
 // is refused, and only a few times one by one.
 enum { PLAN_ALL_AGAIN = 1 };
 int request_judge_order(Planner *p);
-// Who is stopped or restarted with it.
+// Stops or restarts the units that depend on it.
 int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResult *result);
 // UNIT_REFUSED: it was found to be part of a cycle.
 int request_refuse_cycle(const Planner *p, const char *name, Argosy__Response__UnitResult *result);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// That units do not replace each other in a cycle. Who has Replaces= is looked up among all records, once
-// in a request that brings such a unit, and by nobody else. What this request and others of the same batch
-// are about to put is not in the records: this one's are taken note of, and one batch takes such units from
+// Refuses units that replace each other in a cycle. Units with Replaces= are looked up among all records,
+// once in a request that brings such a unit, and never else. What this request and others of the same batch
+// are about to put is not in the records: this one's units are noted, and one batch takes such units from
 // one request only.
 #include <errno.h>
 

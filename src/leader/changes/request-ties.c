@@ -45,8 +45,8 @@ static bool brings_along(const UnitFile *file, const char *name) {
         return found;
 }
 
-// Of another role or priority than the first: those are placed in an order that goes over all of them (request-turns.c).
-// 0 or -ENOMEM.
+// Notes whether a unit has another role or priority than the first: then placing goes in an order over all
+// of them (request-turns.c). 0 or -ENOMEM.
 static int compare_turns(RequestTies *t, const UnitOptions *options) {
         const char *role = options->role ?: "";
 

@@ -21,7 +21,7 @@ typedef struct RequestTies {
         Map names;       // that were looked at -> which one it is, counted from 1
         Map files;       // that came along, by name, as far as they were looked at
         size_t n_files_checked;
-        // Of the first one.
+        // Role and priority of the first unit.
         bool has_first;
         char *role;
         int16_t priority;
@@ -38,7 +38,8 @@ enum {
 int request_ties_check(RequestTies *t, const ClusterState *state, const Argosy__Request__Change *change,
                        size_t most, bool only_names, const ChangeOps *ops, void *userdata);
 Argosy__Response *request_ties_too_many(const Argosy__Request__Change *change); // a refusal; NULL: out of memory
-// Of what was checked whole: the file of that name that came along, NULL: none did; whether that name stood before.
+// For a request that was checked whole: the file of that name that came along, or NULL; and whether a name
+// occurs earlier.
 const Argosy__NamedFile *request_ties_file(const RequestTies *t, const char *name);
 bool request_ties_is_repeat(const RequestTies *t, const char *name, size_t i);
 void request_ties_done(RequestTies *t);

@@ -39,6 +39,6 @@ typedef struct RequestTurns {
 
 // 0 or -ENOMEM; request_turns_done() in either case.
 int request_turns_begin(struct Planner *p, RequestTurns *ret);
-// Whose turn it is now that all before have theirs behind them; false: nobody's.
+// The next name, when all before have had their turns; false: there is none.
 bool request_turns_next(const struct Planner *p, RequestTurns *t, size_t *ret_name);
 void request_turns_done(RequestTurns *t);

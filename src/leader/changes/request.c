@@ -25,7 +25,8 @@ bool request_needs_file(Argosy__Verb verb) {
                verb == ARGOSY__VERB__VERB_START;
 }
 
-// Who unloads a unit may replace it at once, whatever it was: that is what fleet's API means by another content.
+// Whether the change may replace a unit's file. An unload may, as fleet's API brings another content that
+// way.
 bool request_takes_file(const Argosy__Request__Change *change) {
         return request_needs_file(change->verb) || (change->verb == ARGOSY__VERB__VERB_UNLOAD && change->replace);
 }
@@ -464,7 +465,7 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
         return r ?: request_warn_apart(p, name, &source, result);
 }
 
-// Not a name that had its turn before, whatever became of it.
+// Plans a unit that the request names, unless the name had its turn before.
 static int plan_named(Planner *p, char *name, Map *had, Argosy__Response__UnitResult **ret) {
         BatchBuilderMark mark = batch_builder_mark(p->batch);
         int r = p->change->n_names > 1 ? map_add_str(had, name, name) : 0;

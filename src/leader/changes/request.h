@@ -114,8 +114,9 @@ typedef struct ChangeOps {
 // change_complete().
 int change_plan(ClusterState *state, const Argosy__Request__Change *change, BatchBuilder *b,
                 const ChangeOps *ops, void *userdata, Argosy__Response **ret);
-// Behind change_plan(), `start` being the batch before it, by who is going to complete the answer: fills in the revisions of units that stay
-// as they are. Whatever else comes into the entry may change these, and the answer is about the records of before.
+// Called after change_plan(), `start` being the batch before it: fills in the revisions of units that stay
+// as they are. Other operations of the entry may change these units, and the answer is about the records of
+// before.
 void change_note_kept(const ClusterState *state, const BatchBuilder *b, BatchBuilderMark start, Argosy__Response *planned);
 // After the batch was applied: fills in revisions and nodes. `node_name` may return NULL.
 void change_complete(const ClusterState *state, Argosy__Response *response,

@@ -16,9 +16,9 @@ typedef enum LeaderDue {
         DUE_GLOBALS = 1 << 5,        // on which nodes units run that run on all
         DUE_VOTERS = 1 << 6,         // there may be a next step of a membership change: all hosts are looked at
         DUE_VOTER_SECRETS = 1 << 7,  // which voter has which secrets
-        DUE_OLD_SECRETS = 1 << 8,    // nobody may have some older version of a secret
+        DUE_OLD_SECRETS = 1 << 8,    // an older version of a secret may be unused
         DUE_FEATURES = 1 << 9,       // whether the log's feature level may rise
-        DUE_CA = 1 << 10,            // whose certificate is of which CA
+        DUE_CA = 1 << 10,            // the CAs of hosts' certificates
         DUE_WALL = 1 << 11,          // what leader_wall() moves
 } LeaderDue;
 

@@ -75,7 +75,7 @@ typedef enum LeaderWalkKind {
         WALK_LEASES,   // hosts that were not heard of
         WALK_MARKS,    // units that were touched
         WALK_GLOBALS,  // where global units run
-        WALK_REFUSALS, // who runs nowhere else for fleet
+        WALK_REFUSALS, // refusals, and units that are confined by fleet
         WALK_MOVES,    // units that leave their nodes
         WALK_ORDERS,
         WALK_WAITS,    // of clients that ask the next leader, too
@@ -178,7 +178,7 @@ typedef struct EventNews {
         size_t n_rows, rows_allocated, n_rows_followed;
         uint64_t *jobs;    // numbers of jobs that have ended, and are not told of yet
         size_t n_jobs, jobs_allocated;
-        bool kept;         // somebody watches, or did a short while ago
+        bool kept;         // there are watchers, or were a short while ago
 } EventNews;
 
 typedef struct WatcherLists {
@@ -187,8 +187,8 @@ typedef struct WatcherLists {
         size_t n;           // in all three
 } WatcherLists;
 
-// By the folder whose matter it is, in the order of the folders; "alone" says that nobody else goes into it. Marks stand with
-// those who set them, lists of what is due with those who pull them.
+// Members stand by the folder that owns them, in the order of the folders; "alone" says that no other folder
+// uses them. Marks stand with the folder that sets them, lists of what is due with the one that pulls them.
 struct Leader {
         LeaderConfig config;
         LeaderLimits limits;
@@ -208,7 +208,7 @@ struct Leader {
         // What core owes to those above it, given when the leader is made.
         void (*on_outside_done)(Leader *l); // one of n_outside has come
         void (*on_answer)(Ticket *t, Argosy__Response *response); // it is about to be said
-        void (*on_ticket_over)(Ticket *t);  // nobody is to work on it any more; may come again when it is freed
+        void (*on_ticket_over)(Ticket *t);  // ends all work on it; called again at its free
         // A unit of a running job is to be judged.
         void (*on_job_waited)(Leader *l, WaiterItem *item, const WaitSeen *seen);
 

@@ -51,7 +51,7 @@ struct Ticket {
         void *userdata;
         Argosy__Request *request; // owned, but
         bool lent;                // then it is the asker's, and there as long as the ticket
-        Argosy__Author *author;   // who asks; owned
+        Argosy__Author *author;   // owned
         ListNode all;             // in Leader.tickets
         ListNode queue;           // in Leader.queue, .dry_runs or .verifies, or .flying while its batch is on the way
         AuthorTurn *turn;         // of its author, in the former three, once it has waited there
@@ -92,7 +92,7 @@ struct Ticket {
         uint64_t job;        // number of its job, once the log has a part of it; 0: it has none
         uint64_t job_flying; // that of the entry that is on its way
         const char *job_failed; // with this entry that job fails, why: constant; NULL: it does not
-        struct HeldJob *held; // whose request it is; NULL: somebody's who asks
+        struct HeldJob *held; // the held job whose request it is; NULL: of a client
         QueueLook *look;      // what the rules of the queue say of it, if that takes more than a turn; NULL: it does not
         uint32_t limited_by;  // number of the rule that its job counts for; 0: none
         uint64_t content;    // job_request_content()
@@ -158,7 +158,7 @@ void ticket_wait_in(Ticket *t, ListNode *list);
 // It waits at the end of that list until it leaves it, or nobody works on it any more.
 void ticket_join(Ticket *t, TicketList which, ListNode *list);
 void ticket_leave(Ticket *t, TicketList which);
-Ticket *ticket_in(const ListNode *member, TicketList which); // whose Ticket.in that is
+Ticket *ticket_in(const ListNode *member, TicketList which); // the ticket of a member of Ticket.in
 // The job that answers for it, once the log has a part of that.
 void ticket_set_job(Ticket *t, uint64_t job);
 // Its next entry calls off what has not begun of these jobs, which stay the caller's.
@@ -171,7 +171,7 @@ Argosy__Response *ticket_take_prepared(Ticket *t);
 void ticket_when_committed(Ticket *t, TicketCommitted committed, bool again);
 void ticket_on_committed(Ticket *t); // the log has it
 void ticket_is_repeated(Ticket *t);  // the log has it from before
-void ticket_stop_answering(Ticket *t); // nobody listens any more
+void ticket_stop_answering(Ticket *t); // the client is gone
 // One more response, which is taken; NULL stands for out of memory, and ends the ticket. It goes out in
 // tickets_flush(): who is told may cancel any ticket, and nobody who walks over tickets has to mind that.
 void ticket_send(Ticket *t, Argosy__Response *response);

@@ -11,7 +11,7 @@ size_t walk_slice(const LeaderWalk *w, size_t whole);
 // So much of that is left. 0: when the turn is over, by what it took it is known how much the next one may do.
 void walk_sliced(Leader *l, LeaderWalk *w, size_t left);
 void walk_resume(Leader *l, LeaderWalk *w); // it was begun by a leader before this one
-void walk_forget(Leader *l, LeaderWalk *w); // whose it is goes
+void walk_forget(Leader *l, LeaderWalk *w); // the walk's owner goes
 
 // A term begins: all walks of the leader are resumed. Until walks_turned() finds that it has caught up: all hosts within their leases
 // have attached, and no walk has used up its slice.

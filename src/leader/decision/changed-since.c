@@ -93,7 +93,7 @@ static Search search_job(const ClusterState *state, Ticket *t, uint64_t number, 
         return found ? SEARCH_FOUND : cut ? SEARCH_UNKNOWN : SEARCH_NONE;
 }
 
-// Of those that began no later than `newest` and have changed something since.
+// A search among jobs that began no later than `newest` and have changed something since.
 static Search search_late(const ClusterState *state, Ticket *t, uint64_t newest, const char *unit, uint64_t *ret_job) {
         uint64_t late[LATE_MAX];
         size_t n = cluster_state_late_jobs(state, bound_of(t), newest + 1, late, LATE_MAX);
@@ -129,7 +129,7 @@ static uint64_t job_of(const ClusterState *state, const Ticket *t, const char *u
         return job == t->job ? 0 : job;
 }
 
-// Who has taken it away, if that was since.
+// Whether the unit was destroyed since, and by which job.
 static bool is_gone_since(const ClusterState *state, Ticket *t, const char *unit, uint64_t *ret_job) {
         return cluster_state_left_revision(state) > bound_of(t) &&
                search_jobs(state, t, unit, ret_job) != SEARCH_NONE;

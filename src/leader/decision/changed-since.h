@@ -19,5 +19,5 @@ bool changed_since(const Leader *l, Ticket *t, const char *unit);
 typedef char ChangedPhrase[512];
 // "was changed since by job 7 (stop, alice@n1)"; number 0: it is not known by which job.
 void changed_since_phrase(const ClusterState *state, uint64_t number, ChangedPhrase ret);
-// By which job the unit was changed last; 0: that is not known.
+// The job that changed the unit last; 0: that is not known.
 uint64_t changed_since_by(const Leader *l, Ticket *t, const char *unit);

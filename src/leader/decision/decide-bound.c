@@ -76,8 +76,8 @@ uint64_t decide_bound_group_revision(const Leader *l, const char *name) {
         return MAX_OF(newest, g ? g->revision : 0);
 }
 
-// Of what a plan looks at: the units that the folder names, and those of the set. What is not there any more has no
-// revision: so it is that of the last unit that went, whichever it was.
+// The newest revision of what a plan looks at: the units that the folder names, and those of the set. A unit
+// that is gone has no revision: the revision of the last removal of any unit stands for it.
 static uint64_t newest_of_folder(const ClusterState *state, const Argosy__Request__Apply *m) {
         const Map *members = cluster_state_units_of_set(state, m->set);
         uint64_t newest = cluster_state_left_revision(state);

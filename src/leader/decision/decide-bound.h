@@ -11,11 +11,11 @@
 int decide_bound_check(const Leader *l, Ticket *t, const HandlerLog *log);
 // These units of the ticket's request.
 int decide_bound_check_units(const Leader *l, Ticket *t, const Argosy__Request__Change *change);
-// Of a unit that has changed since, what is said of it when others of the request are in the log: log_parts_is_left().
-// 0 or -ENOMEM.
+// The result of a unit that has changed since, when others of the request are in the log:
+// log_parts_is_left(). 0 or -ENOMEM.
 int decide_bound_describe(const Leader *l, const Ticket *t, const char *unit,
                           Argosy__Response__UnitResult *ret);
 // What has changed by the revision `at` last; what that is called begins the sentence.
 int decide_bound_check_revision(Ticket *t, const char *what, uint64_t at);
-// Of a unit or a template, and of its instances: that of the newest change.
+// The newest revision of a unit, or of a template and its instances.
 uint64_t decide_bound_group_revision(const Leader *l, const char *name);

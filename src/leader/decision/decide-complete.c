@@ -62,7 +62,7 @@ static bool was_not_taken(const Leader *l, Argosy__Verb verb, const Argosy__Resp
                !cluster_state_find_unit(l->state, result->name);
 }
 
-// Of an Undo each unit has its own verb.
+// Completes the answer. In an Undo each unit has its own verb.
 void decide_complete(Leader *l, Ticket *t, Argosy__Response *response) {
         const Argosy__Request *m = t->request;
 

@@ -21,7 +21,7 @@ typedef struct Decision {
         size_t n_served;      // units of the requests that had their turns
         size_t n_parted;               // requests of which it has the first of several parts
         size_t n_told; // units of the records by which requests that came again were answered
-        const UndoList *undo; // whose units are planned at the moment; NULL: none
+        const UndoList *undo; // the undo that is planned at the moment; NULL: none
         const AimList *aims;  // the same
 } Decision;
 

@@ -21,11 +21,11 @@ typedef struct HandlerLog {
                 BOUND_SECRETS,
                 BOUND_JOBS,      // those that it names
                 BOUND_CONTENTS,  // the same: jobs that have brought or replaced them
-                BOUND_LATER,     // who plans it says so, once that is read
+                BOUND_LATER,     // the plan says so, once the record is read
         } bound;
         // What is done with it when the log has it already, by its id.
         enum {
-                AGAIN_ANSWERED = 1, // who asks is told that it was done
+                AGAIN_ANSWERED = 1, // a repeated request is told that it was done
                 AGAIN_PLANNED,      // once more, for the answer
                 AGAIN_CURRENT,      // the same, if it is what is under way still
         } again;

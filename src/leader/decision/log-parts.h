@@ -24,7 +24,7 @@ size_t log_parts_slice(const LogParts *p, size_t whole);
 void log_parts_take(LogParts *p, size_t end, bool last);
 // False: what is planned behind `mark` has no room beside what others have put into the entry: the next one has (-EBUSY).
 bool log_parts_fit(const Decision *d, BatchBuilderMark mark);
-// Of the part that is planned: what is said of its units. NULL: there is none.
+// The results of the units of the part that is planned. NULL: there is none.
 const Argosy__Response__Change *log_parts_results(const Ticket *t);
 // A unit of it that somebody has changed since the request was asked for (ESTALE), or whose file is not kept any more (ENODATA):
 // it is left as it is, which fails the job.

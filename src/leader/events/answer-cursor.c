@@ -5,9 +5,10 @@
 // comes behind it, and all that follows from it. A place is taken as a whole at one moment: its sequence
 // counts under this leader, its index of the log under the next one.
 //
-// Of a request that is repeated, since the answer was lost, that place is not known: the change may be another leader's.
-// Its cursor is one of no term. Who goes on from there is told what has come into the log since that job, and what nodes
-// say now. What has changed nothing is at the place where the stream is.
+// For a request that is repeated because the answer was lost that place is not known: the change may be
+// another leader's. Its cursor is one of no term. A client that goes on from there gets what has come into
+// the log since that job, and what nodes say now. A request that has changed nothing gets the place where
+// the stream is.
 
 #include "answer-cursor.h"
 

@@ -225,7 +225,7 @@ int event_draft_gone(const GoneObject *g, EventDraft *d) {
         return EVENT_DRAFT_SET(d, g->name, text(g->node_name));
 }
 
-// Behind the number, in the same buffer.
+// Fills in a job's event; its texts stand behind the number, in the same buffer.
 static int fill_job(EventDraft *d, const Argosy__Response__JobRow *row) {
         size_t at;
 

@@ -291,7 +291,7 @@ static size_t compare_table(Leader *l, size_t number) {
         EventTable *table = &l->events->tables->tables[number];
         const TableInfo *info = &infos[number];
         uint64_t revision = info->revision(l->state);
-        // Of a leader that begins, they are as old as the table at least.
+        // for a new leader, records are at least as old as the table's last change
         uint64_t index = table->compared ? l->trail->last : l->trail->tables[number].index;
         size_t n = info->count(l);
 

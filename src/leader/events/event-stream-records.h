@@ -33,7 +33,7 @@ struct EventTables {
 void event_tables_done(EventTables *t);
 // Compares the tables that have changed since. Returns how many rows were looked at.
 size_t event_tables_drain(Leader *l);
-// Of the table: its kind, and the revision of its last change.
+// The kind of the table's events, and the revision of its last change.
 Argosy__EventKind event_table_kind(size_t table);
 uint64_t event_table_revision(size_t table, const ClusterState *s);
 // One of the kinds that these are.

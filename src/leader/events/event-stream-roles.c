@@ -65,7 +65,7 @@ unsigned event_roles_note(Leader *l, Unit *u, unsigned *ret_before) {
         UnitOptions *options;
 
         *ret_before = before;
-        if (!roles->needed || !e) // who was allowed to see it may see it go
+        if (!roles->needed || !e) // an author that could see it may see it go
                 return before;
         u->event.role = 0;
         if (unit_options_of(e, &options) == 0) {
@@ -73,7 +73,7 @@ unsigned event_roles_note(Leader *l, Unit *u, unsigned *ret_before) {
                 unit_options_unref(options);
         }
         if (before != 0 && before != u->event.role)
-                roles->changed_seq = l->events->last_seq + 1; // who was told of everything until now, too
+                roles->changed_seq = l->events->last_seq + 1; // also for watchers that are up to date
         return u->event.role;
 }
 

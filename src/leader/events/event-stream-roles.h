@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Whose units are, as the stream knows them: for those who may see units of some roles only, also of units that are gone.
-// Names of roles as numbers, of one term.
+// The roles of units, as the stream knows them, also of units that are gone: for authors that may see units
+// of some roles only. Names of roles are numbers, of one term.
 
 #include "event-core.h"
 #include "map.h"
@@ -18,7 +18,7 @@ typedef struct RoleName {
 } RoleName;
 
 struct EventRoles {
-        bool needed; // somebody has a right for some roles, or had in this term; else nobody asks, and all are 0
+        bool needed; // there is a right for some roles, or was in this term; else all are 0
         uint64_t access_revision;             // as it was judged by last
         Map by_name;                          // RoleName
         RoleName *names[EVENT_ROLES_MAX + 1]; // from 1 on

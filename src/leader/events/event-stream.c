@@ -204,7 +204,8 @@ static void drain_content(Leader *l, Unit *u, unsigned role_before) {
         end_draft(r, &d);
 }
 
-// Else it is only a name that somebody has asked about: it may be that of a unit which is gone, and has to be told as that.
+// Whether watchers hear of the unit; else it is only a name that was asked about, perhaps of a unit that is
+// gone, which has to be told as that.
 static bool is_told_of(const Unit *u) {
         return u->recorded || !list_is_empty(&u->on_nodes) || u->event.seq > 0;
 }
@@ -247,8 +248,8 @@ static bool is_there_again(const Leader *l, const GoneObject *g) {
         return u && is_told_of(u);
 }
 
-// A unit has left a node: the unit has changed, if there is still something of it. Who attaches anew tells all of it again,
-// and what is as it was is no news.
+// A unit has left a node: the unit has changed, if there is still something of it. A host that attaches anew
+// reports all again, and what is as before is no news.
 static void drain_state_gone(Leader *l, GoneObject *g) {
         EventStream *s = l->events;
         UnitOnNode *again = find_row_again(l, g);
@@ -360,7 +361,8 @@ void event_stream_on_node_renamed(Leader *l, Node *n) {
                 event_mark(l, &l->events->leader);
 }
 
-// By the former name all that was told of it is gone, and comes anew. It may have that name again by now.
+// Tells that all objects under the node's former name are gone, and tells them anew. It may have that name
+// again by now.
 static void end_former_name(Leader *l, Node *n) {
         if (!streq(n->former_name, n->name))
                 event_stream_on_node_gone(l, n);

@@ -39,8 +39,8 @@ void event_stream_on_node_renamed(Leader *l, Node *n);
 typedef enum StreamState {
         STREAM_DRAINED,  // all that has changed has its sequence
         STREAM_DRAINING, // some of what is marked is left
-        // Of some nodes not all units are marked: what has changed is not known yet, and a unit may still be told of by a former name of its
-        // node. Nobody is told anything before.
+        // Not all units of some nodes are marked yet: what has changed is not known, and a unit may still be
+        // known by a former name of its node. Watchers wait until that is done.
         STREAM_MARKING,
 } StreamState;
 

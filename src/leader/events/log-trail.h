@@ -43,13 +43,13 @@ typedef struct LogTrail { // but for jobs_max zero-initialised: it knows nothing
 void log_trail_forget(LogTrail *t);
 // False: this is the first entry, behind which it knows everything; else the caller notes what it has brought.
 bool log_trail_on_entry(LogTrail *t, uint64_t index);
-// Of that entry: the table has this revision now; it began the job, or ended it.
+// Notes of the current entry: the table has this revision now; it began the job, or ended it.
 void log_trail_note_table(LogTrail *t, size_t table, uint64_t revision);
 void log_trail_note_job(LogTrail *t, uint64_t number, bool begins, uint64_t index);
 // The index behind which it knows all that has happened: in tables, and to jobs. UINT64_MAX: nothing yet.
 uint64_t log_trail_complete_from(const LogTrail *t);
 uint64_t log_trail_jobs_complete_from(const LogTrail *t);
-bool log_trail_table_has_changed(const LogTrail *t, size_t table, uint64_t index); // behind it
+bool log_trail_table_has_changed(const LogTrail *t, size_t table, uint64_t index); // after that index
 // Those that it has, the oldest first; from 0 on. NULL: no more.
 const TrailJob *log_trail_job(const LogTrail *t, size_t i);
 // Where it began; 0: that is not known any more.

@@ -38,7 +38,7 @@ static bool has_kind(const Watcher *w, Argosy__EventKind kind) {
         return w->kinds & event_kind_bit(kind);
 }
 
-// Of others no part is a unit's: they are for who may see everything.
+// Whether events of this kind are for authors that may see some units only; other kinds are about no unit.
 static bool is_for_some(Argosy__EventKind kind) {
         return event_kind_info(kind)->of_units || kind == ARGOSY__EVENT_KIND__EVENT_STREAM ||
                kind == ARGOSY__EVENT_KIND__EVENT_LEADER || kind == ARGOSY__EVENT_KIND__EVENT_JOB;
@@ -119,8 +119,8 @@ int watcher_add_begins(Leader *l, Watcher *w) {
 
 // ------------------------------------------------------------------------------------------------ the order
 
-// Where to go on behind an event of an object: only behind its last one it is not told of again. Who is in the ring is told
-// of it instead of the next event there.
+// Where to go on after an event of an object: only after its last one the object is not told again. A
+// watcher in the ring gets it instead of the next event there.
 static uint64_t resume_seq(const Watcher *w, const EventObject *o, bool last) {
         return last && w->cursor.mode != EVENT_CURSOR_RING ? o->seq : w->cursor.seq;
 }
@@ -199,7 +199,7 @@ static int add_job(Leader *l, Watcher *w, uint64_t number, Argosy__EventMark mar
         return add_draft(l, w, r, &d, mark, seq);
 }
 
-// Who has been told of its states only has to hear that it is gone, too.
+// A watcher that got only the unit's states has to be told that it is gone, too.
 static int add_gone_unit(Leader *l, Watcher *w, const char *name, Argosy__EventMark mark, uint64_t seq) {
         bool has_unit = has_kind(w, ARGOSY__EVENT_KIND__EVENT_UNIT) || has_kind(w, ARGOSY__EVENT_KIND__EVENT_STATE);
         EventDraft d;
@@ -259,7 +259,7 @@ static bool may_see(const Leader *l, const Watcher *w, unsigned role) {
         return name && authorization_may_view_role(l, w->ticket->author, name);
 }
 
-// Who may see some units only: the file of each is looked at.
+// Whether the author may see the object; for one with some roles only each unit's file is looked at.
 static bool may_see_object(Leader *l, const Watcher *w, EventObject *o) {
         unsigned before;
 

@@ -252,7 +252,7 @@ static void answer(Watcher *w) {
         ticket_settle(w->ticket, response);
 }
 
-// Who does not wait is told that there is nothing more as soon as that is so: what was marked comes first.
+// A question that does not wait is answered as soon as there is nothing more; what was marked comes first.
 static int answer_at_once(Watcher *w, bool drained, bool *full) {
         if (!w->ticket->request->events->no_wait || *full)
                 return 0;

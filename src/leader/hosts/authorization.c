@@ -66,7 +66,7 @@ static bool has_by_file(const Leader *l, const Argosy__Author *author, Argosy__R
         return has;
 }
 
-// Of a unit that is there, whose file can be read.
+// Whether the author has the right for a unit that exists and whose file can be read.
 static bool has_for_unit(const Leader *l, const Argosy__Author *author, Argosy__Right right,
                          const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
@@ -80,7 +80,8 @@ static bool has_for_unit(const Leader *l, const Argosy__Author *author, Argosy__
         return has;
 }
 
-// Of all units of a group that have this content. Where its role is another one for each name, each is asked about.
+// Whether the author has the right for all units of a group with this content. If its role depends on the
+// name each unit is asked about.
 static bool has_for_content(const Leader *l, const Argosy__Author *author, Argosy__Right right, const DisruptionBudget *g,
                             const GroupContent *c) {
         SpecEntry *spec = cluster_state_find_spec(l->state, &c->spec);
@@ -97,7 +98,7 @@ static bool has_for_content(const Leader *l, const Argosy__Author *author, Argos
         return has;
 }
 
-// Of a template and of all its instances, or of one unit.
+// Whether the author has the right for a template and all its instances, or for one unit.
 static bool has_for_group(const Leader *l, const Argosy__Author *author, Argosy__Right right,
                           const char *name) {
         const DisruptionBudget *g = disruption_budget_find(l, name);
@@ -149,7 +150,7 @@ static bool refuse_too_many(char why[AUTHORIZATION_WHY_SIZE]) {
         return true;
 }
 
-// Who has it for some roles.
+// Judges an author with the right for some roles.
 static bool refuses_units(const Leader *l, const Argosy__Author *author, const Argosy__Request *q,
                           Argosy__Right right, char why[AUTHORIZATION_WHY_SIZE]) {
         RequestAbout about = request_about(q);
@@ -164,7 +165,7 @@ static bool refuses_units(const Leader *l, const Argosy__Author *author, const A
         return false;
 }
 
-// Who may operate everything, but bring nothing.
+// Judges an author that may operate everything, but bring nothing.
 static bool refuses_new(const Leader *l, const Argosy__Author *author, const Argosy__Request *q,
                         char why[AUTHORIZATION_WHY_SIZE]) {
         const char *unit;
@@ -265,7 +266,7 @@ static void filter_files(const Leader *l, const Argosy__Author *author, Argosy__
         files->n_rows = kept;
 }
 
-// Also of units that are in the cluster no more.
+// Drops rows that the author may not see, also of units that are not in the cluster any more.
 static void filter_usage(const Leader *l, const Argosy__Author *author, Argosy__Response__Usage *usage) {
         size_t kept = 0;
 
@@ -361,7 +362,8 @@ void authorization_send(Leader *l, Host *h) {
         leader_to_host(l, h, &m);
 }
 
-// Who attaches meanwhile is told what holds by then, and perhaps once more.
+// Sends the list of rights to all hosts. A host that attaches meanwhile gets it at that time, and perhaps
+// once more.
 static void tell_all(Leader *l) {
         l->grants_due = true;
         l->grants_host = 0;

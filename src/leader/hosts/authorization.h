@@ -10,7 +10,8 @@
 
 enum {
         AUTHORIZATION_WHY_SIZE = 768,
-        // Who has a right for some roles only may name so many units at once: the file of each is looked at.
+        // units that an author with a right for some roles only may name at once: the file of each is looked
+        // at
         AUTHORIZATION_UNITS_MAX = 1000,
 };
 
@@ -40,7 +41,7 @@ bool authorization_may_view_role(const Leader *l, const Argosy__Author *author, 
 uint32_t authorization_scope(const Leader *l, const Argosy__Author *author);
 // Takes out of an answer what the author may not see.
 void authorization_filter(const Leader *l, const Argosy__Author *author, Argosy__Response *r);
-// Who may bring no content has brought none: files that came with a Change are dropped.
+// Drops the files that came with a Change if the author may not bring content.
 void authorization_drop_files(const Leader *l, Ticket *t);
 // Tells a host in session who may do what, which knows it from nobody else unless it has a log.
 void authorization_send(Leader *l, Host *h);
@@ -48,7 +49,7 @@ void authorization_send(Leader *l, Host *h);
 // is judged again when its turn comes.
 void authorization_on_applied(Leader *l);
 void authorization_tell_some(Leader *l); // once per turn: hosts that are yet to hear of it
-// Who begins to lead.
+// Called when this host begins to lead.
 void authorization_begin(Leader *l);
 // The same of who listens with a token that has expired, if that is due.
 void authorization_on_time(Leader *l);

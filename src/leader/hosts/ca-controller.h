@@ -20,10 +20,10 @@ void ca_controller_stop(Leader *l); // it leads no more
 int ca_controller_plan(Leader *l, Ticket *t, BatchBuilder *b);
 // The next step, into the entry; who is to renew its certificate is asked. 0 or -ENOMEM.
 int ca_controller_decide(Leader *l, BatchBuilder *b);
-// By leader_now(): hosts that have not answered are to be asked again. 0: none is.
+// When, by leader_now(), hosts that have not answered are to be asked again. 0: none is.
 uint64_t ca_controller_next_deadline(const Leader *l);
 void ca_controller_on_time(Leader *l);
-// Of which CA a host's certificate is.
+// A host says which CA its certificate is of.
 void ca_controller_on_certified(Leader *l, Host *h, const Argosy__ToVoter__Certified *certified);
 // For people: how far a rotation is, and whom it waits for; empty: none is under way. 0 or -ENOMEM.
 int ca_controller_notice(const Leader *l, char **notice);

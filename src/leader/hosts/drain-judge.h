@@ -21,8 +21,8 @@ typedef struct DrainView {
         bool ends;       // at a deadline that is to come, or was not acted on yet
 } DrainView;
 
-// Of that node of the host, or of all of them with 0.
+// The view of that node of the host, or of all of them with 0.
 DrainView drain_view(const Host *h, uint32_t node);
 DrainEnd drain_view_judge(const Leader *l, const DrainView *v);
-// Of one node. *ret_left: units that are still there.
+// Judges the drain of one node. *ret_left: units that are still there.
 DrainEnd drain_judge(const Leader *l, uint32_t node, size_t *ret_left);

@@ -121,7 +121,7 @@ int feature_controller_notice(const Leader *l, char **notice) {
         int r = 0;
 
         if (!l->leading)
-                return 0; // who is not heard here may be heard by the leader
+                return 0; // a host that is not heard here may be heard by the leader
         hosts = view(l, &n);
         if (!hosts)
                 return -ENOMEM;

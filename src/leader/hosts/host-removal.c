@@ -51,7 +51,7 @@ static int refuse(Ticket *t, int status, const char *why) {
         return 0;
 }
 
-// Of what was begun: the nodes stay as they are.
+// Refuses a removal that was begun: the nodes stay as they are.
 static int refuse_midway(Ticket *t, int status, const Argosy__HostRecord *record, const char *why) {
         const char *name = record->name;
 
@@ -106,7 +106,7 @@ static bool is_closed(const Argosy__HostRecord *record) {
         return true;
 }
 
-// By this removal, or by one of which the log alone knows.
+// Whether the host leaves, by this removal or by one that only the log knows.
 static bool is_leaving(const Ticket *t, const Argosy__HostRecord *record) {
         bool closed_for_it = is_closed(record);
 
@@ -380,7 +380,7 @@ int host_removal_plan(Leader *l, Ticket *t, BatchBuilder *b) {
 
         record = t->removing ? cluster_state_find_host(l->state, t->removing)
                              : cluster_state_resolve_host(l->state, word, &ambiguous);
-        if (!record && (t->removing || (!ambiguous && ticket_has_open_job(t)))) // somebody else's command did it
+        if (!record && (t->removing || (!ambiguous && ticket_has_open_job(t)))) // another command did it
                 return end_removal(t);
         if (!record)
                 return host_refuse_unknown(t, word, ambiguous);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who votes: what owners ask for. voters.c makes it so, step by step.
+// Requests about voters. voters.c carries them out, step by step.
 
 #include "batch-builder.h"
 #include "leader-core.h"

@@ -102,7 +102,7 @@ bool secrets_key_is_lost(const Leader *l) {
         return voter_secrets_controller_is_lost(l, VOTER_SECRET_SECRETS, secrets_key_in_use(l));
 }
 
-// Who waits for a key asks for one in each turn, and how many turns there are is nobody's to know: so nothing is drawn for one that is thrown away.
+// A waiting request asks for a key in each turn, any number of times, so a key is drawn only once.
 static int make_key(Leader *l, uint32_t *ret_number) {
         _cleanup_(secret_bytes_done) SecretBytes key = {};
         int r;

@@ -270,7 +270,7 @@ int secrets_plan_set(Leader *l, Ticket *t, BatchBuilder *b) {
         version.sealed = (ProtobufCBinaryData){sealed.len, sealed.data};
         version.at_us = leader_wall(l);
         version.by = by;
-        leader_set_due(l, DUE_OLD_SECRETS); // nobody may have the one before it
+        leader_set_due(l, DUE_OLD_SECRETS); // the version before it may be unused
         return put(l, t, b, m->name, &version);
 }
 

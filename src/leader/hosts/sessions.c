@@ -162,8 +162,8 @@ void sessions_on_time(Leader *l, uint64_t now_us) {
                 expire_some(l, now_us, false);
 }
 
-// By the time at which the walk began, when it was seen that the leader did not wake late: what it takes itself, or stands still
-// meanwhile, makes nobody lost, and saves nobody whose lease was over then.
+// Judges by the time at which the walk began, when the leader had not woken late: the time that the walk
+// takes, or a standstill meanwhile, makes no host lost, and saves no host whose lease was over then.
 bool sessions_expire_some(Leader *l) {
         if (l->leases_due_us)
                 expire_some(l, l->leases_due_us, true);

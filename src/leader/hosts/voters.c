@@ -97,7 +97,7 @@ uint64_t voters_next_deadline(const Leader *l) {
 
 void voters_on_time(Leader *l) {
         if (l->voters->wait_us <= leader_now(l))
-                l->voters->wait_us = 0; // who still waits sets it anew
+                l->voters->wait_us = 0; // set again by what still waits
 }
 
 static void retry_later(Leader *l) {
@@ -250,7 +250,7 @@ static void send_close(Leader *l, uint32_t host, uint32_t raft_id) {
                 leader_to_host(l, h, &m); // one that is not here is told when it attaches
 }
 
-// Once for each kind of trouble, not once a second.
+// Logs each kind of trouble once, not once a second.
 static void complain(Leader *l, int error) {
         if (l->voters->error != error)
                 log_warning("Cannot change the voters: %s. It will be tried again.", strerror(-error));

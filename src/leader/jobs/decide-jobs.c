@@ -49,7 +49,7 @@ static bool is_current_rollout(const Leader *l, const Argosy__Request__Rollout *
         return r && r->request.len == m->id.len && memcmp(r->request.data, m->id.data, m->id.len) == 0;
 }
 
-// Nothing but that it was done can be said of it. Who has only lost the answer need not hear that.
+// The answer to a repeated request of which nothing is known but that it was done.
 static Argosy__Response *done_before(const Ticket *t) {
         Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
 
@@ -151,7 +151,7 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key, const Handle
 
 enum { CONTENT_BYTES = 128 * 1024 }; // of a request, at about 10 ns each to pack and hash them, beside what else a turn does
 
-// Once for each ticket. A longer one takes a turn of its own (-EBUSY).
+// Hashes the content once for each ticket. A longer one takes a turn of its own (-EBUSY).
 static int know_content(Ticket *t) {
         size_t len;
         int r = t->has_content ? 0 : job_request_content(t->request, &t->content, &len);
@@ -239,7 +239,7 @@ typedef struct JobSource {
         const char *failed;                      // it has, with this reason; NULL: it has not
 } JobSource;
 
-// By name, since users and hosts come and go.
+// Records the author by name, since users and hosts come and go.
 static void set_author(const Leader *l, const Argosy__Author *author, Argosy__JobRecord *record) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, author->host);
 

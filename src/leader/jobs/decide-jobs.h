@@ -14,5 +14,5 @@ int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark);
 int decide_job_hold(Decision *d, Ticket *t, Argosy__StoredRequest *stored);
 // The same of moves of the rebalance that is under way, or of its end; if there is something to be said of it.
 int decide_job_put_rebalance(Decision *d, BatchBuilderMark mark);
-// And of a step of a rollout, if the job that began it is kept. `userdata` is the Decision.
+// The same for a step of a rollout, if the job that began it is kept. `userdata` is the Decision.
 int decide_job_put_rollout(const Argosy__RolloutRecord *r, BatchBuilderMark mark, void *userdata);

@@ -65,7 +65,7 @@ static int check_after(const Leader *l, Ticket *t) {
         return STEP_PASSED;
 }
 
-// Of those that have not ended the first, and how many there are.
+// The number of jobs that have not ended, and the first of them.
 static size_t open_of(const Leader *l, const Argosy__Request__Job *job, uint64_t *ret_first) {
         size_t n = 0;
 
@@ -194,7 +194,7 @@ static bool is_node(const Leader *l, const char *word, bool *ret_ambiguous) {
                                  : cluster_state_resolve_host(l->state, word, ret_ambiguous);
 }
 
-// Whose host or node it is about; NULL: about no single one.
+// The host or node that the request is about; NULL: about no single one.
 static const char *node_of(const Argosy__Request *q) {
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_NODE_CHANGE:

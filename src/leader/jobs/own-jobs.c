@@ -177,7 +177,7 @@ static bool is_of(const OwnMoves *m, const OwnRecord *r) {
         return m->cause == r->cause && m->host == r->host;
 }
 
-// Of those that are the record's; the arrays are to be freed, what they point to is borrowed. 0 or -ENOMEM.
+// The moves of the record; the arrays are to be freed, what they point to is borrowed. 0 or -ENOMEM.
 static int fill_moves(const Leader *l, const OwnRecord *r, Argosy__JobMove **ret_moves, Argosy__JobRecord *record) {
         Argosy__JobMove *moves = calloc(l->n_own_moves + 1, sizeof(*moves));
 
@@ -203,7 +203,7 @@ static int fill_moves(const Leader *l, const OwnRecord *r, Argosy__JobMove **ret
         return 0;
 }
 
-// Of a loss it is said what happened to the host; else why the first of the units went.
+// The reason of the record: of a loss what happened to the host; else why the first of the units went.
 static const char *reason_of(const Leader *l, const OwnRecord *r) {
         if (r->happened)
                 return r->reason;
@@ -325,7 +325,7 @@ static bool is_told_with_its_host(const Leader *l, const OwnMoves *m) {
         return h && h->news.lost_flying;
 }
 
-// Of what no host's own record has told: each cause once.
+// Puts moves that no host's own record has, one record for each cause.
 static int put_rest(Decision *d) {
         const Leader *l = d->leader;
         int e = 0;

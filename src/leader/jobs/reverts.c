@@ -37,7 +37,7 @@ typedef struct FailedTemplate {
         const JobItem *item;
 } FailedTemplate;
 
-// Of one job.
+// The reverts of one job.
 typedef struct Reverts {
         Decision *d;
         OpenJob *job;

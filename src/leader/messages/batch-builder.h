@@ -46,7 +46,7 @@ typedef struct BatchBuilder {
         int (*previous_nodes)(const Argosy__UnitRecord *record, uint32_t **ret, size_t *ret_n, void *userdata);
         // The same about the unit of a record that is removed. 0 or -ENOMEM. NULL: nowhere.
         int (*removed)(const char *name, BatchBuilderRemoval *ret, void *userdata);
-        // Who wants to know of each unit that is put; 0 or -ENOMEM. NULL: nobody.
+        // Called for each unit that is put; 0 or -ENOMEM. May be NULL.
         int (*moved)(const Argosy__UnitRecord *next, unsigned bump, void *userdata);
         void *userdata;
         // What it is applied to; NULL: nobody asks. What the batch holds is counted.
@@ -114,7 +114,7 @@ int batch_builder_remove_secret(BatchBuilder *b, const char *name);
 int batch_builder_prune_secret(BatchBuilder *b, const char *name, uint64_t *versions, size_t n);
 int batch_builder_reseal_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion **versions, size_t n);
 int batch_builder_forget_specs(BatchBuilder *b, ProtobufCBinaryData *hashes, size_t n);
-// Behind the operations that are its own.
+// Puts the job; call it after the job's own operations.
 int batch_builder_put_job(BatchBuilder *b, Argosy__LogOp__JobPut *put);
 int batch_builder_end_jobs(BatchBuilder *b, Argosy__LogOp__JobEnds *ends);
 int batch_builder_release_request(BatchBuilder *b, uint64_t job, bool past_rules);

@@ -50,8 +50,8 @@ int host_record_set_fleet(Argosy__HostRecord *r, const Argosy__FleetUnits *said)
 // For people: its name, if it was configured with one, or its address; empty: not known.
 const char *host_record_place(const Argosy__HostRecord *r);
 
-// Of the node with this number, or of all with 0. HOST_RECORD_CHANGED, 0: nothing has, or -ENOMEM. HOST_DEADLINE_KEEP: one that is
-// in this mode already keeps its deadline.
+// Sets the mode of the node with this number, or of all with 0. HOST_RECORD_CHANGED; 0: no change; or
+// -ENOMEM. HOST_DEADLINE_KEEP: a node that is in this mode already keeps its deadline.
 #define HOST_DEADLINE_KEEP UINT64_MAX
 enum { HOST_RECORD_CHANGED = 1 };
 int host_record_set_mode(Argosy__HostRecord *r, uint32_t node, Argosy__NodeMode mode, const char *reason,

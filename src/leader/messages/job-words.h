@@ -40,7 +40,7 @@ Argosy__JobUnitEnd *job_unit_end_new(const char *unit, Argosy__UnitEnd how, cons
 const char *job_verb(const Argosy__Request *request);
 // What is wrong with what it is to be kept by: a sentence, or NULL.
 const char *job_form_error(const Argosy__Request *request);
-// By which it is known when it comes again. NULL: it is not.
+// The id by which the request is recognised when it comes again. NULL: it has none.
 const ProtobufCBinaryData *job_request_id(const Argosy__Request *request);
 // A hash of all that it asks for: another one under the same id is another request; and over how many bytes it is. -ENOMEM.
 int job_request_content(const Argosy__Request *request, uint64_t *ret, size_t *ret_len);

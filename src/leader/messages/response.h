@@ -8,8 +8,8 @@
 #include "macro.h"
 #include "message.h"
 
-// Of all responses together that a question is answered with at once: below FRAME_MAX, and what a client may
-// be sent before it reads anything.
+// Bytes of all responses together with which a question is answered at once: below FRAME_MAX, and below what
+// a client may be sent before it reads anything.
 enum { ANSWER_BYTES_MAX = 24 * 1024 * 1024 };
 
 static inline void response_freep(Argosy__Response **r) {

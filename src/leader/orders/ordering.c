@@ -428,7 +428,7 @@ void ordering_drain(Leader *l) {
         }
         if (list_is_empty(&due))
                 return;
-        list_splice_front(&l->ordering, &due); // who came meanwhile is behind the rest
+        list_splice_front(&l->ordering, &due); // new units stand behind the rest
         leader_mark(l);
 }
 
@@ -456,7 +456,7 @@ int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions *
                 return 0;
         if (!options->n_dependencies && !dependencies_has(&l->dependencies, u->name))
                 return 0;
-        mark_peers(l, u->name); // whom it does not name any more
+        mark_peers(l, u->name); // units that it does not name any more
         r = dependencies_set(&l->dependencies, u->name, options->dependencies, options->n_dependencies);
         mark_peers(l, u->name);
         return r;

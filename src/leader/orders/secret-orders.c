@@ -26,7 +26,7 @@
 #include "voter-secrets.h"
 
 typedef struct SecretsOfOrder {
-        UnitOptions *options; // whose words the rest has borrowed
+        UnitOptions *options; // the rest borrows its words
         Argosy__OrderSecret *list;
         Argosy__OrderSecret **pointers;
 } SecretsOfOrder;

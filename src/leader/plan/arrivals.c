@@ -20,7 +20,7 @@
 #include "tables.h"
 
 struct Arrival {
-        DryRunUnit *first, *last; // who replaces others, in the order in which they came
+        DryRunUnit *first, *last; // units that replace others, in the order in which they came
         DryRunUnit *there;        // those that are noted on the node, in their order
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who comes to which node in one turn of a plan, and who is replaced there.
+// Units that come to a node in one turn of a plan, and units that are replaced there.
 
 #include "dry-run.h"
 #include "leader-core.h"
@@ -26,6 +26,7 @@ void arrivals_done(Arrivals *a);
 
 // A unit that is replaced where it is. `by`: the first who came there and replaces it; NULL: somebody who was there.
 typedef int (*ArrivalsReplaced)(const char *name, const char *by, void *userdata);
-// Who is replaced on the node of this unit, noted there or by its record. All of that node are told with the first who
-// came there and replaces others, so that each is looked at once. What `replaced` returns; a negative errno ends it.
+// Calls `replaced` for units that are replaced on the node of this unit, noted there or by their record. All
+// of that node are told with the first unit that came there and replaces others, so that each is looked at
+// once. Returns what `replaced` returns; a negative errno ends it.
 int arrivals_each_replaced(const Arrivals *a, const DryRunUnit *put, ArrivalsReplaced replaced, void *userdata);

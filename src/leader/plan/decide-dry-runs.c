@@ -60,7 +60,7 @@ struct PlanTurns {
         PlanNames *names;    // what nodes have said
         bool waits;          // for that
         bool kept;           // `plan` is counted in Leader.n_plans_kept
-        AuthorTurn *asker;   // whose plan it is, while it does; NULL: it does not
+        AuthorTurn *asker;   // the author that waits for nodes; NULL: it does not
         uint64_t due_us;     // until then they may answer
 };
 

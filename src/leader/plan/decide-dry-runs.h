@@ -9,7 +9,8 @@
 // on with it, and nothing is to be decided before; or a negative errno.
 enum { DRY_RUN_GOES_ON = 1 };
 int decide_dry_run(Decision *d, Ticket *t);
-// Not while so many others wait for what nodes say, of its author or of all but root. The leader is marked when there are fewer.
+// False while too many others wait for answers of nodes, of its author or of all but root. The leader is
+// marked when there are fewer.
 bool dry_run_may_begin(const Ticket *t);
 // Those that wait for what nodes say wait no longer than DRY_RUN_NODES_US. 0: none waits.
 enum { DRY_RUN_NODES_US = 5 * 1000 * 1000 };

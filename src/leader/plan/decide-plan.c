@@ -83,7 +83,7 @@ struct DryRunPlan {
         size_t n, allocated;
         PlanDue *due; // in the order in which a turn looks at them
         size_t n_due, due_allocated, n_driven;
-        PlanDue *held; // who would leave when more of its group are up
+        PlanDue *held; // units that would leave when more of their group are up
         size_t n_held, held_allocated;
         bool late; // what was moved first is up by now
         DryRunUnit **put; // of a turn that is not over, in its order
@@ -93,7 +93,7 @@ struct DryRunPlan {
         Map contents; // of units, by their hashes: ProtobufCBinaryData in `batches`
         DryRunRefuses refuses; // while it is followed; NULL: nobody does
         void *refuses_data;
-        bool waiting; // somebody waits for whom there may be something since the last round
+        bool waiting; // a waiting unit may find something since the last round
 };
 
 static void remember(DryRunPlan *p) {
@@ -290,7 +290,7 @@ static int note(DryRunPlan *p, const char *name, uint32_t node, DryRunReason rea
         }
         u->left = u->node ?: u->left;
         u->node = node;
-        u->reason = node && u->by ? u->reason : reason; // who took its place counts, not that it found another one
+        u->reason = node && u->by ? u->reason : reason; // the unit that took its place counts
         u->by = node && u->by ? u->by : by;
         count_planned(p, u);
         next = *u->record;
@@ -445,7 +445,8 @@ static int let_go(DryRunPlan *p) {
         return r;
 }
 
-// Who replaces such a unit begins when that has left: unless it runs there already, or is of the same group.
+// The unit that replaces this one and begins when it has left; NULL: none, it runs there already, or is of
+// the same group.
 static DryRunUnit *who_awaits(const DryRunPlan *p, const PlanDue *due) {
         const Unit *u = unit_find(p->alone.leader, due->name);
         const DryRunUnit *noted = map_find_str(&p->by_name, due->name);
@@ -564,7 +565,7 @@ static int note_held(DryRunPlan *p) {
         return 0;
 }
 
-// Of those that were refused, and of whom they made leave before, as long as that counts.
+// Notes the refused units, and those that had to leave for them, as long as that counts.
 static int note_refused(DryRunPlan *p) {
         const Leader *l = p->alone.leader;
         int r = 0;

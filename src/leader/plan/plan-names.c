@@ -82,7 +82,7 @@ struct PlanNames {
         size_t n_asked, asked_allocated;
         size_t n_awaited; // calls
         size_t n_applied; // exclusions
-        bool news;        // somebody was refused
+        bool news;        // a unit was refused
         bool beyond;      // the limits
 };
 

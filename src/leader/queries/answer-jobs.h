@@ -5,7 +5,7 @@
 
 #include "leader-core.h"
 
-// Of what the cluster did by itself.
+// The author of jobs that the cluster did by itself.
 #define JOB_OWN_AUTHOR "cluster"
 
 // Handler.refuse: what it would take long to compare.

@@ -20,7 +20,7 @@ typedef struct ListedName {
         struct ListedName **pieces; // owned; by their hosts
         size_t n_pieces;            // 0: its rows are its own
         bool is_wide;               // it is in Listing.wide
-        struct ListedName *whole;   // whose piece it is; NULL: it is none
+        struct ListedName *whole;   // the name that this is a piece of; NULL: it is no piece
         HostRange hosts;            // of a piece
         char name[];
 } ListedName;

@@ -15,7 +15,7 @@ bool listing_is_long(const Leader *l, const Argosy__Request *request);
 // Answers what would be compared for too long; NULL: it is not.
 Argosy__Response *listing_refuse(const Argosy__Request *request);
 
-// Of the request.
+// The patterns of the request, and their number.
 char **listing_patterns(const Argosy__Request *request, size_t *ret_n);
 const Argosy__ListFilter *listing_filter(const Argosy__Request *request); // NULL: all rows are wanted
 // Names without wildcards are looked up; of a page with patterns they are compared as these are.

@@ -32,7 +32,7 @@ struct Listing {
         char *globs[LISTED_GLOBS_MAX]; // those that are none
         size_t n_globs;
         bool parts;
-        bool sees_all; // who asks
+        bool sees_all; // the author may see everything
         ListingPhase phase;
         bool walks;       // it is not only of names
         bool walked;      // nothing is left that has never been looked at

@@ -186,7 +186,8 @@ static void mark_stale(Listing *g, ListedName *n) {
                 list_append(&g->stale, &n->stale);
 }
 
-// Of a page what stands behind it is another one's, and what the walk has not come to yet it finds as it is.
+// Whether a touched name matters: names behind the page are another page's, and names that the walk has not
+// reached yet are found as they are.
 static bool is_in_reach(const Listing *g, const char *name) {
         return row_filter_wants_name(&g->filter, name) && (!listing_is_page(g) || g->at_end || strcmp(name, g->reached) <= 0);
 }

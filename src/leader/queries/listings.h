@@ -5,9 +5,9 @@
 
 #include "leader-core.h"
 
-// Of a request for a long list (listing-question.h). 0 or -ENOMEM.
+// Begins a long list (listing-question.h). 0 or -ENOMEM.
 int listing_start(Leader *l, Ticket *t);
-void listing_end(Listing *g); // nobody listens any more; what it holds is freed in turns
+void listing_end(Listing *g); // the client is gone; what the list holds is freed in turns
 // What was seen or changed, while the list is made: about a unit, also one that goes; and about a node. What hosts note
 // of themselves is Leader.n_host_changes.
 void listings_on_unit(Leader *l, const char *name);

@@ -34,7 +34,7 @@ enum {
 
 typedef struct Mark {
         ListNode list; // in Ticket.marks
-        uint64_t call; // whose it is, if that is still there
+        uint64_t call; // the call, if it is still there
         uint64_t theirs, ours;
 } Mark;
 
@@ -74,7 +74,7 @@ static void cancel(Leader *l, NodeCall *c) {
         node_call_free(l, c);
 }
 
-// Of thousands the first: the others wait for their turn without a ticket.
+// Ends the ticket's calls, the first of thousands now: the others wait for their turn without a ticket.
 void node_calls_end(Leader *l, Ticket *t) {
         for (unsigned n = 0; n < l->limits.calls_cancelled && !list_is_empty(&t->calls); n++)
                 cancel(l, CONTAINER_OF(t->calls.next, NodeCall, by_ticket));
@@ -300,7 +300,7 @@ void node_calls_pass_mark_on(Ticket *t, NodeCall *c, Argosy__Response__Journal *
                 return;
         m = malloc(sizeof(*m));
         if (!m) {
-                send_taken(t->leader, c, theirs); // nobody else will
+                send_taken(t->leader, c, theirs); // no later mark will do it
                 return;
         }
         *m = (Mark){.call = c->id, .theirs = theirs, .ours = ++t->last_mark};

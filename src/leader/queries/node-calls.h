@@ -39,4 +39,4 @@ void node_calls_on_node_lost(Leader *l, Node *n);
 void node_calls_on_sessions_ended(Leader *l);
 void node_calls_on_sessions_begun(Leader *l);
 void node_calls_end(Leader *l, Ticket *t);
-void node_calls_clear(Leader *l); // who leads no more: all tickets have ended
+void node_calls_clear(Leader *l); // at the end of a term: all tickets have ended

@@ -94,7 +94,7 @@ static void complete_journal(Leader *l, Argosy__Response *r, NodeCall *c) {
 
 // ------------------------------------------------------------------------------------------------ top
 
-// Not one that came into session meanwhile, and is asked already.
+// Asks a node for usage, unless it attached meanwhile and was asked already.
 static int ask_usage_of(Leader *l, Ticket *t, Node *n) {
         return node_is_heard(n) && !node_calls_is_called(t, n) ? node_calls_ask(l, t, "", n) : 0;
 }
@@ -164,7 +164,7 @@ bool node_questions_has(Argosy__Request__WhatCase what) {
 int node_questions_start(Leader *l, Ticket *t) {
         int r;
 
-        t->question = &questions[t->request->what_case]; // who has none was not taken on
+        t->question = &questions[t->request->what_case]; // a request without one was refused
         r = t->question->ask(l, t);
         if (r >= 0)
                 node_calls_end_without_calls(t);

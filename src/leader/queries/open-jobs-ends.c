@@ -185,8 +185,10 @@ static void into_ended(Leader *l, OpenJob *job) {
         leader_mark(l);
 }
 
-// By its units, if nothing else has said it. Whatever these are like, a part is not what was asked for, and nobody has looked at
-// those that are not named; but a rollout that has got through has looked at all. What the log says of an end is said over by the next one, but not taken back.
+// Judges a job's end by its units, if nothing else has said it. A part of a request is not what was asked
+// for, whatever its units are like, and units that the record does not name were not looked at; but a
+// rollout that has got through has looked at all. An end in the log is replaced by a later one, but not
+// taken back.
 static void judge_end(const Leader *l, OpenJob *job) {
         bool called_off = job->n_cancelled_by > 0;
 
@@ -219,7 +221,7 @@ static void tally_end(Leader *l, OpenJob *job) {
 }
 
 void open_job_end(Leader *l, OpenJob *job) {
-        author_jobs_drop(l, TAKE_PTR(job->author)); // who has waited for it may ask for the next
+        author_jobs_drop(l, TAKE_PTR(job->author)); // a client that has waited for it may ask for the next
         fill_end(l, job);
         tally_end(l, job);
         into_ended(l, job);

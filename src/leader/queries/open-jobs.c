@@ -173,7 +173,7 @@ void open_job_notify(Leader *l, OpenJob *job) {
 
 // ------------------------------------------------------------------------------------------------ units
 
-// Of a unit that is not as it was to be.
+// A unit that is not as it was to be, and why.
 typedef struct UnitWord {
         const char *name;
         Argosy__UnitEnd end;
@@ -213,7 +213,8 @@ static void settle(Leader *l, OpenJob *job) {
                 list_append(&l->jobs_watched, &job->queue);
 }
 
-// Who waits for a unit on trial waits as long as its job might bring the former content back.
+// Judges the clients that wait for the unit. A wait for a unit on trial lasts as long as its job might bring
+// the former content back.
 static void judge_clients(Leader *l, Unit *u) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
@@ -253,7 +254,7 @@ Argosy__Verb open_job_awaits(const Leader *l, uint64_t number, const Unit *u) {
         return ARGOSY__VERB__VERB_NONE;
 }
 
-// Of a unit that is another job's by now.
+// How a unit ends for this job if it is another job's by now.
 static Argosy__UnitEnd end_by(const OpenJob *job, uint64_t by) {
         return was_cancelled_by(job, by) ? ARGOSY__UNIT_END__END_CANCELLED : ARGOSY__UNIT_END__END_OVERTAKEN;
 }
@@ -294,7 +295,7 @@ static void begin_revert(Leader *l, JobItem *item, const WaitVerdict *v) {
         leader_mark(l);
 }
 
-// Of a job that was called off nothing more begins.
+// Whether the unit gets its former content back; a cancelled job begins nothing more.
 static bool is_to_revert(const Leader *l, const JobItem *item, const WaitVerdict *v) {
         return item->job->n_cancelled_by == 0 && item->wait.reverts && waiter_is_to_revert(l, item->wait.unit, v);
 }

@@ -36,7 +36,7 @@ typedef struct JobItem {
         char *where;        // "UNIT on NODE"
 } JobItem;
 
-// Of one entry.
+// The results of one log entry of a job.
 typedef struct JobPart {
         struct JobPart *next;
         size_t n;
@@ -98,8 +98,8 @@ bool open_job_is_resumed(const Leader *l, uint64_t number);
 // Instead of what such a job was said to have ended with before.
 #define JOB_END_RESUMED "what was missing of it was asked for again, and is carried out"
 
-// Of a job that is running, for who calls off what has not begun of it (decide-cancel.c). Whether there is one of this
-// number; whether it has ended and only the log does not say so yet: the next entry does then.
+// For decide-cancel.c: whether a job of this number is running; whether it has ended and the log does not
+// say so yet, which the next entry does then.
 bool open_job_is_known(const Leader *l, uint64_t number);
 bool open_job_has_ended(Leader *l, uint64_t number);
 // How a job that is running by the log has ended: all who ask are told that at once, and the next entry says it to the log. NULL: it has not, or
@@ -111,7 +111,7 @@ Argosy__Verb open_job_awaits(const Leader *l, uint64_t number, const Unit *u);
 const Argosy__RolloutRecord *open_job_rollout(const Leader *l, uint64_t number);
 bool open_job_is_cancelled_by(const Leader *l, uint64_t number, uint64_t by);
 
-// Of a running job that is to bring units their former content (jobs/reverts.c): what it waits for of the unit; NULL: of that it does not.
+// For jobs/reverts.c: what a running job waits for of the unit; NULL: it does not wait for it.
 JobItem *open_job_item(const OpenJob *job, const Unit *u);
 // Whether that is still to be done, judged now; false: it is none of those any more.
 bool open_job_item_reverts(Leader *l, JobItem *item);

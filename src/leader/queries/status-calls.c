@@ -35,7 +35,7 @@ void status_calls_narrow(const Ticket *t, NodeCall *c, Argosy__Request *request,
         request->status = &room->status;
 }
 
-// Of an instance, what is under way with its template.
+// What is under way with an instance's template, as a phrase.
 static bool group_phrase(const Leader *l, const Unit *u, char *ret, size_t size) {
         char phrase[192];
 

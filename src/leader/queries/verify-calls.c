@@ -32,7 +32,8 @@ enum {
 
 // ------------------------------------------------------------------------------------------------ who is asked
 
-// Of hosts' own managers: those of users say the same, and those of containers have another systemd, which nobody asks.
+// Whether the node can verify: only hosts' own managers. Those of users would say the same, and those of
+// containers have another systemd, which is not asked.
 static bool can_verify(const Node *n) {
         return node_calls_knows_names(n) && streq(n->manager, "system");
 }

@@ -337,7 +337,7 @@ void waiters_on_unit(Leader *l, Unit *u) {
         w->judged_round = 0;
 }
 
-// Who waits for the unit was told how it is.
+// All waiters of the unit were told how it is.
 static void rest(Leader *l, Unit *u) {
         UnitWork *w = unit_work_if_any(l, u);
 

@@ -3,13 +3,14 @@
 // Why a unit is not as its owner wants it, from the tables as they are: nothing is kept for this, so it
 // costs nothing until somebody asks. One answer per unit and node that is to have it, or one without a node.
 //
-// In the order of what weighs more: nobody wants it; nobody takes it (with the reason of each node); its
+// In the order of what weighs more: it is not wanted; no node takes it (with the reason of each node); its
 // node is away; it still ends elsewhere; it waits for a unit that it depends on; its node could not do what
 // it was told; somebody else changed it; what systemd says. An empty reason: it is as wanted.
 //
-// Who asks about thousands is told in turns of the loop, some units in each, in the order of their names; each unit is told as it is in
-// its turn. What one question is told in all is limited as any answer is, and nothing more is made while the host that it goes to
-// takes no more. Who stops leading in the middle says so, and the next leader begins with `number` 1.
+// A question about thousands is answered in turns of the loop, some units in each, in the order of their
+// names; each unit is told as it is in its turn. The bytes of one answer are limited as for any answer, and
+// nothing more is made while the host that it goes to takes no more. A host that stops leading in the middle
+// says so, and the next leader begins with `number` 1.
 #include <errno.h>
 #include <inttypes.h>
 
@@ -225,7 +226,7 @@ static void note_of_move(const Leader *l, const Argosy__UnitRecord *r, const Nod
                         move->from, when, move->reason, move->job);
 }
 
-// Of what is as wanted, if that is not obvious.
+// A note for a unit that is as wanted, if that is not obvious.
 static void why_note(const Leader *l, const Argosy__UnitRecord *r, const UnitOnNode *s, const Node *n, char ret[static REASON_SIZE]) {
         const Argosy__Outcome *o = record_final_outcome(r, n->number);
         bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED;
@@ -256,7 +257,7 @@ static Argosy__Response *why_new(const UnitEntry *e, const char *node, const cha
 
 typedef struct Responder {
         const Argosy__Request *request;
-        Ticket *ticket; // of who is told in turns; NULL: it is
+        Ticket *ticket; // of an answer in turns; NULL: at once
         LeaderRespond respond;
         void *userdata;
         uint32_t n; // that were told

@@ -72,7 +72,7 @@ struct HeldJob {
         ListNode tickets; // Ticket.in[TICKET_WAIT], of who waits for its end
         Ticket *ticket;   // it goes
         HeldLimit *limit; // it waits for, or for which it goes; NULL: none
-        HeldLimit *woken; // whose room it may take: it is due; NULL: for something else, or not
+        HeldLimit *woken; // the limit whose room it may take: it is due; NULL: none
         Argosy__Request *request; // it is due, and is of so many units that it is judged in several turns; NULL: it is not
         QueueLook *look;          // how far that is
         HeldJobVerdict why;
@@ -681,7 +681,7 @@ void held_jobs_step(Leader *l) {
                 if (judge_due(l, h, m, &left))
                         continue;
                 stay_due(l, h);
-                break; // nobody behind it goes before it
+                break; // no job behind it goes before it
         }
         walk_sliced(l, walk, l->held_due.n > 0 ? 0 : 1);
         if (l->held_due.n > 0 && l->n_held_going < l->limits.held_going) // else their entry marks it
@@ -702,7 +702,7 @@ bool held_jobs_judge(Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__Qu
 
 // ------------------------------------------------------------------------------------------------ who asks about them
 
-// By the key of its request, as everything that begins.
+// Claims the key of the held request, as everything that begins does.
 int held_job_claim(const Leader *l, BatchBuilder *b, uint64_t number) {
         const HeldJob *h = find(l, number);
         const ProtobufCBinaryData *id = h && h->ticket ? job_request_id(h->ticket->request) : NULL;

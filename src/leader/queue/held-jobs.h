@@ -33,7 +33,7 @@ void held_jobs_on_rebalance(Leader *l);
 // Judges some of those that are due; those that may go are in the queue of requests then.
 void held_jobs_step(Leader *l);
 
-// Else who asks is to be told at once what becomes of it.
+// Whether such a request can be held; else its client is answered at once.
 bool held_jobs_can_hold(const Argosy__Request *request);
 // What holds a request that has come, or one of a job that is held, when its turn has come to be decided. *ret_rule: by
 // which rule it is held or refused, or which counts it; NULL: none. False: of so many units that it is known in a later
@@ -58,10 +58,10 @@ bool held_limit_is_full(const Leader *l, const Argosy__QueueRule *rule, const Ar
 
 // It is to end by this entry, and does not begin by it. 0; -EBUSY: it has begun by it; -ENOMEM.
 int held_job_claim(const Leader *l, BatchBuilder *b, uint64_t number);
-// Of one that was held, and of which the log may have a part: the leader goes on with it by itself, now or when it is judged
-// next. False: it was refused, or has ended.
+// Whether the leader goes on by itself with a job that was held, and of which the log may have a part, now
+// or when it is judged next. False: it was refused, or has ended.
 bool held_job_goes_on(const Leader *l, uint64_t number);
-// Who waits for it to end is told then. False: it is not held, or has begun.
+// The ticket is answered when the job ends. False: it is not held, or has begun.
 bool held_job_wait(Leader *l, uint64_t number, Ticket *t);
 // What holds it, for people; "": nothing, or nobody knows.
 void held_job_phrase(const Leader *l, uint64_t number, char ret[HELD_WHY_SIZE]);

@@ -139,7 +139,7 @@ static void name_undone(Subject *s, uint64_t job) {
 
 // ------------------------------------------------------------------------------------------------ a template and its instances
 
-// Of the template itself.
+// Whether the unit is an instance of the group's template.
 static bool is_instance(const Group *g, const UnitEntry *e) {
         return !e->record->global && unit_name_kind(e->record->name, NULL) == UNIT_NAME_INSTANCE &&
                streq(unit_name_suffix(e->record->name), unit_name_suffix(g->name));
@@ -175,8 +175,8 @@ static bool step(const Leader *l, Group *g) {
         return true;
 }
 
-// They are asked for one after the other, by each rule from the beginning. Who comes or goes meanwhile moves nobody's place but that
-// of those behind.
+// The i-th unit of the group. Each rule asks for them one after the other from the beginning; units that
+// come or go meanwhile move only those behind them.
 static const char *unit_of_group(Subject *s, size_t i) {
         Group *g = &s->group;
 
@@ -297,7 +297,7 @@ static SentFile *file_of(Subject *s, size_t i, const char *unit, const char *tem
         return sent || !template ? sent : map_find_str(&s->files_by_name, template);
 }
 
-// Of what the cluster has for a unit that comes; NULL: nothing.
+// The content that the cluster has for a new unit; NULL: none.
 static SpecEntry *spec_of_new(Subject *s, size_t i, const char *template) {
         const Argosy__Request *q = s->request;
         const UnitEntry *e = template ? cluster_state_find_unit(s->leader->state, template) : NULL;
@@ -392,7 +392,8 @@ static uint64_t exclusive_rollout(const Leader *l, const Argosy__Request *reques
         return job;
 }
 
-// Of one that is over, or was under way with another leader, units may still be about to be up.
+// Whether a rebalance excludes the request. Units of one that is over, or of another leader's, may still be
+// coming up.
 static bool exclusive_rebalance(const Leader *l, const Argosy__Request *request, uint64_t *ret) {
         const RebalanceJob *job = l->rebalance_job;
 

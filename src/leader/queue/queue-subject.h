@@ -5,7 +5,7 @@
 
 #include "leader-core.h"
 
-// Of a rebalance that is under way, what others may wait for (campaigns/rebalances.h).
+// The job of a rebalance that is under way, for which others may wait (campaigns/rebalances.h).
 struct RebalanceJob {
         Argosy__Request *request; // owned, as is
         Argosy__Author *author;
@@ -16,7 +16,7 @@ struct RebalanceJob {
         // was not.
         uint64_t held;
         uint32_t limited_by; // rule of the queue that counts it; 0: none
-        bool awaited;        // somebody waits behind it: it has a number then, whether it moves anything or not
+        bool awaited;        // a job waits for it: it has a number then, whether it moves anything or not
         bool is_last;        // all of it is over, and only the log is yet to hear that
 };
 

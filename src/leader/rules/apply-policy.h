@@ -33,7 +33,7 @@ typedef enum ApplyVerdict {
         APPLY_START,  // the record says all that the folder says, and the unit is to be started again
         APPLY_CHANGE, // its content, or what it is to be; a unit that is adopted may need no more than that
         APPLY_REMOVE,
-        APPLY_LEAVE,  // nobody names it, and it is not asked for that such units go
+        APPLY_LEAVE,  // not named by the folder, and without --prune
         APPLY_OTHERS, // it belongs to none, or to another set
 } ApplyVerdict;
 

@@ -29,7 +29,7 @@ typedef enum ApplySeen {
         APPLY_SEEN_ERROR,
         APPLY_SEEN_RESTARTING,
         APPLY_SEEN_LOOPING,
-        APPLY_SEEN_DOWN,    // nobody saw how it went down
+        APPLY_SEEN_DOWN,    // how it went down was not seen
         APPLY_SEEN_STOPPED,
         APPLY_SEEN_FAILED,
         APPLY_SEEN_STATES,

@@ -50,7 +50,7 @@ void author_turns_done(AuthorTurns *t) {
 
 // ------------------------------------------------------------------------------------------------ authors
 
-// Of a token it does not matter which host says that it was shown.
+// The key of an author. A token has one key, whichever host it was shown to.
 static AuthorKey key_of(const Argosy__Author *author) {
         const uint32_t user[] = {author->host, author->uid};
         AuthorKey key = {.bytes[0] = *author->token ? 't' : 'u'};
@@ -99,7 +99,7 @@ static bool has_requests(const AuthorTurn *a) {
         return !list_is_empty(&a->requests) || !list_is_empty(&a->seen);
 }
 
-// Behind those who have had as much: most are put at the end, or close to it.
+// Puts the author behind those that have had as much: mostly at the end, or close to it.
 static void put_in_place(AuthorTurn *a) {
         ListNode *where = &a->turns->waiting;
 

@@ -80,4 +80,4 @@ size_t author_turn_n_asking(const AuthorTurn *a);
 
 ListNode *author_turns_next(AuthorTurns *t); // stays in a list; NULL: all had their turns in this round
 void author_turns_end(AuthorTurns *t);
-bool author_turns_are_empty(const AuthorTurns *t); // nobody waits
+bool author_turns_are_empty(const AuthorTurns *t); // no request waits

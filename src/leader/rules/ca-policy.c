@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Every step is a change of one record, and none depends on what an earlier leader remembered. Of a CA that was made by a leader that
-// died before the log had its certificate nobody has more than the key, so it is made anew.
+// Every step is a change of one record, and none depends on what an earlier leader remembered. If a leader
+// that made a CA died before the log had its certificate, voters have no more than the key, so the CA is
+// made anew.
 //
-// The next CA signs when nobody who leads then can lack its key for long: most voters have it, and all that are there. Who is away gets it
-// when it is back. The former one goes when all who are there have a certificate of the new one, and nobody may come back in a moment; who
-// is away is let in for a new certificate alone.
+// The next CA signs when no later leader can lack its key for long: most voters have it, and all that are
+// there. A voter that is away gets it when it is back. The former CA goes when all hosts that are there have
+// a certificate of the new one, and no host may come back in a moment; one that is away is let in for a new
+// certificate alone.
 
 #include "ca-policy.h"
 

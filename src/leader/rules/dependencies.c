@@ -90,7 +90,7 @@ static void drop_if_unused(Dependencies *g, Dependent *d) {
 static void link_free(Dependencies *g, Link *k) {
         list_unlink(&k->of_owner);
         list_unlink(&k->of_other);
-        if (k->other != k->owner) // who frees the owner's links looks at that one when they are gone
+        if (k->other != k->owner) // the caller, which frees the owner's links, looks at it afterwards
                 drop_if_unused(g, k->other);
         free(k);
 }

@@ -25,7 +25,7 @@
 
 // What is seen of a unit on whom others depend, or who depends on others.
 typedef enum Standing {
-        STANDING_OFF,             // nobody wants it up, or there is no such unit
+        STANDING_OFF,             // it is not to be up, or there is no such unit
         STANDING_UNKNOWN,         // its host is silent, and not lost yet
         STANDING_NOWHERE,         // wanted up, but on no node, or on one that is lost
         STANDING_COMING,          // it is not up yet, and on its way

@@ -24,7 +24,7 @@ typedef struct HeldJobFacts {
         bool by_hand;
         size_t n_open;     // jobs that it waits for and that have not ended
         bool after_failed; // one has ended, and is not done
-        bool past_rules; // somebody has released it who may change the rules, or they are not for such requests
+        bool past_rules; // released by an author that may change the rules, or no rules apply
         bool closed;
         Argosy__QueueAction action; // of the rule that it matches; ACCEPT, too, if there is none
         bool limit_full;

@@ -28,7 +28,7 @@ typedef enum CancelVerdict {
         CANCEL_ENDED,      // the job does not wait for it any more
         CANCEL_BEGUN,      // it goes on
         CANCEL_AS_BEFORE,  // it was to be so before the job, too
-        CANCEL_TOUCHED,    // somebody has changed it since
+        CANCEL_TOUCHED,    // it was changed since
 } CancelVerdict;
 
 bool job_cancel_has_begun(const CancelUnit *u);

@@ -26,7 +26,7 @@ bool job_end_is_effect(const char *verb);
 Argosy__Verb job_end_wait_verb(const char *verb, const Argosy__UnitRecord *record, Argosy__Target before);
 // Whether units that a job of this verb changes are its own from then on. Moves take nothing from anybody.
 bool job_end_overtakes(const char *verb);
-// Of a verdict that says that it is done.
+// The end of a unit by a verdict that is final.
 Argosy__UnitEnd job_end_of_unit(const WaitVerdict *v);
 // `called_off`: somebody has called off what had not begun of it.
 Argosy__JobState job_end_state(const JobCounts *counts, bool called_off);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who is alive, judged by beats alone. Pure: the time (boot clock, microseconds) is always an argument.
+// Which hosts are alive, judged by beats alone. Pure: the time (boot clock, microseconds) is always an
+// argument.
 //
 // A lease runs from the receipt of a beat. Half of it later the host is `suspect` (nothing new is placed
 // there), all of it later `lost`. The table is two lists in the order of the last beat, one for hosts that
@@ -9,7 +10,7 @@
 // same with three hosts as with a thousand, and a host is found lost just as soon.
 //
 // A leader that was itself asleep (stopped, suspended, starved) cannot tell its own silence from the
-// others': when it looks much later than it meant to, everybody who was not lost gets a full lease again.
+// others': when it looks much later than it meant to, every host that was not lost gets a full lease again.
 
 #include "list.h"
 

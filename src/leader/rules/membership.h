@@ -38,7 +38,7 @@ typedef struct MembershipHost {
         uint32_t running_id; // raft id that the host itself said it runs; 0: none, or it is not here
         uint32_t opened_id;  // raft id that it opened on our order and that no record has yet
         bool voter;          // by its record
-        bool no_promote;     // somebody wants it to be no voter, or it is being removed
+        bool no_promote;     // it was demoted by request, or is being removed
         bool too_old;        // its build cannot read the log: it is not made a voter
         bool in_vain;        // it did not open a log when it was asked last: others are asked before it
         bool here;           // attached and within its lease

@@ -112,7 +112,8 @@ static int add_role(QueueWalk *w, const char *role) {
         return r;
 }
 
-// Of which roles the units are is found out once for all rules, as far as one of them has to know.
+// Whether some unit has this role. The units' roles are found out once for all rules, as far as one of them
+// has to know.
 static int has_role(const char *role, const QueueSubject *s, QueueWalk *w, size_t *left) {
         if (!*role)
                 return MATCH_YES;

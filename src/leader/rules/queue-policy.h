@@ -25,7 +25,7 @@ enum {
 
 // What rules ask about.
 typedef struct QueueSubject {
-        const char *user, *host; // of who asks; the host's name, or ""
+        const char *user, *host; // the author's; the host's name, or ""
         const char *verb, *reason;
         // The units that it names, from 0 on, and the role of one; NULL behind the last, or if there is none to be known. Each
         // is asked for its role once at most. To find one out may be much work: then more of *left goes, as far as there is.

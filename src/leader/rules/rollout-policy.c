@@ -35,7 +35,7 @@ static bool is_well(const RolloutView *v, const RolloutItem *i) {
         return !had_its_turn(v, i) || is_healthy(v, i);
 }
 
-// Of one that is up and not well yet. More is known with a beat, not before.
+// When a unit that is up and not well yet may be well. More is known with a beat, not before.
 static uint64_t may_be_well_us(const RolloutView *v, const RolloutItem *i) {
         return i->timed ? v->now_us + MAX_OF(v->health_us - i->known_up_us, v->beat_us) : well_us(v, i);
 }

@@ -34,9 +34,9 @@ typedef struct RolloutItem {
         bool changed;        // it has what the rollout brings
         bool wanted_up;      // by its owner
         bool up;             // as its record says, with the content that its record says
-        bool unreachable;    // nobody can see it
+        bool unreachable;    // its node is not heard
         bool unplaced;       // nor can anybody, since it has no node
-        bool moves;          // nobody can see it, and a node is looked for, or it is placed elsewhere after a time
+        bool moves;          // its node is not heard, and it is placed elsewhere, now or after a time
         bool busy;           // a change of it is on its way already
         const char *failure; // NULL: none
         uint64_t since_us;   // it is up, or it has been changed and is not up
@@ -56,7 +56,7 @@ typedef struct RolloutView {
 // Those that are to be changed, by what that takes; in the order in which they have their turn.
 typedef enum RolloutTurn {
         ROLLOUT_TURN_UNWANTED, // they are not to be up
-        ROLLOUT_TURN_UNSEEN,   // nobody can see them
+        ROLLOUT_TURN_UNSEEN,   // their nodes are not heard
         ROLLOUT_TURN_DOWN,     // they are down anyway
         ROLLOUT_TURN_UP,
         ROLLOUT_TURNS,

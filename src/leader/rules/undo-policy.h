@@ -27,14 +27,14 @@ typedef enum UndoVerdict {
         UNDO_PUT,     // it is to be as `*ret_wanted`
         UNDO_REMOVE,  // it was not there
         UNDO_DONE,    // what the job changed is as it was before
-        UNDO_TOUCHED, // somebody has changed that since
+        UNDO_TOUCHED, // it was changed since the job
         UNDO_RAN,     // the job changed nothing that could be put back: it only started something, or again
-        UNDO_CHANGED, // somebody has changed it since the undo was asked for (not from undo_judge())
+        UNDO_CHANGED, // it was changed since the undo was asked for (not from undo_judge())
         UNDO_BACK,    // the undo has put it back, and somebody has changed it again since (the same)
 } UndoVerdict;
 
-// Of a label, a node, a role, a pool or a rule, which are whole: whether it is now as it was before the job, and as the job
-// left it.
+// Judges a label, a node, a role, a pool or a rule, which are compared as a whole: whether it is now as
+// before the job, and as the job left it.
 UndoVerdict undo_judge_setting(bool is_before, bool is_after, bool force);
 
 // `force`: also what somebody has changed since.

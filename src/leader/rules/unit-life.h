@@ -52,7 +52,7 @@ typedef enum LifeEvent {
         LIFE_GOES,    // the batch in the making moves it, or takes its node away for another unit
         LIFE_IS_HELD, // its budget holds it back
         LIFE_WAITS,   // time has to pass
-        LIFE_UNTAKEN, // nobody takes it, or not before its turn
+        LIFE_UNTAKEN, // no node takes it, or not before its turn
         LIFE_EVENTS,
 } LifeEvent;
 

@@ -38,7 +38,7 @@ static const char *failed(const char *result) {
         return result && *result ? unit_result_phrase(result) : "it failed";
 }
 
-// Of a start that never began the node says more than the log.
+// Judges an outcome of the log; of a start that never began the node says more.
 static WaitVerdict judge_outcome(const Argosy__Outcome *o, const WaitNode *s) {
         bool never_began = s && s->reported && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
         const char *error = never_began && o->kind == ARGOSY__OUTCOME__KIND__FAILED && s->error ? s->error : "";
@@ -293,7 +293,8 @@ static WaitVerdict judge_placed(Argosy__Verb verb, uint64_t revision, const Wait
         return judge_all(verb, revision, v);
 }
 
-// Whose content did not start is done when it is known how it does with the former one, and has failed whatever that is.
+// Judges a wait for `launched`. A unit whose new content did not start has failed once its state with the
+// former content is known, whatever that is.
 static WaitVerdict judge_launched(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
         const Argosy__UnitRecord *r = v->record;
         const Argosy__Trial *trial = r ? unit_record_trial(r) : NULL;

@@ -16,7 +16,7 @@ enum {
         WALL_CLOCK_VOTERS_MAX = 8,      // that are looked at: there are 5, and those that change
         WALL_CLOCK_AGREE_US = 60000000, // clocks that differ by no more agree
         WALL_CLOCK_STEP_US = 50000,     // the median is followed when it has moved by as much: messages take a while
-        WALL_CLOCK_OFF_US = 2000000,    // whose clock differs from it by more is told of
+        WALL_CLOCK_OFF_US = 2000000,    // a host's clock that differs by more is reported
 };
 
 typedef struct WallClockVoter {
@@ -32,7 +32,7 @@ typedef struct WallClock { // zero-initialised: no voters
         int64_t offset_us; // that of the time, while they do
 } WallClock;
 
-// Who votes now; who stays is still heard. Of more than WALL_CLOCK_VOTERS_MAX the others are left out.
+// Sets the voters; the clocks of those that stay are kept. Voters beyond WALL_CLOCK_VOTERS_MAX are left out.
 void wall_clock_set_voters(WallClock *c, const uint32_t *hosts, size_t n);
 // Another term: nobody has been heard.
 void wall_clock_forget(WallClock *c);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who waits for a node. A round of the Placement says whose turn it is; a unit that finds no room may
+// Units that wait for a node. A round of the Placement says which is next; a unit that finds no room may
 // preempt units of lower priority whose options allow that (Preemptible=), within two budgets:
 // limits.preempted of the cluster at a time, and of each group what its MaxUnavailable= allows, where what
-// is
-// down for other reasons counts, too.
+// is down for other reasons counts, too.
 //
 // A preempted unit has no node and its record says by whom it was preempted; it waits like any other, and
 // with its lower priority never preempts in return, so that each preemption raises what runs, and nothing
@@ -212,8 +211,8 @@ static int take_step(Leader *l, BatchBuilder *b, const SchedulerStep *step) {
         Argosy__UnitRecord next;
         int r;
 
-        // Of its budget another one may have been taken down in this round. Nobody is woken for it: what makes room in
-        // a budget wakes the leader, and until then a round would find the same.
+        // Another unit of its budget may have been taken down in this round. The leader is not marked for
+        // it: what makes room in a budget marks it, and until then a round would find the same.
         if (!e || !step->unit || batch_builder_has_unit(b, step->name) ||
             (step->node && disruption_budget_keeps(l, step->unit, e, false))) {
                 leader_set_due(l, DUE_PLACEMENT);

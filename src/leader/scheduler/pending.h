@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who waits for a node: whose turn it is, and who makes room.
+// Units that wait for a node: which is next, and which units make room.
 
 #include "batch-builder.h"
 #include "leader-core.h"
@@ -11,10 +11,11 @@
 // (scheduler_offer()): whose turn it is goes next, and what it may preempt goes, as many as the batch takes; the others in
 // the next entry. 0 or -ENOMEM.
 int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler);
-// Whom a round may not preempt, and whom else.
+// What a round has to know of units that it may or may not preempt.
 typedef struct PendingView {
         const BatchBuilder *batch; // units that it touches stay
-        // Of a plan: whether it has given the unit a node, where that will be by then; NULL: it is no plan.
+        // In a dry run: whether it has given the unit a node, where the unit will be by then; NULL: no dry
+        // run.
         bool (*is_planned)(const char *name, void *userdata);
         void *userdata;
 } PendingView;

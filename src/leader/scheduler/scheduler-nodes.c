@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Nodes and hosts in the Placement. Those that have changed (host_touch()) are told to it when somebody is about to
-// place something, and their labels if the log says something else of them; what all offer if there is one more kind of resource
-// that is looked for in it. Who begins to lead tells it of some in each turn, before any unit.
+// Nodes and hosts in the Placement. Those that have changed (host_touch()) are updated when something is
+// about to be placed, and their labels if the log's are others; what all offer is updated if there is a new
+// kind of resource. A new leader adds some in each turn, before any unit.
 #include <errno.h>
 
 #include "array.h"
@@ -39,7 +39,7 @@ bool node_takes_units(const Node *n, const char **ret_why) {
                 why = "the node is shutting down";
         else if (h->lease.state == LEASE_SUSPECT)
                 why = "the node has not been heard of for a while";
-        else if (!h->ever_attached) // nobody knows whether it is up; within a lease it is heard, or lost
+        else if (!h->ever_attached) // not known to be up; within a lease it is heard, or lost
                 why = "the leader has not heard the node yet";
         else
                 why = n->reason ?: n->closed;
@@ -90,7 +90,7 @@ static int by_number(const void *a, const void *b) {
         return (x->number > y->number) - (x->number < y->number);
 }
 
-// Of these it may be news whether the node is what they ask for.
+// Marks units placed there: whether the node meets their demands may have changed.
 static void mark_placed(Leader *l, const Node *n) {
         list_foreach (i, &n->units_on_node) {
                 UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);

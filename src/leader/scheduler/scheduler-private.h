@@ -51,7 +51,8 @@ struct Scheduler {
         Unit **released; // recorded units: they live longer
         size_t n_released;
         bool dry_run;
-        // Of one with a copy: that and its guests; from scheduler_enter() to scheduler_leave() what the tables had.
+        // For a Scheduler with a copy: that and its guests; from scheduler_enter() to scheduler_leave() what
+        // the tables had.
         Placement *copy;
         Map guests;
         uint64_t n_renumbered; // when it was made

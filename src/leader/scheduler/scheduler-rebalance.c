@@ -33,7 +33,7 @@ struct SchedulerRebalance {
         uint32_t n_units, n_asked;
         uint32_t *nodes; // by node of the copy: its number in the log
         PoolWork work;
-        atomic_bool stopped; // nobody wants the result
+        atomic_bool stopped; // the result is not wanted any more
         Placement *copy;
         RebalanceRules rules;
         RebalanceMove *moves;
@@ -116,7 +116,7 @@ static void begin_search(SchedulerRebalance *r) {
         leader_outside_begun(l);
 }
 
-// Who has the handle now; NULL: nobody, or one without a record.
+// The unit that has the handle now; NULL: none, or one without a record.
 static Unit *unit_at(const Leader *l, uint32_t handle) {
         Unit *u = placement_has_unit(l->places->placement, handle) ? scheduler_unit_at(l, handle) : NULL;
 

@@ -24,7 +24,8 @@ typedef struct SchedulerAnswer {
 } SchedulerAnswer;
 
 void scheduler_open(Leader *l); // begins to follow
-// Who begins to lead, with all hosts in its tables: up to *left of their nodes, in the order of their numbers. True: there are no more.
+// For a new leader with all hosts in its tables: adds up to *left of their nodes, in the order of their
+// numbers. True: there are no more.
 bool scheduler_build_nodes(Leader *l, size_t *left);
 // Follows no more, and gives away what there was. Units and nodes keep their numbers: they are given away as well.
 SchedulerTables *scheduler_close(Leader *l) _warn_unused_;

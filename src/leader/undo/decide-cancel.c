@@ -159,7 +159,7 @@ static bool brings_content(const Argosy__JobUnits *group) {
         return group->spec_after.len > 0 || (!group->gone && !streq(group->set, group->set_after));
 }
 
-// Who may not ask for what the job does.
+// Refuses an author that may not ask for what the job does.
 static Argosy__Response *forbid_running(const Leader *l, const Argosy__Author *author,
                                         const Argosy__JobRecord *job) {
         Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
@@ -378,7 +378,7 @@ static void aim(CancelItem *item, const UndoItem *undo) {
         item->lost = item->verdict == CANCEL_CALLED_OFF && undo->lost;
         item->to.aimed = item->verdict == CANCEL_CALLED_OFF && !item->lost;
         item->to.aim = undo->aim;
-        item->to.aim.bump = 0; // nobody starts or stops it: it is as if nobody had
+        item->to.aim.bump = 0; // no start or stop: as if there had been none
         item->to.verb = ARGOSY__VERB__VERB_NONE;
 }
 
@@ -613,7 +613,7 @@ static uint64_t newest_of_units(const CancelWork *w) {
         return newest;
 }
 
-// By the job itself, or of what it is about, but for units.
+// The newest revision of the job itself, or of what it is about, but for units.
 static uint64_t newest_of(const CancelWork *w, const CancelJob *job) {
         const ClusterState *state = w->leader->state;
         uint64_t newest = cluster_state_job_revision(state, job->number);

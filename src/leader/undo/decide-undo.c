@@ -83,7 +83,7 @@ static int settle(Ticket *t, Argosy__Response *response) {
         return PLAN_SETTLED;
 }
 
-// Of what is in the way the first, and how much more.
+// The first obstacle, and the number of the others.
 typedef struct Obstacles {
         size_t n;
         Buf name; // of the first one
@@ -128,7 +128,8 @@ static int find_settings_in_the_way(const Leader *l, UndoList *list, Obstacles *
         return r;
 }
 
-// Of units that are there; what is not there any more has none, so it is that of the last unit that went, whichever it was.
+// Notes the newest revision of units that are there. A unit that is gone has none: the last removal of any
+// unit stands for it.
 static void note_newest(const ClusterState *state, UndoWork *w, size_t from, size_t to) {
         for (size_t i = from; i < to; i++) {
                 const UnitEntry *u = cluster_state_find_unit(state, w->list.items[i].name);
@@ -201,7 +202,8 @@ static int refuse_hopeless(const Leader *l, Ticket *t, UndoList *list) {
         return refuse_if_in_the_way(l, t, list);
 }
 
-// Who may bring files may not close nodes for it.
+// Refuses an author without the rights for the settings: the right to bring files is not enough to close
+// nodes.
 static int refuse_unauthorised(const Leader *l, Ticket *t, const UndoList *list) {
         char who[AUTHOR_TEXT_SIZE];
 
@@ -217,7 +219,7 @@ static int refuse_unauthorised(const Leader *l, Ticket *t, const UndoList *list)
 
 // ------------------------------------------------------------------------------------------------ telling
 
-// Of one that was put back before: by the same request, under another leader.
+// The verb for a unit that the same request has put back before, under another leader.
 static Argosy__Verb verb_of_done(const UndoState *now) {
         if (!now->exists)
                 return ARGOSY__VERB__VERB_DESTROY;
@@ -226,7 +228,7 @@ static Argosy__Verb verb_of_done(const UndoState *now) {
                                                               : ARGOSY__VERB__VERB_NONE;
 }
 
-// Of those between two places, all or those for which nothing is planned.
+// Adds the results of items between two places: of all, or of those for which nothing is planned.
 static int add_results(const Leader *l, UndoWork *w, size_t from, size_t to, bool all,
                        Argosy__Response *ret) {
         Argosy__Response__Change *change = ret->change;
@@ -248,7 +250,7 @@ static int add_results(const Leader *l, UndoWork *w, size_t from, size_t to, boo
         return 0;
 }
 
-// By the entry in which an earlier leader has begun the job.
+// Whether an earlier leader has put the setting back, by the entry that began the job.
 static bool was_put_back(const UndoWork *w, const UndoSetting *s) {
         for (size_t i = 0; i < w->own.settings.n; i++)
                 if (setting_is_same(w->own.settings.items[i].first, s->first))
@@ -256,7 +258,7 @@ static bool was_put_back(const UndoWork *w, const UndoSetting *s) {
         return false;
 }
 
-// Of one that goes into the log nothing more is to be said, unless it is only planned.
+// Adds a setting's result, unless it goes into the log, or for a plan.
 static int add_setting_result(const Leader *l, UndoWork *w, const UndoSetting *s, bool plans, Argosy__Response *ret) {
         Argosy__Response__UnitResult *result = undo_setting_result(s);
         UndoPhrase phrase;
@@ -429,7 +431,8 @@ static int later(Leader *l) {
         return PLAN_SETTLED;
 }
 
-// Of a record that names too many, or is not kept, nothing is known: then whose a change is says its revision.
+// Reads which units the job itself has changed. If its record names too many, or is not kept, a change is
+// attributed by its revision.
 static int read_own(Leader *l, UndoWork *w) {
         int r = undo_list_read(&w->own, l->state, w->own_job);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // See undo-list.h. The record is read and its units are listed, each once; then each is judged by undo-policy.c, and
-// what it is to have again is looked for. Who has changed a unit since is told by its revision, or else by looking at
-// the newest jobs, at so many for all units together: for the others it is only said that somebody has.
+// what it is to have again is looked for. The job that has changed a unit since is found by the unit's
+// revision, or else among the newest jobs, a limited number for all units together: for other units it is
+// only said that they were changed.
 
 #include "undo-list.h"
 

@@ -7,6 +7,6 @@
 #include "rollout-group.h"
 #include "undo-list.h"
 
-// Of units that were judged in this turn. *ret, which is empty, stays so if there is nothing to put back. 0; -EINVAL: it cannot, and
-// *ret_why (owned) says why; -ENOMEM.
+// Finds the group of units that were judged in this turn. *ret, which is empty, stays so if there is nothing
+// to put back. 0; -EINVAL: it cannot, and *ret_why (owned) says why; -ENOMEM.
 int undo_rollout_find(const UndoList *list, const ClusterState *state, RolloutGroup *ret, char **ret_why);

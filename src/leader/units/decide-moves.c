@@ -161,7 +161,7 @@ bool move_is_held(const Decision *d, const Unit *u, const UnitEntry *e) {
         return disruption_budget_keeps(l, u, e, scheduler_is_replaced(l, u->name));
 }
 
-// Then it waits for those of its group that are down.
+// Whether the unit has to wait for those of its group that are down.
 static bool waits_for_its_budget(Decision *d, Unit *u, const UnitEntry *e) {
         if (!move_is_held(d, u, e))
                 return false;

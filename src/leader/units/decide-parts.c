@@ -55,7 +55,7 @@ size_t change_part_units(const Leader *l, const Argosy__Request__Change *change)
         return change->verb == ARGOSY__VERB__VERB_SUBMIT ? l->limits.submit_part_units : l->limits.change_part_units;
 }
 
-// Of which one part has change_part_units().
+// The units of a Change that count for the size of parts; one part has change_part_units().
 static size_t content_units(const Leader *l, const Argosy__Request__Change *change) {
         return batch_units_of_content(l->state) * change_part_units(l, change) / l->limits.change_part_units;
 }

@@ -69,7 +69,8 @@ static int unknown_end(Argosy__Response__UnitResult *ret, const char *why) {
         return field_set(&ret->message, why);
 }
 
-// Of a job that is over nothing is to be waited for any more, whatever became of the unit since.
+// Tells a unit's result. Of a job that is over nothing is waited for any more, whatever became of the unit
+// since.
 static int tell_unit(const Leader *l, const Argosy__JobRecord *job, const Told *told, bool all_named,
                      Argosy__Response__UnitResult *ret) {
         Argosy__JobState state = cluster_state_job_state(l->state, job->number);

@@ -5,5 +5,6 @@
 
 #include "decision.h"
 
-// By the job of the ticket. 0, or what change_plan() returns; *ret is NULL if there is no time for it in this turn.
+// Answers a repeated request by the job of the ticket. 0, or what change_plan() returns; *ret is NULL if
+// there is no time for it in this turn.
 int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret);

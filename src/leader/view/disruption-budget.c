@@ -142,7 +142,7 @@ static bool is_known_to_be_down(const Leader *l, const Unit *u, const UnitEntry 
         return !s || !runs_on(l, s, e);
 }
 
-// Who walks through the group, or has, looks at it again.
+// Has walks through the group look at the unit again, also those that have passed it.
 static void mark_member(Unit *u) {
         DisruptionBudget *g = u->budget;
 
@@ -154,7 +154,8 @@ static void mark_member(Unit *u) {
         g->rollout->due = true;
 }
 
-// Of a global unit that is being rolled out, which is on no node by its record. False: all are to be looked at.
+// Refreshes the touched rows of a global unit that is being rolled out, which is on no node by its record.
+// False: all are to be looked at.
 static bool refresh_touched_rows(Leader *l, Unit *u, const UnitEntry *e) {
         const RolloutRows *rows = u->budget->rollout ? &u->budget->rollout->rows : NULL;
 

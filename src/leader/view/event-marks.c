@@ -109,7 +109,7 @@ void event_mark_units_of(Leader *l, Node *n) {
         leader_mark(l);
 }
 
-// By a former name of the node nothing is left of it.
+// Marks a unit on a node that watchers know by a former name: under that name it is gone.
 static void mark_held(Leader *l, Node *n, UnitOnNode *s) {
         if (n->former_name)
                 event_mark_unit_on_node_gone(l, s);

@@ -20,7 +20,8 @@ bool fleet_units_bars(const Leader *l, const char *name, const Node *n);
 // Whether a host that is heard, or may come back in time, does not know yet what it runs: then nothing new is started anywhere, and
 // *ret says in one sentence why.
 bool fleet_units_unknown(const Leader *l, char *ret, size_t size);
-// Who runs it, why nobody takes it over, and what to do about that: in one sentence. False: nobody runs it.
+// Which host runs it for fleet, why no host takes it over, and what to do about that, in one sentence.
+// False: none runs it.
 bool fleet_units_why(const Leader *l, const char *name, char *ret, size_t size);
 // The nodes that take a unit of that name over, one after the other; NULL: no more of them. Nothing may be said of fleet's units meanwhile.
 typedef struct FleetUnitNodes {

@@ -11,7 +11,7 @@
 void host_clock_say(Leader *l, Host *h, uint64_t wall_us, bool attach);
 // After the records of hosts: who votes now may have been heard before.
 void host_clocks_on_hosts(Leader *l);
-// By how much its clock is ahead of leader_wall(). False: nobody knows.
+// By how much the host's clock is ahead of leader_wall(). False: that is not known.
 bool host_clock_ahead(const Leader *l, const Host *h, int64_t *ret_us);
 // It is, or is behind, by more than WALL_CLOCK_OFF_US.
 bool host_clock_is_off(const Leader *l, const Host *h);

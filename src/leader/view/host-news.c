@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See host-news.h. Who sees that a host is lost or back says so here, and jobs/own-jobs.c puts it into the
-// log: with an entry that is made anyhow, or in one of its own after NEWS_DELAY_US. What an entry that
-// failed was to say waits no longer.
+// See host-news.h. That a host is lost or back is noted here, and jobs/own-jobs.c puts it into the log: with
+// an entry that is made anyhow, or in one of its own after NEWS_DELAY_US. News of an entry that failed wait
+// no longer.
 #include "host-news.h"
 
 #include "clock.h"

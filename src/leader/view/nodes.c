@@ -9,7 +9,7 @@
 // node and waits without one. What has finished for good has nothing to do elsewhere and leaves nothing
 // behind.
 //
-// Who asks for a mode is answered by node-changes.c, who waits for a drain by drain-waiters.c.
+// Requests for a mode are answered in node-changes.c, waits for a drain in drain-waiters.c.
 #include "nodes.h"
 
 #include <errno.h>

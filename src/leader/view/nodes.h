@@ -10,7 +10,7 @@
 bool node_mark(Leader *l, Node *n, NodeMark mark);
 bool nodes_have_mark(const Leader *l, NodeMark mark);
 Node *node_take_marked(Leader *l, NodeMark mark);
-void node_forget_former_name(Node *n); // nobody knows it by that any more
+void node_forget_former_name(Node *n); // watchers know its new name
 // Nobody knows what its units do: the host is lost or its manager cannot be used.
 bool node_is_unreachable(const Node *n);
 // Its host is in session and can ask its manager: a unit that it has not named is not there.

@@ -430,7 +430,7 @@ void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
                 u->node->n_placed++;
                 u->node->n_to_leave += u->leaves;
                 u->node->n_unfinished += u->unfinished;
-                // Also one that was placed there in the moment in which the host was lost or closed.
+                // also a unit that was placed there at the moment in which the host was lost or closed
                 if ((u->unfinished && host_is_lost(u->node->host)) || unit_has_to_leave(u, e))
                         unit_event(l, u, LIFE_RECONSIDER);
         }

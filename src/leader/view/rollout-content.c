@@ -27,7 +27,8 @@ const Argosy__RolloutNode *rollout_turn(const Argosy__RolloutRecord *r, uint32_t
         return low < r->n_nodes && r->nodes[low]->node == node ? r->nodes[low] : NULL;
 }
 
-// Then all nodes keep the versions of secrets that they have, and who is started for it gets those of the others.
+// Whether only carried files change: then all nodes keep the versions of secrets that they have, and a
+// started unit gets the versions of the others.
 static bool changes_files_alone(const Argosy__RolloutRecord *r, const SpecEntry *before, SpecEntry *next) {
         return r->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE && spec_entry_change(before, next) != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See rollout-members.h. Marked -> due -> put: its old part leaves the sums and its queue, the new one enters. Who leaves the group
-// takes its part along. Members come out of chunks, so that the end of a rollout frees no million of objects one by one. Out of memory
-// ends the process: sums that miss a unit would take down too many.
+// See rollout-members.h. Marked -> due -> put: its old part leaves the sums and its queue, the new one
+// enters. A unit that leaves the group takes its part along. Members come out of chunks, so that the end of
+// a rollout does not free a million of objects one by one. Out of memory ends the process: sums that miss a
+// unit would take down too many.
 
 #include "rollout-members.h"
 

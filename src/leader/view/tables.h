@@ -220,11 +220,12 @@ typedef struct DisruptionBudget {
         ListNode *recovering_at;  // Unit.of_budget that the walk is at
 } DisruptionBudget;
 
-// Of a global unit that is being rolled out: nodes of which something was seen, in no order, as long as somebody takes them out.
+// For a global unit that is being rolled out: nodes that were touched, in no order, as long as the rollout
+// takes them out.
 typedef struct RolloutRows {
         uint32_t *touched; // numbers; one may be there several times
         size_t n, allocated;
-        bool kept; // somebody does
+        bool kept; // the rollout does
         bool all;  // all of them were
 } RolloutRows;
 
@@ -244,9 +245,10 @@ struct Rollout {
         LeaderWalk walk;               // through the members
 };
 
-// Whom a unit has preempted, and by whom it was preempted itself, as long as that is known (pending.c).
+// The units that a unit has preempted, and the one by which it was preempted, as long as that is known
+// (pending.c).
 typedef struct Preemption {
-        Unit *unit;         // whose this is
+        Unit *unit;         // the owner
         Unit *by;           // NULL: it was not preempted
         ListNode victim;    // in the victims of that one
         ListNode preempted; // in Leader.preempted, while `by` is set

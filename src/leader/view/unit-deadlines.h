@@ -5,7 +5,7 @@
 
 #include "tables.h"
 
-// Also of one that has such a deadline already. 0 or -ENOMEM: it has none then.
+// Sets or moves the unit's deadline of this kind. 0 or -ENOMEM: it has none then.
 int unit_set_deadline(Leader *l, Unit *u, UnitDeadline deadline, uint64_t at_us) _warn_unused_;
 // The same, unless it has an earlier one.
 int unit_hasten_deadline(Leader *l, Unit *u, UnitDeadline deadline, uint64_t at_us) _warn_unused_;

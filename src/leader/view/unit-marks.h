@@ -14,5 +14,5 @@ void unit_touch_on_node(Leader *l, UnitOnNode *s);
 bool unit_take_touched_itself(Unit *u);
 void unit_marks_forget_hosts(Leader *l); // all that were touched have been pulled
 void unit_release(Leader *l, Unit *u);     // something of it may have ended, for which others wait
-void unit_mark_unused(Leader *l, Unit *u); // nobody may have a use for it any more
+void unit_mark_unused(Leader *l, Unit *u); // it may be unused now
 bool unit_is_used(const Unit *u);

@@ -182,7 +182,7 @@ static void take_row(Unit *u, UnitOnNode *s) {
                 unit_on_node_forget_rows(u);
 }
 
-// By both lists at once, so the shorter one counts.
+// Walks both lists at once, so the shorter one counts.
 UnitOnNode *unit_on_node_find(const Unit *u, const Node *n) {
         const ListNode *on = u->on_nodes.next, *here = n->units_on_node.next;
 
@@ -464,7 +464,7 @@ const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const Uni
         return NULL;
 }
 
-// Of a one-shot all others are an end for good.
+// Whether a unit in this state stays down; a one-shot's other states are final.
 static bool stays_down(const UnitOnNode *s) {
         return s->down != ARGOSY__DOWN_CAUSE__DOWN_NOT && s->down != ARGOSY__DOWN_CAUSE__DOWN_SKIPPED;
 }

@@ -9,7 +9,7 @@
 
 // The unit's options by its record; 0 and a reference, or -EINVAL, -ENOMEM.
 int unit_options_of(const UnitEntry *e, UnitOptions **ret);
-// Of its newest start, on that node if it runs on all; NULL: it has not ended for good.
+// The outcome of the newest start, on that node if the unit runs on all; NULL: it has not ended for good.
 const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_t node);
 // Its new content has not failed so far: if it does not start, the unit gets the former one again.
 bool record_is_on_trial(const Argosy__UnitRecord *r);

@@ -235,7 +235,7 @@ static void follow_unit(Leader *l, Unit *u, UnitEntry *e) {
         must(budget_dependents_on_unit(l, e));
         must(disruption_budget_on_unit(l, u, e));
         must(ordering_on_unit(l, u, e, options));
-        queue_looks_on_unit(l, e);
+        queue_names_on_unit(l, e);
         unit_touch(l, u);
         scheduler_on_unit(l, u, e->removed ? NULL : e, options);
         scheduler_drive_out(l, u, e);

@@ -356,7 +356,9 @@ struct Leader {
         size_t n_held_admitted;   // jobs of limits in the entry that is being made
         uint64_t n_held_judged;   // one by one
         uint64_t queue_revision;  // of the rules by which they were judged last
-        ListNode queue_looks;     // QueueLook.looks: requests that are compared with the rules in several turns
+        Map queue_names;          // units that were asked about when requests were compared with the rules (QueueName)
+        size_t n_queue_groups;    // templates among them, whose instances count, once for each who has asked
+        ListNode queue_changed;   // QueueWatch.changed: held jobs of whose units that is not so any more
         Map author_jobs;           // by the author's name: how many jobs are open (AuthorJobs)
         ListNode authors_admitted; // AuthorJobs.admitted: of the entry that is being made
 

@@ -75,6 +75,7 @@ struct HeldJob {
         HeldLimit *woken; // the limit whose room it may take: it is due; NULL: none
         Argosy__Request *request; // it is due, and is of so many units that it is judged in several turns; NULL: it is not
         QueueLook *look;          // how far that is
+        QueueWatch *watch;        // what a rule that holds it has asked of its units; NULL: none does, or it asked nothing
         HeldJobVerdict why;
         uint32_t rule; // that holds it
         Argosy__JobRecord end;
@@ -139,6 +140,7 @@ static void give_up_room(HeldJob *h) {
 static void leave(HeldJob *h) {
         HeldLimit *limit = TAKE_PTR(h->limit);
 
+        h->watch = queue_watch_free(h->watch);
         list_unlink(&h->queue);
         deadline_heap_clear(&h->leader->held_due, &h->due);
         give_up_room(h);
@@ -367,8 +369,11 @@ static void free_value(void *value) {
 // Tickets have ended by then.
 void held_jobs_clear(Leader *l) {
         map_foreach (slot, &l->held_jobs) {
-                forget_request(slot->value);
-                end_done(slot->value);
+                HeldJob *h = slot->value;
+
+                h->watch = queue_watch_free(h->watch);
+                forget_request(h);
+                end_done(h);
         }
         map_done_with(&l->held_jobs, free_value);
         map_done_with(&l->held_awaited, free_value);
@@ -377,7 +382,9 @@ void held_jobs_clear(Leader *l) {
         list_init(&l->held_closed);
         list_init(&l->held_by_rules);
         list_init(&l->held_over);
-        list_init(&l->queue_looks);
+        map_done(&l->queue_names);
+        list_init(&l->queue_changed);
+        l->n_queue_groups = 0;
         l->n_held_going = l->n_held_admitted = 0;
         author_jobs_clear(l); // those of open jobs, too
 }
@@ -609,6 +616,8 @@ static void stand(Leader *l, HeldJob *h, HeldJobVerdict v, const Argosy__QueueRu
         leave(h);
         h->why = v;
         h->rule = rule ? rule->number : 0;
+        if (v == HELD_JOB_RULE || v == HELD_JOB_LIMIT)
+                h->watch = queue_look_take_watch(h->look, h);
         if (v == HELD_JOB_CLOSED)
                 list_append(&l->held_closed, &h->queue);
         else if (v == HELD_JOB_RULE)
@@ -651,6 +660,7 @@ static void carry_out(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, Hel
 static bool judge_due(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, size_t *left) {
         const Argosy__QueueRule *rule = NULL;
         HeldJobVerdict v = has_begun(l, h) ? HELD_JOB_GOES : held_verdict_without_rules(l, m);
+        bool took_turns = h->look;
 
         l->n_held_judged++;
         if (v == HELD_JOB_GOES && !h->request)
@@ -659,9 +669,11 @@ static bool judge_due(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, siz
                 end(l, h, ARGOSY__JOB_STATE__JOB_CANCELLED,
                     "the leader's version cannot carry out such a request");
         else if (v != HELD_JOB_GOES || has_begun(l, h) ||
-                 held_verdict_find(l, &(HeldQuestion){m->author, h->request, m, HELD_IS_DUE}, left, &h->look, &v, &rule))
+                 held_verdict_find(l, &(HeldQuestion){m->author, h->request, m, HELD_IS_DUE}, left, &h->look, &v, &rule)) {
+                if (v == HELD_JOB_GOES && !took_turns) // it is asked anew when it is decided
+                        h->look = queue_look_free(h->look);
                 carry_out(l, h, m, v, rule);
-        else
+        } else
                 return false;
         return true;
 }
@@ -672,6 +684,8 @@ void held_jobs_step(Leader *l) {
 
         if (l->pause_us > leader_now(l))
                 return;
+        for (HeldJob *h; (h = queue_take_changed(l));)
+                make_due(l, h);
         while (l->held_due.n > 0 && l->n_held_going < l->limits.held_going && n++ < most &&
                bytes < walk_slice(walk, l->limits.held_bytes)) {
                 HeldJob *h = CONTAINER_OF(deadline_heap_pop(&l->held_due, UINT64_MAX), HeldJob, due);
@@ -691,13 +705,17 @@ void held_jobs_step(Leader *l) {
 bool held_jobs_judge(Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule) {
         const Argosy__StoredRequest *m = t->held ? cluster_state_find_stored_request(l->state, t->held->number) : NULL;
         size_t left = l->limits.held_looks;
+        bool took_turns = t->look, known;
 
-        return held_verdict_find(l,
-                                 &(HeldQuestion){.author = m ? m->author : t->author,
-                                                 .request = t->request,
-                                                 .stored = m,
-                                                 .moment = m ? HELD_DECIDED : HELD_COMES},
-                                 &left, &t->look, ret, ret_rule);
+        known = held_verdict_find(l,
+                                  &(HeldQuestion){.author = m ? m->author : t->author,
+                                                  .request = t->request,
+                                                  .stored = m,
+                                                  .moment = m ? HELD_DECIDED : HELD_COMES},
+                                  &left, &t->look, ret, ret_rule);
+        if (known && !took_turns) // should it come by here again, it is asked anew
+                queue_look_end(t);
+        return known;
 }
 
 // ------------------------------------------------------------------------------------------------ who asks about them

@@ -10,8 +10,11 @@
 //
 // Tens of thousands of units are looked at in several turns (QueueLook). What was found is so until the rules change, or the file of
 // a unit, or of a template, whose role was asked for: then it begins anew, so that no job begins by what a unit was in an earlier
-// turn. The log's entries tell (queue_looks_on_unit()), at one search in a map for each unit and look. An instance that comes
-// meanwhile was asked about with the request that brought it.
+// turn. An instance that comes meanwhile was asked about with the request that brought it.
+//
+// A job that a rule holds keeps what was asked of units for that (QueueWatch): when one of them is gone, is there again or has another
+// file, or when the template that it is about has another instance, it is judged anew. The log's entries tell, at one search in a map
+// for each unit, whoever has asked for it.
 //
 // An update, or a restart a few at a time, is one thing: another one of the same units, and other content for them, are
 // refused as long as it is under way. So is a rebalance, of which there is one at a time.
@@ -31,6 +34,7 @@
 #include "str.h"
 #include "tickets.h"
 #include "tables.h"
+#include "turn.h"
 #include "unit-file.h"
 #include "unit-name.h"
 #include "unit-record.h"
@@ -41,12 +45,30 @@ enum {
         EXPAND_WORK = 5, // for one more name
 };
 
-// What a name was when a role was found by it.
+// A name that somebody has asked about; in Leader.queue_names.
+typedef struct QueueName {
+        ListNode seen; // Seen.by_name
+        char name[];
+} QueueName;
+
+// What it was then.
 typedef struct Seen {
+        QueueWatch *watch;
+        QueueName *of;
+        ListNode by_name;
         Hash spec;
         bool exists;
-        char name[];
+        bool by_role; // its file says something
+        bool group;   // so does which instances it has, as a template
 } Seen;
+
+struct QueueWatch {
+        Leader *leader;
+        Map seen; // by name
+        bool stale; // a unit has another file than when it was asked for its role
+        struct HeldJob *job; // that waits for another answer; NULL: it is still looked for
+        ListNode changed;    // in Leader.queue_changed: there may be one
+};
 
 // A file that comes with the request.
 typedef struct SentFile {
@@ -75,19 +97,46 @@ typedef struct Subject {
         UnitFile *parsed; // the one that was read last
         const Argosy__NamedFile *parsed_of;
         char role[ROLE_SIZE]; // that was asked for last
-        Map seen;             // units that were asked for their roles, and templates by which these were found
+        QueueWatch *watch;    // names that were asked about; NULL: nobody wants to know
 } Subject;
 
 struct QueueLook {
-        ListNode looks; // in Leader.queue_looks
         Subject subject;
         QueueWalk walk;
         uint64_t revision; // of the rules
         size_t n_sent;     // files of the request: they are gone if who has sent them may bring none any more
         bool known;
-        bool stale;    // a unit has another file than when it was asked for its role
         uint32_t rule; // that counts; 0: none
 };
+
+static void forget_seen(Leader *l, Seen *seen) {
+        list_unlink(&seen->by_name);
+        l->n_queue_groups -= seen->group;
+        if (list_is_empty(&seen->of->seen)) {
+                map_take_str(&l->queue_names, seen->of->name);
+                free(seen->of);
+        }
+        free(seen);
+}
+
+QueueWatch *queue_watch_free(QueueWatch *w) {
+        if (!w)
+                return NULL;
+        map_foreach (slot, &w->seen)
+                forget_seen(w->leader, slot->value);
+        map_done(&w->seen);
+        list_unlink(&w->changed);
+        free(w);
+        return NULL;
+}
+
+static QueueWatch *watch_new(Leader *l) {
+        QueueWatch *w = oom_checked(calloc(1, sizeof(*w)));
+
+        w->leader = l;
+        list_init(&w->changed);
+        return w;
+}
 
 static void subject_done(Subject *s) {
         free(s->group.prefix);
@@ -97,7 +146,7 @@ static void subject_done(Subject *s) {
         for (size_t i = 0; i < s->n_files; i++)
                 free(s->files[i].role);
         map_done(&s->files_by_name);
-        map_done_with(&s->seen, free);
+        queue_watch_free(s->watch);
         free(s->files);
         unit_file_free(s->parsed);
 }
@@ -137,6 +186,104 @@ static void name_undone(Subject *s, uint64_t job) {
                         s->units[s->n_units++] = s->undone->units[g]->names[i];
 }
 
+// ------------------------------------------------------------------------------------------------ what was asked about
+
+static QueueName *name_get(Leader *l, const char *name) {
+        QueueName *n = map_find_str(&l->queue_names, name);
+        size_t len = strlen(name) + 1;
+
+        if (n)
+                return n;
+        n = oom_checked(calloc(1, sizeof(*n) + len));
+        list_init(&n->seen);
+        memcpy(n->name, name, len);
+        (void) oom_check(map_add_str(&l->queue_names, n->name, n));
+        return n;
+}
+
+static Seen *seen_get(QueueWatch *w, const char *name, const UnitEntry *e) {
+        Seen *seen = map_find_str(&w->seen, name);
+
+        if (seen)
+                return seen;
+        seen = oom_checked(calloc(1, sizeof(*seen)));
+        seen->watch = w;
+        seen->of = name_get(w->leader, name);
+        list_append(&seen->of->seen, &seen->by_name);
+        seen->exists = e;
+        if (e)
+                seen->spec = e->spec->hash;
+        (void) oom_check(map_add_str(&w->seen, seen->of->name, seen));
+        return seen;
+}
+
+static void note_role(Subject *s, const char *name, const UnitEntry *e) {
+        if (s->watch)
+                seen_get(s->watch, name, e)->by_role = true;
+}
+
+static void note_instance(Subject *s, const UnitEntry *e) {
+        if (s->watch)
+                (void) seen_get(s->watch, e->record->name, e);
+}
+
+static void note_group(Subject *s, const char *template) {
+        if (!s->watch)
+                return;
+        seen_get(s->watch, template, cluster_state_find_unit(s->leader->state, template))->group = true;
+        s->watch->leader->n_queue_groups++;
+}
+
+static bool has_other_file(const Seen *seen, const UnitEntry *e) {
+        return seen->by_role && (seen->exists == e->removed || (seen->exists && !hash_equal(&seen->spec, &e->spec->hash)));
+}
+
+// A job that waits is judged in a later turn, however many of its units an entry changes.
+static void note_changed(QueueWatch *w) {
+        if (!w->job || list_is_linked(&w->changed))
+                return;
+        list_append(&w->leader->queue_changed, &w->changed);
+        leader_mark(w->leader);
+}
+
+static void look_at_group(Leader *l, const UnitEntry *e) {
+        _cleanup_free_ char *template = oom_checked(unit_name_template(e->record->name));
+        const QueueName *n = map_find_str(&l->queue_names, template);
+
+        if (n)
+                list_foreach (i, &n->seen) {
+                        const Seen *seen = CONTAINER_OF(i, Seen, by_name);
+
+                        if (seen->group && !map_find_str(&seen->watch->seen, e->record->name))
+                                note_changed(seen->watch);
+                }
+}
+
+void queue_names_on_unit(Leader *l, const UnitEntry *e) {
+        const QueueName *n = map_find_str(&l->queue_names, e->record->name);
+
+        if (n)
+                list_foreach (i, &n->seen) {
+                        const Seen *seen = CONTAINER_OF(i, Seen, by_name);
+
+                        seen->watch->stale |= has_other_file(seen, e);
+                        if (seen->exists == e->removed || has_other_file(seen, e))
+                                note_changed(seen->watch);
+                }
+        if (l->n_queue_groups > 0 && !e->removed && unit_name_kind(e->record->name, NULL) == UNIT_NAME_INSTANCE)
+                look_at_group(l, e);
+}
+
+struct HeldJob *queue_take_changed(Leader *l) {
+        QueueWatch *w;
+
+        if (list_is_empty(&l->queue_changed))
+                return NULL;
+        w = CONTAINER_OF(l->queue_changed.next, QueueWatch, changed);
+        list_unlink(&w->changed);
+        return w->job;
+}
+
 // ------------------------------------------------------------------------------------------------ a template and its instances
 
 // Whether the unit is an instance of the group's template.
@@ -163,8 +310,9 @@ static void go_back(Group *g) {
         g->i = 0;
 }
 
-static bool step(const Leader *l, Group *g) {
-        const UnitEntry *e = next_instance(l, g);
+static bool step(Subject *s) {
+        Group *g = &s->group;
+        const UnitEntry *e = next_instance(s->leader, g);
         char *name = e ? oom_checked(strdup(e->record->name)) : NULL;
 
         if (!name)
@@ -172,6 +320,7 @@ static bool step(const Leader *l, Group *g) {
         free(g->at);
         g->at = name;
         g->i++;
+        note_instance(s, e);
         return true;
 }
 
@@ -183,36 +332,20 @@ static const char *unit_of_group(Subject *s, size_t i) {
         if (i < g->i)
                 go_back(g);
         while (g->i < i)
-                if (!g->prefix || !step(s->leader, g))
+                if (!g->prefix || !step(s))
                         return NULL;
         return g->at ?: g->name;
 }
 
 static void name_group(Subject *s, const char *name) {
         s->group.name = name;
-        if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
-                s->group.prefix = oom_checked(strndup(name, (size_t) (strchr(name, '@') - name) + 1));
+        if (unit_name_kind(name, NULL) != UNIT_NAME_TEMPLATE)
+                return;
+        s->group.prefix = oom_checked(strndup(name, (size_t) (strchr(name, '@') - name) + 1));
+        note_group(s, name);
 }
 
 // ------------------------------------------------------------------------------------------------ roles
-
-static void note_seen(Subject *s, const char *name, const UnitEntry *e) {
-        size_t len = strlen(name) + 1;
-        Seen *seen;
-
-        if (map_find_str(&s->seen, name))
-                return;
-        seen = oom_checked(calloc(1, sizeof(*seen) + len));
-        memcpy(seen->name, name, len);
-        seen->exists = e;
-        if (e)
-                seen->spec = e->spec->hash;
-        (void) oom_check(map_add_str(&s->seen, seen->name, seen));
-}
-
-static bool is_as_seen(const Seen *seen, const UnitEntry *e) {
-        return seen->exists == !e->removed && (e->removed || hash_equal(&seen->spec, &e->spec->hash));
-}
 
 static const char *keep_role(Subject *s, UnitOptions *options) {
         str_fit(s->role, sizeof(s->role), "%s", options->role ?: ROLE_DEFAULT);
@@ -305,7 +438,7 @@ static SpecEntry *spec_of_new(Subject *s, size_t i, const char *template) {
 
         if (q->what_case != ARGOSY__REQUEST__WHAT_APPLY) {
                 if (template)
-                        note_seen(s, template, e);
+                        note_role(s, template, e);
                 return e ? e->spec : NULL;
         }
         if (i >= q->apply->n_units ||
@@ -328,7 +461,7 @@ static const char *role_at(size_t i, size_t *left, void *userdata) {
         const UnitEntry *e = unit ? cluster_state_find_unit(s->leader->state, unit) : NULL;
 
         if (unit)
-                note_seen(s, unit, e);
+                note_role(s, unit, e);
         if (e)
                 return role_by_spec(s, e->spec, unit);
         return unit ? role_of_new(s, i, unit, left) : NULL;
@@ -435,7 +568,6 @@ bool queue_undoes_rules(const Leader *l, const Argosy__Request *request) {
 QueueLook *queue_look_free(QueueLook *look) {
         if (!look)
                 return NULL;
-        list_unlink(&look->looks);
         subject_done(&look->subject);
         queue_walk_done(&look->walk);
         free(look);
@@ -450,27 +582,26 @@ static size_t count_sent(const Argosy__Request *request) {
         return request->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? request->change->n_files : 0;
 }
 
-void queue_looks_on_unit(Leader *l, const UnitEntry *e) {
-        list_foreach (i, &l->queue_looks) {
-                QueueLook *look = CONTAINER_OF(i, QueueLook, looks);
-                const Seen *seen = map_find_str(&look->subject.seen, e->record->name);
+QueueWatch *queue_look_take_watch(QueueLook *look, struct HeldJob *job) {
+        QueueWatch *w = look ? TAKE_PTR(look->subject.watch) : NULL;
 
-                look->stale |= seen && !is_as_seen(seen, e);
-        }
+        if (w)
+                w->job = job;
+        return w;
 }
 
 static bool is_outdated(const Leader *l, const QueueLook *look) {
-        return look->stale || look->revision != cluster_state_queue_revision(l->state) ||
+        return look->subject.watch->stale || look->revision != cluster_state_queue_revision(l->state) ||
                look->n_sent != count_sent(look->subject.request);
 }
 
 static QueueLook *look_new(Leader *l, const Argosy__Request *request) {
         QueueLook *look = oom_checked(calloc(1, sizeof(*look)));
 
-        list_append(&l->queue_looks, &look->looks);
         look->revision = cluster_state_queue_revision(l->state);
         look->n_sent = count_sent(request);
         look->subject.leader = l;
+        look->subject.watch = watch_new(l);
         look->subject.request = request;
         if (request->what_case == ARGOSY__REQUEST__WHAT_UNDO)
                 name_undone(&look->subject, request->undo->job);
@@ -513,8 +644,6 @@ static const Argosy__QueueRule *rule_of(const Leader *l, const QueueLook *look) 
 
 bool queue_rule_find(Leader *l, const Argosy__Author *author, const Argosy__Request *request, size_t *left,
                      QueueLook **look, const Argosy__QueueRule **ret) {
-        bool is_new;
-
         *ret = NULL;
         if (cluster_state_queue(l->state)->n_rules == 0 || !queue_policy_is_for(request, author)) {
                 *look = queue_look_free(*look);
@@ -522,13 +651,9 @@ bool queue_rule_find(Leader *l, const Argosy__Author *author, const Argosy__Requ
         }
         if (*look && is_outdated(l, *look))
                 *look = queue_look_free(*look);
-        is_new = !*look;
-        if (is_new)
-                *look = look_new(l, request);
+        *look = *look ?: look_new(l, request);
         if (!(*look)->known && !walk(l, author, *look, left))
                 return false;
         *ret = rule_of(l, *look);
-        if (is_new)
-                *look = queue_look_free(*look);
         return true;
 }

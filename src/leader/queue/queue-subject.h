@@ -30,12 +30,18 @@ bool queue_exclusive_job(const Leader *l, const Argosy__Request *request, uint64
 bool queue_undoes_rules(const Leader *l, const Argosy__Request *request);
 // The rule that counts for it, in *ret; NULL: none does. At most *left of its units are compared with rules, and taken off
 // that: if there are more, false, and *look (NULL at first, queue_look_free()) is where to go on in a later turn, with the same request. What
-// took several turns is kept in it until the rules change, or the files of the request or of a unit whose role was asked for; what
-// did not is asked anew each time.
+// was found is kept in it until the rules change, or the files of the request or of a unit whose role was asked for.
 typedef struct QueueLook QueueLook;
 bool queue_rule_find(Leader *l, const Argosy__Author *author, const Argosy__Request *request, size_t *left,
                      QueueLook **look, const Argosy__QueueRule **ret);
 QueueLook *queue_look_free(QueueLook *look); // NULL
 void queue_look_end(Ticket *t);              // that of a pending request, if there is one
+// What was asked of units for that. NULL: nothing, since no rule is about the request.
+typedef struct QueueWatch QueueWatch;
+struct HeldJob;
+QueueWatch *queue_look_take_watch(QueueLook *look, struct HeldJob *job); // of one that is known now
+QueueWatch *queue_watch_free(QueueWatch *w);                              // NULL
 // An entry of the log has changed this unit, or removed it.
-void queue_looks_on_unit(Leader *l, const UnitEntry *e);
+void queue_names_on_unit(Leader *l, const UnitEntry *e);
+// The next job of which something may be found that is not so any more; NULL: there is none.
+struct HeldJob *queue_take_changed(Leader *l);

@@ -38,7 +38,7 @@ static const Kept lists[] = {
         KEPT("units to order", ordering),
         KEPT("outcomes for the log", outcomes),
         KEPT("outcomes on their way", outcomes_flying),
-        KEPT("requests that are compared with rules", queue_looks),
+        KEPT("held jobs of whose units something has changed", queue_changed),
         KEPT("held jobs that have ended", held_over),
         KEPT("authors of an entry", authors_admitted),
         KEPT("who waits for a rollout", rollout_waiters),

@@ -466,6 +466,74 @@ static int set_open_max(uint32_t max) {
         return change_queue(&m, "")->status;
 }
 
+// ------------------------------------------------------------------------------------------------ what its units become
+
+static uint64_t hold_restart_of_web(void) {
+        const RigRollout restart = {.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web@.service"};
+        const Argosy__Response *r = rig_last(rig_rollout(&g, restart));
+
+        assert_int_equal(r->status, 0);
+        assert_true(r->held);
+        return r->job;
+}
+
+// No rule is about it any more when the last one is gone that one was about.
+static void a_restart_whose_units_are_gone_is_held_no_longer(void **state) {
+        uint64_t job;
+
+        (void) answer((Ask){SUBMIT, "web@.service", SERVICE});
+        (void) answer((Ask){START, "web@1.service", NULL});
+        (void) answer((Ask){START, "web@2.service", NULL});
+        (void) add_rule(rule(QUEUE_HOLD, "web@?.service"));
+        job = hold_restart_of_web();
+        assert_int_equal(answer((Ask){ARGOSY__VERB__VERB_DESTROY, "web@1.service"})->status, 0);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), HELD);
+        assert_int_equal(answer((Ask){ARGOSY__VERB__VERB_DESTROY, "web@2.service"})->status, 0);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+}
+
+static void a_job_whose_unit_comes_to_another_role_is_judged_by_that(void **state) {
+        Argosy__QueueRule about = rule(QUEUE_HOLD, "");
+        RigAnswer *a;
+
+        make_role("db");
+        (void) answer((Ask){SUBMIT, "b.service", SERVICE "[X-Argosy]\nRole=db\n"});
+        about.role = (char *) "db";
+        (void) add_rule(about);
+        (void) hold((Ask){START, "b.service"});
+        a = rig_change_with(&g, SUBMIT, "b.service", SERVICE, true, NULL);
+        rig_settle(&g);
+        assert_false(is_launched("b.service"));
+        assert_int_equal(release(rig_last(a)->job), 0);
+        assert_true(is_launched("b.service"));
+        assert_int_equal(n_held(), 0);
+}
+
+// It waits for a place of one rule, and for another rule when an instance has come that this is about.
+static void a_restart_to_which_a_unit_comes_is_judged_with_it(void **state) {
+        Argosy__QueueRule one = rule(LIMIT, "");
+        uint64_t running, job;
+
+        (void) answer((Ask){SUBMIT, "web@.service", SERVICE});
+        (void) answer((Ask){START, "web@1.service", NULL});
+        one.limit = 1;
+        one.verb = (char *) "restart*";
+        (void) add_rule(rule(QUEUE_HOLD, "web@9.service"));
+        (void) add_rule(one);
+        set_lazy(true);
+        running = answer((Ask){RESTART, "web@1.service", NULL})->job;
+        job = hold_restart_of_web();
+        assert_non_null(strstr(rig_show_job(&g, job)->held_by, "rule 2"));
+        assert_int_equal(release(hold((Ask){START, "web@9.service", NULL})), 0);
+        assert_non_null(strstr(rig_show_job(&g, job)->held_by, "rule 1"));
+        set_lazy(false);
+        rig_pass_ms(&g, 4 * LATER_MS);
+        assert_int_equal(state_of(running), DONE);
+        assert_int_equal(state_of(job), HELD);
+}
+
 static void an_author_has_so_many_open_jobs(void **state) {
         Argosy__Author ann = user("ann", 1001);
         const Argosy__Response *r;
@@ -670,6 +738,9 @@ int main(void) {
                 RIG_TEST(a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there),
                 RIG_TEST(a_rule_asks_for_the_role_of_a_template_that_is_there),
                 RIG_TEST(a_rule_asks_for_the_role_of_what_a_folder_makes),
+                RIG_TEST(a_restart_whose_units_are_gone_is_held_no_longer),
+                RIG_TEST(a_job_whose_unit_comes_to_another_role_is_judged_by_that),
+                RIG_TEST(a_restart_to_which_a_unit_comes_is_judged_with_it),
                 RIG_TEST(an_author_has_so_many_open_jobs),
                 RIG_TEST(how_much_of_the_past_is_kept_can_be_changed_and_undone),
                 RIG_TEST(how_much_files_of_units_may_have_can_be_less),

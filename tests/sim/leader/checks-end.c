@@ -135,7 +135,7 @@ static bool world_why_unknown(unsigned i) {
         return !c || c->picky;
 }
 
-static uint64_t entries_then;
+static uint64_t entries_then, jobs_then;
 static uint64_t revisions_then[WORLD_UNITS_MAX];
 static bool held_then[LOG_JOBS_MAX];
 
@@ -153,17 +153,19 @@ void reached_on_end(void) {
         for (uint64_t i = 0; i <= log_truth.n_jobs; i++)
                 held_then[i] = log_truth.jobs[i] && log_truth.jobs[i]->state == ARGOSY__JOB_STATE__JOB_HELD;
         entries_then = log_truth.n_entries;
+        jobs_then = log_truth.n_jobs;
 }
 
-// The job that has changed the unit last was asked for before, and was held until then.
-static bool is_by_held(unsigned unit) {
+// The job that has changed the unit last was asked for before, and was held until then, or is a rebalance, which moves the next unit when the
+// one before has been well for long enough.
+static bool goes_on(unsigned unit) {
         uint64_t last = 0;
 
         for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++)
                 if (log_truth.jobs[i] && log_truth.jobs[i]->touched_at[unit] > 0 &&
                     (last == 0 || log_truth.jobs[i]->touched_at[unit] > log_truth.jobs[last]->touched_at[unit]))
                         last = i;
-        return held_then[last];
+        return held_then[last] || (last > 0 && last <= jobs_then && strcmp(log_truth.jobs[last]->verb, "rebalance") == 0);
 }
 
 // It takes its next step when the unit of the one before has been well for long enough.
@@ -184,7 +186,7 @@ void stays_on_end(void) {
                 awaited[i] = places_has_deadline(log_truth.units[i].node) || world_why_unknown(i) || heard_has_failed(i) || is_rolling(i);
         rig_pass_ms(&world.rig, 2 * asks.swarm.lease_ms);
         for (unsigned i = 0; i < asks.n_units; i++)
-                if (log_truth.units[i].revision != revisions_then[i] && !awaited[i] && !is_by_held(i))
+                if (log_truth.units[i].revision != revisions_then[i] && !awaited[i] && !goes_on(i))
                         check_fail("wishes-stay-reached", "%s is changed, and nothing has happened", asks.units[i].name);
         if (log_truth.n_entries == entries_then)
                 check_says("wishes-stay-reached");

@@ -64,10 +64,10 @@ bool quadlet_beside_find(const void *content, size_t len, const char *file, Unit
 
 // Whether the content is a container's. `content` may be NULL if `len` is 0.
 bool quadlet_is(const void *content, size_t len);
-// Appends what a node's generator reads: the content with units for containers in [Unit]
-// ("After=db.container"), without AutoUpdate=, for the
-// image is the cluster's matter. 0 or -ENOMEM.
-int quadlet_source(const void *content, size_t len, Buf *ret) _warn_unused_;
+// Appends what a node's generator reads: the content with units for containers in [Unit] ("After=db.container"),
+// without AutoUpdate=, for the image is the cluster's matter, and with `image` in place of Image=, pulled if it is
+// missing (content_image_for_generator()); NULL: as it is. 0 or -ENOMEM.
+int quadlet_source(const void *content, size_t len, const char *image, Buf *ret) _warn_unused_;
 // Appends a list of names of units in which "db.container" stands for db.service, and "data.volume" for
 // data-volume.service. 0 or -ENOMEM.
 int quadlet_units(const char *words, Buf *ret) _warn_unused_;

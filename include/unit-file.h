@@ -51,6 +51,8 @@
 //                                      services on systems' own managers only, and not in [X-Fleet]
 //      VolumeLoss=accept               of a container (quadlet.h): it may run where its data is not; not in
 // [X-Fleet]
+//      ImagePin=NAME@DIGEST            of a container: the image that Image=NAME was resolved to (content-image.h);
+//                                      argosy writes it. Not in [X-Fleet]
 //      X-Condition{MachineID,MachineMetadata,MachineOf}=, X-Conflicts=   [X-Fleet] only, old names
 //
 // An empty assignment undoes the ones before it. Specifiers in all of them but Global=: %n (name), %N

@@ -84,7 +84,8 @@ static bool is_id(const char *image) {
 // ------------------------------------------------------------------------------------------------ keys
 
 static int on_image(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
-        const char *value = line->value;
+        const char *value = line->value, *bad;
+        bool depends;
 
         q->image_line = *value ? line->line : 0;
         if (str_has_suffix(value, ".image") || str_has_suffix(value, ".build"))
@@ -92,9 +93,10 @@ static int on_image(QuadletParser *q, const char *path, const IniLine *line, cha
                         ret_why, path, line->line,
                         "Image=%.200s: argosy takes no .image and no .build files; name the image itself",
                         value);
-        if (strchr(value, '$'))
+        if (strchr(value, '$') || specifier_check(value, &depends, &bad) < 0)
                 return option_refuse(ret_why, path, line->line,
-                                     "Image=%.200s: an image with a '$' is one that only a node knows",
+                                     "Image=%.200s: an image with a '$', or a specifier other than %%i, %%j, %%n, "
+                                     "%%N and %%p, is one that only a node knows",
                                      value);
         if (*value && !is_qualified(value) && !is_id(value))
                 return option_refuse(ret_why, path, line->line,
@@ -375,6 +377,8 @@ int quadlet_finish(const QuadletParser *q, const char *path, const QuadletOption
 
         if (q->volume_loss_line && !q->is_container && !q->was_container)
                 return option_refuse(ret_why, path, q->volume_loss_line, "VolumeLoss= is for containers");
+        if (q->pin_line && !q->is_container && !q->was_container)
+                return option_refuse(ret_why, path, q->pin_line, "ImagePin= is for containers");
         if (!q->is_container)
                 return 0;
         r = check_options(path, options, ret_why) ?: check_container(q, path, options, ret_why);
@@ -391,11 +395,10 @@ typedef struct Warnings {
 static int warn_image(const Warnings *w, const IniLine *line) {
         _cleanup_free_ char *text = NULL;
 
-        if (!*line->value || strstr(line->value, "@sha256:") || is_id(line->value))
+        if (!str_has_prefix(line->value, "localhost/") && !is_id(line->value))
                 return 0;
-        text = str_printf("Image=%.150s is not pinned: what it names may differ from node to node and from "
-                          "day to day, also after undo; "
-                          "NAME@sha256:DIGEST names one image",
+        text = str_printf("Image=%.150s is not pinned: no registry has it, so each node runs what it has of that "
+                          "name, also after undo",
                           line->value);
         return text ? w->each(line->line, text, w->userdata) : -ENOMEM;
 }
@@ -403,6 +406,9 @@ static int warn_image(const Warnings *w, const IniLine *line) {
 static int warn_container(const Warnings *w, const IniLine *line) {
         if (streq(line->key, "Image"))
                 return warn_image(w, line);
+        if (streq(line->key, "Rootfs") && *line->value)
+                return w->each(line->line, "Rootfs= is not pinned: each node runs what it has there, also after undo",
+                               w->userdata);
         if (streq(line->key, "AutoUpdate") && *line->value)
                 return w->each(line->line,
                                "AutoUpdate= is left out: argosy decides when the unit gets another image",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   content -> quadlet_source() -> NAME.container in a folder, with the files that it names -> the generator, in its
+//   content -> content_image_for_generator() -> NAME.container in a folder, with the files that it names -> the generator, in its
 // sandbox -> NAME.service in another, with those of volumes and networks -> quadlet_made_compose()
 //
 // Only the files that are asked for are read, whatever else it writes. What it prints is shown only if that
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "content-image.h"
 #include "sandboxed-command.h"
 #include "str.h"
 #include "unit-file.h"
@@ -133,10 +134,18 @@ static int add_file(Run *run, char *name, char *content) {
         return 0;
 }
 
+// With the digest of its image.
+static int add_own(Run *run, const char *unit) {
+        _cleanup_buf_ Buf source = {};
+        int r = content_image_for_generator(unit, run->content, run->len, &source);
+
+        return r < 0 ? r : add_file(run, quadlet_file(unit), buf_take_string(&source));
+}
+
 static int add_source(Run *run, char *name, const void *content, size_t len) {
         _cleanup_buf_ Buf source = {};
         _cleanup_free_ char *owned = name;
-        int r = quadlet_source(content, len, &source);
+        int r = quadlet_source(content, len, NULL, &source);
 
         return r < 0 ? r : add_file(run, TAKE_PTR(owned), buf_take_string(&source));
 }
@@ -215,7 +224,7 @@ static int take_beside(const Run *run, Buf *ret, char **ret_why) {
 int quadlet_generate(const char *unit, const void *content, size_t len, unsigned timeout_ms, Buf *ret,
                      char **ret_why) {
         _cleanup_(run_done) Run run = {.content = content, .len = len};
-        int r = add_source(&run, quadlet_file(unit), content, len);
+        int r = add_own(&run, unit);
 
         if (r == 0)
                 r = add_beside(&run);

@@ -28,6 +28,7 @@ typedef struct QuadletParser {
         unsigned data_line;               // of the first Volume= or Mount= with data that stays on a node
         unsigned shares_line;             // of Network=container:NAME
         unsigned volume_loss_line;        // of VolumeLoss=accept
+        unsigned pin_line;                // of ImagePin=
         QuadletClaim *claims;             // what it has on its node alone: "port 8080/tcp", "container db"
         size_t n_claims, claims_allocated;
         QuadletNamed *named; // files beside this one
@@ -41,6 +42,8 @@ void quadlet_parser_done(QuadletParser *q);
 int quadlet_on_section(QuadletParser *q, const char *path, const IniLine *line, char **ret_why);
 int quadlet_on_container(QuadletParser *q, const char *path, const IniLine *line, char **ret_why);
 int quadlet_on_volume_loss(QuadletParser *q, const char *path, const IniLine *line, char **ret_why);
+// ImagePin= likewise (content-image.c).
+int content_image_on_pin(QuadletParser *q, const char *path, const IniLine *line, char **ret_why);
 
 // Another unit of the node may not have that; takes `what`, NULL: out of memory.
 int quadlet_add_claim(QuadletParser *q, unsigned line, char *what);

@@ -186,6 +186,7 @@ static const char *end_of_logical(const char *at, const char *end) {
 typedef struct Section {
         const char *name;
         size_t len;
+        const char *image; // that is pinned, with its digest; NULL: none is
 } Section;
 
 static bool section_is(const Section *s, const char *name) {
@@ -198,6 +199,20 @@ static int copy_units(const char *line, const char *stop, Buf *ret) {
         return text ? quadlet_units(text, ret) : -ENOMEM;
 }
 
+static bool key_is(const char *key, const char *end, const char *name) {
+        return (size_t) (end - key) == strlen(name) && memcmp(key, name, strlen(name)) == 0;
+}
+
+// AutoUpdate= would change the image, and so would Pull= of one that is pinned.
+static int copy_of_container(const Section *section, const char *key, const char *key_end, const char *line,
+                             const char *stop, Buf *ret) {
+        if (key_is(key, key_end, "AutoUpdate") || (section->image && key_is(key, key_end, "Pull")))
+                return 0;
+        if (section->image && key_is(key, key_end, "Image"))
+                return buf_printf(ret, "Image=%s\nPull=missing\n", section->image);
+        return buf_append(ret, line, (size_t) (stop - line));
+}
+
 static int copy_line(const Section *section, const char *line, const char *stop, Buf *ret) {
         const char *equal = memchr(line, '=', (size_t) (stop - line)), *key = line, *key_end = equal;
 
@@ -205,17 +220,16 @@ static int copy_line(const Section *section, const char *line, const char *stop,
                 key++;
         while (equal && key_end > key && (key_end[-1] == ' ' || key_end[-1] == '\t'))
                 key_end--;
-        if (equal && section_is(section, "Container") && (size_t) (key_end - key) == strlen("AutoUpdate") &&
-            memcmp(key, "AutoUpdate", strlen("AutoUpdate")) == 0)
-                return 0;
+        if (equal && section_is(section, "Container"))
+                return copy_of_container(section, key, key_end, line, stop, ret);
         if (equal && section_is(section, "Unit") && names_units(key, (size_t) (key_end - key)))
                 return copy_units(line, stop, ret);
         return buf_append(ret, line, (size_t) (stop - line));
 }
 
-int quadlet_source(const void *content, size_t len, Buf *ret) {
+int quadlet_source(const void *content, size_t len, const char *image, Buf *ret) {
         const char *at = content, *end = at + unit_parts_own_len(content, len);
-        Section section = {"", 0};
+        Section section = {.name = "", .image = image};
         int r = 0;
 
         while (at < end && r == 0) {
@@ -231,7 +245,8 @@ int quadlet_source(const void *content, size_t len, Buf *ret) {
                         if (first < stop && *first == '[') {
                                 const char *close = memchr(first, ']', (size_t) (stop - first));
 
-                                section = (Section){first + 1, close ? (size_t) (close - first - 1) : 0};
+                                section.name = first + 1;
+                                section.len = close ? (size_t) (close - first - 1) : 0;
                         }
                         r = copy_line(&section, at, stop, ret);
                 }

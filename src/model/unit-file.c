@@ -228,6 +228,10 @@ static int parse_volume_loss(Parser *p, bool fleet) {
         return quadlet_on_volume_loss(&p->quadlet, p->path, p->line, p->ret_why);
 }
 
+static int parse_image_pin(Parser *p, bool fleet) {
+        return content_image_on_pin(&p->quadlet, p->path, p->line, p->ret_why);
+}
+
 static int parse_boot_id(Parser *p, bool fleet) {
         return option_refuse(p->ret_why, p->path, p->line->line,
                              "%s= is not supported, a boot id ends with the boot; use MachineID=", p->line->key);
@@ -252,6 +256,7 @@ static const struct {
         {"File", parse_files, 0, false, true},
         {"FileChange", parse_file_change, 0, false, true},
         {"VolumeLoss", parse_volume_loss, 0, false, true},
+        {"ImagePin", parse_image_pin, 0, false, true},
         {"Host", NULL, RAW_HOST, false, true},
         {"RequireLabel", NULL, RAW_REQUIRE_LABEL, false, true},
         {"Pool", NULL, RAW_POOL, false, true},

@@ -448,7 +448,8 @@ const char *world_options_missing(void) {
         for (size_t i = 0; unit_file_option(i); i++) {
                 size_t k = 0;
 
-                if (streq(unit_file_option(i), "VolumeLoss")) // of containers, which no simulated host runs
+                // of containers, whose options world-options.c does not draw
+                if (streq(unit_file_option(i), "VolumeLoss") || streq(unit_file_option(i), "ImagePin"))
                         continue;
 
                 while (k < ELEMENTSOF(rows) && !streq(rows[k].name, unit_file_option(i)))

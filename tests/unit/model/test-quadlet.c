@@ -107,6 +107,7 @@ static void what_another_node_would_not_have_is_refused(void **state) {
                 {"Image=web.image", "no .image"},
                 {"Image=web.build", "no .build"},
                 {"Image=registry/$NAME:1", "only a node knows"},
+                {"Image=registry.local:5000/%H:1", "only a node knows"},
                 {"Image=web:1", "short name"},
                 {"Image=library/web", "short name"},
                 {"Image=", "neither Image= nor Rootfs="},
@@ -125,6 +126,9 @@ static void what_another_node_would_not_have_is_refused(void **state) {
         }
         assert_refused("[Container]\nExec=x\n", "neither Image= nor Rootfs=");
         assert_refused("[Service]\nExecStart=/bin/x\n[X-Argosy]\nVolumeLoss=accept\n", "is for containers");
+        assert_refused("[Service]\nExecStart=/bin/x\n[X-Argosy]\nImagePin=docker.io/library/web:1@sha256:"
+                       "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n",
+                       "is for containers");
 }
 
 static void everything_else_is_the_generators(void **state) {
@@ -229,7 +233,7 @@ static void what_it_names_goes_with_it(void **state) {
         assert_true(quadlet_beside_find(text, strlen(text), "data.volume", &part));
         assert_int_equal(part.len, strlen("[Volume]\nLabel=of=web\n"));
         assert_false(quadlet_beside_find(text, strlen(text), "data.network", &part));
-        assert_int_equal(quadlet_source(text, strlen(text), &source), 0);
+        assert_int_equal(quadlet_source(text, strlen(text), NULL, &source), 0);
         assert_int_equal(source.len, strlen(IMAGE NAMES));
         unit_file_free(parse(
                 IMAGE "Network=db.container\n[X-Argosy]\nMachineOf=db.service\n"
@@ -346,7 +350,7 @@ static void a_generator_reads_units_where_the_file_names_containers(void **state
                              "[X-Argosy]\nAfter=d.service";
         _cleanup_buf_ Buf text = {};
 
-        assert_int_equal(quadlet_source(content, strlen(content), &text), 0);
+        assert_int_equal(quadlet_source(content, strlen(content), NULL, &text), 0);
         assert_int_equal(buf_append(&text, "", 1), 0);
         assert_string_equal((const char *) text.data, expected);
 }
@@ -358,15 +362,19 @@ static int note(unsigned line, const char *text, void *userdata) {
 static void what_a_user_may_not_expect_is_said(void **state) {
         static const char content[] = IMAGE
                 "AutoUpdate=registry\nUserNS=keep-id\nVolume=%h/x:/x\n[Install]\nWantedBy=default.target\n",
-                          pinned[] = "[Container]\nImage=docker.io/library/web@sha256:0\n";
-        _cleanup_buf_ Buf said = {}, nothing = {};
+                          local[] = "[Container]\nImage=localhost/web:1\nRootfs=/srv/web\n",
+                          plain[] = "[Container]\nImage=docker.io/library/web:1\n";
+        _cleanup_buf_ Buf said = {}, of_local = {}, nothing = {};
 
         assert_int_equal(quadlet_warnings(content, strlen(content), note, &said), 0);
         assert_int_equal(buf_append(&said, "", 1), 0);
         assert_string_equal(
                 (const char *) said.data,
-                "2 Image=docker\n3 AutoUpdate= \n4 UserNS=keep-\n5 %h and %U ar\n7 default.targ\n");
-        assert_int_equal(quadlet_warnings(pinned, strlen(pinned), note, &nothing), 0);
+                "3 AutoUpdate= \n4 UserNS=keep-\n5 %h and %U ar\n7 default.targ\n");
+        assert_int_equal(quadlet_warnings(local, strlen(local), note, &of_local), 0);
+        assert_int_equal(buf_append(&of_local, "", 1), 0);
+        assert_string_equal((const char *) of_local.data, "2 Image=localh\n3 Rootfs= is n\n");
+        assert_int_equal(quadlet_warnings(plain, strlen(plain), note, &nothing), 0);
         assert_int_equal(nothing.len, 0);
 }
 

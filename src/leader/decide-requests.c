@@ -20,6 +20,8 @@
 #include "decide-queue.h"
 #include "handlers.h"
 #include "host-removal.h"
+#include "image-pinning.h"
+#include "image-pulls.h"
 #include "response.h"
 #include "turn.h"
 
@@ -181,6 +183,10 @@ static int plan_request(Decision *d, Ticket *t, const Handler *h, BatchBuilderMa
                 r = decide_queue_admit(d, t);
         if (r == QUEUE_HOLDS)
                 return PLAN_IN_BATCH;
+        if (r == STEP_PASSED)
+                r = image_pinning_admit(t);
+        if (r == STEP_PASSED)
+                r = image_pulls_admit(t);
         if (r != STEP_PASSED)
                 return r;
         r = h->decide ? h->decide(d, t) : h->plan(d->leader, t, &d->batch);
@@ -234,7 +240,7 @@ void decide_requests(Decision *d, ListNode *taken) {
                 const Handler *h = handler_find(t->request->what_case); // never NULL: it was taken on
                 size_t n_units = units_of(t, h);
 
-                if (!may_begin(l, t, h))
+                if (!may_begin(l, t, h) || image_pinning_waits(t) || image_pulls_wait(t))
                         continue; // goes on when one of its author has ended, or what it waits for is over
                 if (!batch_builder_takes_request(&d->batch, n_units) || !has_time(d, n_units))
                         break;

@@ -34,6 +34,8 @@
 #include "host-clocks.h"
 #include "held-jobs.h"
 #include "host-marks.h"
+#include "image-pinning.h"
+#include "image-pulls.h"
 #include "job-show.h"
 #include "event-stream.h"
 #include "lease.h"
@@ -393,6 +395,8 @@ static void on_ticket_over(Ticket *t) {
         undo_work_free(t);
         cancel_work_free(t);
         queue_look_end(t);
+        image_pinning_free(t);
+        image_pulls_free(t);
         members_forget_join(t);
         node_calls_end(t->leader, t);
         rebalance_forget(t->leader, t);

@@ -200,6 +200,7 @@ typedef struct RigRollout {
         unsigned max;               // 0: what the unit says
         bool percent, abort;
         unsigned health_ms;
+        bool pull, unpinned;
         const char *secret; // of a restart: whoever has an older version of it; NULL: all
 } RigRollout;
 
@@ -221,6 +222,8 @@ static inline RigAnswer *rig_rollout(Rig *g, RigRollout w) {
         m.max_unavailable = w.max;
         m.percent = w.percent;
         m.abort = w.abort;
+        m.pull = w.pull;
+        m.unpinned = w.unpinned;
         m.health_us = w.health_ms * UINT64_C(1000);
         if (w.secret)
                 m.secret = (char *) w.secret;

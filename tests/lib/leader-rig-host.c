@@ -126,6 +126,24 @@ static void attaching(Argosy__ToVoter__Attach *m, void *userdata) {
         }
 }
 
+static const char *image(const char *name, const char **ret_why, bool *ret_here, void *userdata) {
+        static char digest[7 + HASH_HEX_SIZE];
+        const RigHost *h = userdata;
+        Hash hash = hash_of(name, strlen(name));
+
+        if (h->rig->registry)
+                return h->rig->registry(h->rig, h->number, name, ret_why, ret_here);
+        strcpy(digest, "sha256:");
+        hash_hex(&hash, HASH_SIZE, digest + strlen(digest));
+        return digest;
+}
+
+static const char *pull(const char *name, void *userdata) {
+        const RigHost *h = userdata;
+
+        return h->rig->pull ? h->rig->pull(h->rig, h->number, name) : NULL;
+}
+
 static const char *foreign(const char *name, void *userdata) {
         const RigHost *h = userdata;
         bool refuses = h->refuses;
@@ -207,6 +225,8 @@ static const VirtualHostOps virtual_ops = {
         .send = send_to_leader,
         .attaching = attaching,
         .foreign = foreign,
+        .image = image,
+        .pull = pull,
         .takes_us = takes_us,
         .fails = fails,
         .ends = ends,
@@ -258,7 +278,7 @@ static void on_call(RigHost *h, const Argosy__ToHost *m) {
         h->last_call = m->call->id;
         if (q && q->what_case == ARGOSY__REQUEST__WHAT_JOURNAL)
                 h->window = q->journal->window;
-        if (!m->call->names || !h->mute)
+        if ((!m->call->names && !*m->call->image) || !h->mute)
                 virtual_host_on_message(&h->virtual, m);
 }
 

@@ -39,7 +39,7 @@ typedef struct RigHost {
         bool sound;               // units with Rig.bad run here
         bool refuses;             // every name belongs to somebody else here
         const char *const *others; // names that belong to somebody else here, behind the last NULL; NULL: none
-        bool mute;                // does not answer questions about names
+        bool mute;                // does not answer questions about names and images
         bool lies;                // says what its key allows, whatever is true: nothing that follows from its words is held against the leader
         bool fetch_hangs;         // takes no pieces of files
         bool delayed;             // what it says is on its way until it is not
@@ -126,6 +126,9 @@ struct Rig {
         size_t entry_len;
         uint64_t entry_index;
         void (*on_submit)(Rig *g);  // the leader has decided an entry, and gives it to the log; NULL: nobody looks
+        // What the registry tells a host of an image, as VirtualHostOps.image; NULL: of each image the same for all time.
+        const char *(*registry)(Rig *g, uint32_t host, const char *image, const char **ret_why, bool *ret_here);
+        const char *(*pull)(Rig *g, uint32_t host, const char *image); // likewise, as VirtualHostOps.pull; NULL: each host has all images
         bool pool_held;             // the test keeps the pool busy: what the leader has given it is not waited for
         void (*on_closing)(Rig *g); // the leader has begun to close; NULL: nobody looks
         // What the leader tells a host, and what that one says, besides; NULL: nobody listens.

@@ -155,9 +155,35 @@ static void answer_names(VirtualHost *h, uint64_t id, const Argosy__ToHost__Name
         free(refusals);
 }
 
+// ---- images
+
+static void answer_image(VirtualHost *h, uint64_t id, const char *image, bool pull) {
+        Argosy__ToVoter__CallReply m = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+        Argosy__ToVoter__ImageAnswer answer = ARGOSY__TO_VOTER__IMAGE_ANSWER__INIT;
+        Hash hash = hash_of(image, strlen(image));
+        char digest[7 + HASH_HEX_SIZE] = "sha256:";
+        const char *said = digest, *why = "";
+        bool here = false;
+
+        hash_hex(&hash, HASH_SIZE, digest + strlen(digest));
+        if (pull) {
+                why = (h->ops->pull ? h->ops->pull(image, h->userdata) : NULL) ?: "";
+                said = NULL;
+        } else if (h->ops->image)
+                said = h->ops->image(image, &why, &here, h->userdata);
+        answer.here = here;
+        answer.digest = (char *) (said ?: "");
+        answer.error = (char *) why;
+        m.id = id;
+        m.image = &answer;
+        (void) virtual_host_send(h, ARGOSY__TO_VOTER__MSG_CALL_REPLY, &m);
+}
+
 void virtual_host_answer(VirtualHost *h, const Argosy__ToHost__Call *call) {
         if (call->names)
                 answer_names(h, call->id, call->names);
+        if (*call->image)
+                answer_image(h, call->id, call->image, call->pull);
         if (!call->request)
                 return;
         switch (call->request->what_case) {

@@ -162,6 +162,7 @@ static void begin_start(VirtualHost *h, VirtualUnit *u) {
         uint64_t takes_us = h->ops->takes_us(u, false, h->userdata);
 
         u->stopping = false;
+        u->n_restarts = 0; // as systemd does for a start that was asked for
         u->outcome = ARGOSY__OUTCOME__KIND__NONE;
         become(h, u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
         if (takes_us > 0) {

@@ -85,6 +85,11 @@ typedef struct VirtualHostOps {
         void (*attaching)(Argosy__ToVoter__Attach *ret, void *userdata);
         // Who else has that name on the host, in words; NULL: nobody.
         const char *(*foreign)(const char *name, void *userdata);
+        // What its registry says of an image: the digest, or NULL and why it has none; *ret_here: the host cannot ask.
+        // NULL: of each image the same digest for all time.
+        const char *(*image)(const char *image, const char **ret_why, bool *ret_here, void *userdata);
+        // Why it cannot have an image that it is asked to pull; NULL: it has it. NULL: so has it all.
+        const char *(*pull)(const char *image, void *userdata);
         // A start, or a stop, begins: how long will it take? 0: it is done at once.
         uint64_t (*takes_us)(VirtualUnit *u, bool stop, void *userdata);
         // A start comes to its end: badly?

@@ -20,6 +20,7 @@
 #include "batch-builder.h"
 #include "buf.h"
 #include "changed-since.h"
+#include "image-pinning.h"
 #include "message.h"
 #include "registry.h"
 #include "str.h"
@@ -189,6 +190,13 @@ static void want(const ApplyList *list, ApplyItem *item, const UnitEntry *u) {
         (void) hash_from_bytes(wanted->spec.data, wanted->spec.len, &item->unit.spec);
 }
 
+// A folder knows no digests of images: the content that it means has one.
+static void pin(const ApplyList *list, ApplyItem *item, const UnitEntry *u) {
+        item->source = item->unit.spec;
+        if (item->unit.named && list->ticket)
+                item->unit.spec = image_pinning_content(list->ticket, u ? u->spec : NULL, &item->source);
+}
+
 static void look(const ApplyList *list, ApplyItem *item) {
         const UnitEntry *u = cluster_state_find_unit(list->leader->state, item->to.name);
 
@@ -197,6 +205,7 @@ static void look(const ApplyList *list, ApplyItem *item) {
         item->sight = (ApplySight){};
         if (item->wanted)
                 want(list, item, u);
+        pin(list, item, u);
         if (!u)
                 return;
         item->unit.now.exists = true;
@@ -252,7 +261,7 @@ static void aim(const ApplyList *list, ApplyItem *item) {
                 item->to.aim.bump = BATCH_BUMP_STOP;
         item->to.verb = verb;
         if (!item->to.aim.spec && wanted->file > 0 && hash_from_bytes(wanted->spec.data, wanted->spec.len, &sent) &&
-            hash_equal(&sent, &u->spec)) {
+            hash_equal(&sent, &item->source)) {
                 item->to.aim.file = wanted->file;
                 item->to.bytes = sent_file_bytes(list->m->files[wanted->file - 1]);
         }
@@ -304,7 +313,7 @@ static int add_to_print(const ApplyList *list, const ApplyItem *item, Buf *b) {
         uint8_t head[5 + 2 * PRINTED_BYTES] = {u->named, (uint8_t) u->target, u->now.exists, (uint8_t) u->now.target, ours};
         int r;
 
-        memcpy(head + 5, u->spec.bytes, PRINTED_BYTES);
+        memcpy(head + 5, item->source.bytes, PRINTED_BYTES);
         memcpy(head + 5 + PRINTED_BYTES, u->now.spec.bytes, PRINTED_BYTES);
         r = buf_append(b, head, sizeof(head));
         if (r == 0)

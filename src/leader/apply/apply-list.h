@@ -12,6 +12,7 @@ typedef struct ApplyItem {
         AimItem to;
         const Argosy__Request__Apply__Unit *wanted; // NULL: it is not named
         ApplyUnit unit;
+        Hash source; // the content of `unit` as the folder has it, without the digest of its image (image-pinning.h)
         ApplySight sight;
         ApplyVerdict verdict;
         bool lost; // its content is not there, and did not come either

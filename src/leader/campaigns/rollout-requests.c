@@ -377,6 +377,14 @@ static int say_failed(Ticket *t, const Plan *p) {
                             p->failed, p->failure);
 }
 
+// Hosts that cannot have the image leave the update before it begins.
+static int say_without(const Leader *l, Ticket *t) {
+        const Node *n = node_find(l, t->without.nodes[t->without.n - 1]);
+
+        return field_printf(&t->response->change->units[0]->message, "what is on %s%s keeps the file of before: %s",
+                            n ? n->name : "a node that went", t->without.n > 1 ? ", and on others," : "", t->without.why);
+}
+
 static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
         const Argosy__Request__Rollout *m = p->request;
         Argosy__RolloutRecord next = ARGOSY__ROLLOUT_RECORD__INIT;
@@ -403,6 +411,8 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
         next.health_us = m->health_us;
         next.request = m->id;
         next.secret = m->secret;
+        next.without = t->without.nodes;
+        next.n_without = t->without.n;
         r = update ? put_update(l, t, b, p, &next) : 0;
         if (r == CHECK_REFUSED) {
                 batch_builder_rollback(b, mark);
@@ -413,6 +423,8 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
         if (r >= 0)
                 r = into_batch(t, m);
         if (r == PLAN_IN_BATCH && update && p->n_different == 0 && p->failed && say_failed(t, p) < 0)
+                return -ENOMEM;
+        if (r == PLAN_IN_BATCH && t->without.n > 0 && say_without(l, t) < 0)
                 return -ENOMEM;
         return r;
 }

@@ -32,18 +32,26 @@ static bool is_changed(const Argosy__RolloutRecord *r, const Argosy__UnitRecord 
         return MAX_OF(unit->restart_rev, unit->start_rev) > r->revision;
 }
 
+// A program that dies at once and is started again by systemd (Restart=) is up whenever somebody looks.
+static const char *restarted(const Leader *l, const UnitOnNode *s, const UnitEntry *e, bool in_place) {
+        return !in_place && unit_on_node_was_restarted(l, s, e) ? "its program ended, and systemd restarted it" : NULL;
+}
+
 // What is not restarted for what it gets has been up before: the gate begins with its answer, which is by this leader's clock.
 static void view_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEntry *e, RolloutItem *item) {
         const DisruptionBudget *g = s ? s->unit->budget : NULL;
+        bool in_place = g && g->rollout && g->rollout->in_place;
 
         item->unreachable = !s || unit_on_node_is_unreachable(s);
         if (!s)
                 return;
         item->up = s->up;
         item->since_us = s->up_flip_us;
-        item->timed = item->up && unit_on_node_is_timed(s) && !(g && g->rollout && g->rollout->in_place);
+        item->timed = item->up && unit_on_node_is_timed(s) && !in_place;
         item->known_up_us = item->timed ? unit_on_node_known_us(s) : 0;
-        item->failure = unit_on_node_failure(l, s, e); // also of one that is up, if its node has kept the old content there
+        if (item->changed)
+                item->failure = restarted(l, s, e, in_place);
+        item->failure = unit_on_node_failure(l, s, e) ?: item->failure; // also of one that is up, if its node has kept the old content there
 }
 
 typedef struct Looked {
@@ -73,6 +81,14 @@ static bool is_restarted(const Leader *l, const Argosy__RolloutRecord *r, const 
         return !*r->secret || is_changed(r, e->record) || has_older_secret(l, e->record->name, r->secret);
 }
 
+// The node could not pull the image of the update.
+static bool is_left_out(const Argosy__RolloutRecord *r, const Node *n) {
+        for (size_t i = 0; n && i < r->n_without; i++)
+                if (r->without[i] == n->number)
+                        return true;
+        return false;
+}
+
 RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const Unit *u, bool busy) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         const Argosy__Outcome *o = e ? record_final_outcome(e->record, e->record->node) : NULL;
@@ -84,6 +100,7 @@ RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const 
                          !(o && o->kind == ARGOSY__OUTCOME__KIND__DONE);
         item.mine =
                 rollout_is_update(r) ? e->record->from_template || streq(u->name, r->name) : item.wanted_up && is_restarted(l, r, e);
+        item.mine &= !is_left_out(r, u->node);
         item.changed = is_changed(r, e->record);
         item.unplaced = e->record->node == 0;
         view_unit_on_node(l, u->node ? unit_on_node_find(u, u->node) : NULL, e, &item);
@@ -99,7 +116,7 @@ void rollout_node_item(const Leader *l, const Argosy__RolloutRecord *r, const Un
         const Argosy__Outcome *o = record_final_outcome(e->record, n->number);
 
         *item = (RolloutItem){
-                .mine = r->n_nodes > 0 || is_restarted(l, r, e),
+                .mine = (r->n_nodes > 0 || is_restarted(l, r, e)) && !is_left_out(r, n),
                 .changed = turn && !turn->back,
                 .wanted_up = e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED && !o,
         };

@@ -15,6 +15,8 @@ typedef struct JobShow JobShow;
 typedef struct UndoWork UndoWork;
 typedef struct CancelWork CancelWork;
 typedef struct QueueLook QueueLook;
+typedef struct ImagePinning ImagePinning;
+typedef struct ImagePulls ImagePulls;
 
 // What is said by who plans what a ticket asks for (Handler.plan and decide), and by each step on the way there; or it is a
 // negative errno, -EBUSY for the next batch.
@@ -94,6 +96,13 @@ struct Ticket {
         const char *job_failed; // with this entry that job fails, why: constant; NULL: it does not
         struct HeldJob *held; // the held job whose request it is; NULL: of a client
         QueueLook *look;      // what the rules of the queue say of it, if that takes more than a turn; NULL: it does not
+        struct {
+                uint32_t *nodes; // of an update: those that could not pull its image; owned by `pulls`
+                size_t n;
+                const char *why; // the words of the last of them
+        } without;
+        ImagePulls *pulls;    // likewise, of an update whose hosts are asked to have its image; NULL: they are not
+        ImagePinning *images; // of what brings containers, while they get their digests, and then; NULL: it does not
         uint32_t limited_by;  // number of the rule that its job counts for; 0: none
         uint64_t content;    // job_request_content()
         bool has_content;

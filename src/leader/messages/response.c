@@ -12,6 +12,7 @@
 #include "response.h"
 
 #include "array.h"
+#include "content-image.h"
 #include "str.h"
 #include "unit-file.h"
 #include "unit-parts.h"
@@ -197,6 +198,8 @@ int status_set_drop_ins(Argosy__Response__Status *s, const void *content, size_t
         unit_parts_begin(&p, content, carried_files_text_len(content, len));
         (void) unit_parts_next(&p, &part);
         while (unit_parts_next(&p, &part)) {
+                if (memmem(part.path, part.path_len, "/" CONTENT_IMAGE_DROP_IN, strlen("/" CONTENT_IMAGE_DROP_IN)))
+                        continue; // status_set_image() says that
                 char *path = strndup(part.path, part.path_len);
 
                 if (!path || ARRAY_RESERVE(s->drop_ins, s->n_drop_ins + 1) < 0) {
@@ -206,6 +209,15 @@ int status_set_drop_ins(Argosy__Response__Status *s, const void *content, size_t
                 s->drop_ins[s->n_drop_ins++] = path;
         }
         return 0;
+}
+
+int status_set_image(Argosy__Response__Status *s, const char *unit, const void *content, size_t len) {
+        _cleanup_content_image_ ContentImage image = {};
+        int r = content_image_read(unit, content, len, &image);
+
+        if (r < 0 || image.kind == CONTENT_IMAGE_NONE)
+                return r;
+        return field_set(&s->image, image.name ?: "") ?: field_set(&s->image_digest, image.digest);
 }
 
 int status_set_files(Argosy__Response__Status *s, const void *content, size_t len) {

@@ -38,6 +38,7 @@
 #include "decide-changes.h"
 #include "clock.h"
 #include "decide-plan.h"
+#include "image-pinning.h"
 #include "plan-names.h"
 #include "request-ties.h"
 #include "response.h"
@@ -308,7 +309,7 @@ int decide_dry_run(Decision *d, Ticket *t) {
 
         assert(d->batch.n_ops == 0); // that would count only when the log has it
         assert(!d->scheduler);       // two at once would not know of each other
-        if (!t->plan && !turns_new(t))
+        if (!t->plan && (image_pinning_adopt(t) < 0 || !turns_new(t)))
                 return -ENOMEM;
         t->plan->waits = false;
         if (t->request->change->n_names <= t->leader->limits.plan_part_units)

@@ -237,6 +237,31 @@ int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__Na
         return 0;
 }
 
+int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const char *image, bool pull, NodeImageAnswered *answered,
+                         void *userdata, uint64_t *ret) {
+        Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
+        NodeCall *c;
+
+        node_calls_on_sessions_ended(l); // as in node_call_begin()
+        c = call_new(l, t, "", n, false);
+        if (!c)
+                return -ENOMEM;
+        c->image_answered = answered;
+        c->userdata = userdata;
+        *ret = c->id;
+        message.image = (char *) image;
+        message.pull = pull;
+        send_call(l, c, &message);
+        return 0;
+}
+
+static void answer_image(Leader *l, NodeCall *c, const Argosy__ToVoter__ImageAnswer *answer) {
+        const NodeCall gone = *c;
+
+        node_call_free(l, c);
+        gone.image_answered(gone.ticket, gone.node, answer, gone.id, gone.userdata);
+}
+
 static void answer_names(Leader *l, NodeCall *c, const Argosy__ToVoter__NameAnswer *answer) {
         const NodeCall gone = *c;
 
@@ -352,6 +377,10 @@ void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *r
                 answer_names(l, c, reply->names);
                 return;
         }
+        if (c->image_answered) {
+                answer_image(l, c, reply->image);
+                return;
+        }
         if (!reply->response)
                 return;
         t = c->ticket;
@@ -386,6 +415,10 @@ void node_calls_on_node_lost(Leader *l, Node *n) {
                 }
                 if (c->answered) {
                         answer_names(l, c, NULL);
+                        continue;
+                }
+                if (c->image_answered) {
+                        answer_image(l, c, NULL);
                         continue;
                 }
                 r = t->question->lost(l, c);

@@ -9,6 +9,9 @@ typedef struct NodeCall NodeCall;
 // What a node says of names (NULL: it says nothing, and will not any more). The call is gone afterwards.
 typedef void NodeNamesAnswered(Ticket *t, Node *n, const Argosy__ToVoter__NameAnswer *answer, uint64_t number,
                                void *userdata);
+// What a host says of an image, likewise.
+typedef void NodeImageAnswered(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer, uint64_t number,
+                               void *userdata);
 
 struct NodeCall {
         uint64_t id;
@@ -19,7 +22,8 @@ struct NodeCall {
         unsigned n_marks; // of its lines, that were not taken yet
         bool listens;     // counts as one of Node.n_listeners
         bool unsent;      // the node is yet to be asked
-        NodeNamesAnswered *answered; // of a question about names; NULL: it is what the ticket asks
+        NodeNamesAnswered *answered; // of a question about names; both NULL: it is what the ticket asks
+        NodeImageAnswered *image_answered; // of one about an image
         void *userdata;
 };
 
@@ -29,7 +33,10 @@ void node_call_send(Leader *l, NodeCall *c);
 // Asks a node, which can be asked, about names. *ret: a number, with which the answer comes. 0 or -ENOMEM.
 int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__NameCheck *names,
                          NodeNamesAnswered *answered, void *userdata, uint64_t *ret);
-// Whether a node can be asked about names at present.
+// The same for an image: which digest it has, or with `pull`, that the host is to have it.
+int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const char *image, bool pull, NodeImageAnswered *answered,
+                         void *userdata, uint64_t *ret);
+// Whether a node can be asked about names, or an image, at present.
 bool node_calls_knows_names(const Node *n);
 void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply);
 void node_calls_on_taken(Leader *l, Ticket *t, uint64_t mark);

@@ -107,6 +107,8 @@ static const char *under_way(const Leader *l, const UnitOnNode *s, const Argosy_
 
         if (reported && s->revision >= (launched ? r->start_rev : r->revision))
                 return NULL;
+        if (reported && s->pulling)
+                return runs_on(l, s, r) ? "it runs, and its new image is being pulled" : "its image is being pulled";
         if (launched && reported && runs_on(l, s, r))
                 return "it runs, and gets its new files";
         if (launched)

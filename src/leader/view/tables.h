@@ -370,6 +370,7 @@ struct UnitOnNode {
         uint8_t tallied; // in its node's `seen`: the state, + 1; 0: it is not
         bool stays : 1; // it was told last to stay as it is, and has acted on no revision since; `revision` is 0
         bool looping : 1;
+        bool pulling : 1; // its image
         bool drift : 1, went_along : 1; // `down` is DOWN_STOPPED, DOWN_BOUND
         bool file_stale : 1, comes_back : 1;
         bool leaving : 1; // it is being removed, and not begun again

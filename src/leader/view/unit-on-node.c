@@ -366,6 +366,7 @@ int unit_on_node_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *repo
         s->restarts_heard = true;
         s->failed_restarts = report->failed_restarts;
         s->looping = report->looping;
+        s->pulling = report->pulling;
         keep_seen(l, s, &report->spec);
         s->load = small((int) report->load);
         s->active = small((int) report->active);
@@ -421,7 +422,7 @@ bool unit_on_node_is_skipped(const UnitOnNode *s) {
 
 int unit_on_node_add_notes(const UnitOnNode *s, bool mismatch, bool older_secret, Buf *ret) {
         const char *words[] = {s->looping ? "looping" : "", down_cause_to_string(s->down), mismatch ? "mismatch" : "",
-                               s->file_stale ? "stale" : "", older_secret ? "older-secret" : ""};
+                               s->file_stale ? "stale" : "", s->pulling ? "pulling" : "", older_secret ? "older-secret" : ""};
         int r = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(words) && r >= 0; i++)
@@ -462,6 +463,11 @@ const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const Uni
         if (o->kind != ARGOSY__OUTCOME__KIND__DONE)
                 return outcome_phrase(o);
         return NULL;
+}
+
+// systemd counts from zero again when somebody starts it.
+bool unit_on_node_was_restarted(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+        return has_answered(l, s, e) && s->restarts > 0;
 }
 
 // Whether a unit in this state stays down; a one-shot's other states are final.

@@ -41,6 +41,9 @@ bool unit_on_node_is_heard(const UnitOnNode *s); // what its host said last is w
 bool unit_on_node_is_shown(const UnitOnNode *s); // the same; NULL: it is not
 bool unit_on_node_is_down(const UnitOnNode *s);
 const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
+// Whether systemd has restarted it by itself (Restart=) since the last start that it had by order, and that was the one that
+// its record asks for.
+bool unit_on_node_was_restarted(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
 // When its active state became what it is, by our wall clock; 0: not known.
 uint64_t unit_on_node_since_us(const UnitOnNode *s);
 // Its start has still to prove itself: its host has not said yet that its process has lived long enough.

@@ -146,6 +146,42 @@ static void an_update_goes_through_the_instances_one_by_one(void **state) {
         assert_true(record_is("web@.service", NEW));
 }
 
+// systemd has restarted the first that runs with that content: it is up all the same.
+static const char *restart_one_with(const char *content) {
+        Hash hash = hash_of(content, strlen(content));
+
+        for (uint32_t h = 1; h <= 3; h++)
+                map_foreach (slot, &rig_host(&g, h)->virtual.units) {
+                        VirtualUnit *u = slot->value;
+
+                        if (u->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || !hash_equal(&u->order.spec, &hash))
+                                continue;
+                        u->n_restarts = 1;
+                        rig_host_report(&g, rig_host(&g, h), u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
+                        rig_settle(&g);
+                        return u->name;
+                }
+        return NULL;
+}
+
+static void what_systemd_restarts_by_itself_ends_the_way_forward(void **state) {
+        const char *name;
+        RigAnswer *a;
+
+        start_instances(N_UNITS, OLD);
+        assert_non_null(restart_one_with(OLD)); // before: that says nothing of what comes
+        a = begin((RigRollout){UPDATE, "web@.service", NEW});
+        for (unsigned i = 0; i < 100 && count_running(NEW) < 2; i++)
+                rig_pass_ms(&g, 250);
+        name = restart_one_with(NEW);
+        assert_non_null(name);
+        watch(a);
+        assert_int_equal(rig_last(a)->status, EIO);
+        assert_non_null(strstr(rig_last(a)->message, name));
+        assert_non_null(strstr(rig_last(a)->message, "systemd restarted it"));
+        assert_int_equal(count_running(OLD), N_UNITS);
+}
+
 // ------------------------------------------------------------------------------------------------ files alone
 
 #define RELOADS "[Service]\nExecStart=/bin/web\nExecReload=/bin/kill $MAINPID\n[X-Argosy]\nFile=a\n"
@@ -782,6 +818,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(of_one_that_is_not_kept_nobody_says_how_it_ended),
                 RIG_TEST(an_update_goes_through_the_instances_one_by_one),
+                RIG_TEST(what_systemd_restarts_by_itself_ends_the_way_forward),
                 RIG_TEST(an_update_of_files_alone_asks_for_no_restart),
                 RIG_TEST(an_update_of_files_that_fails_goes_back_without_a_restart),
                 RIG_TEST(a_global_unit_gets_files_without_a_restart_too),

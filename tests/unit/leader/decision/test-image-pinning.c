@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A tag is resolved once, by a host that may run the container, and the digest is in the log with the content. The
+// registry that hosts ask is `digest_now`, or `words`.
+#include "content-image.h"
+#include "queue-words.h"
+
+#define IMAGE "[Container]\nImage=reg.example/web:1\n"
+#define NEW_FILE IMAGE "[Service]\nRestart=always\n"
+#define OLD "sha256:" "1111111111111111111111111111111111111111111111111111111111111111"
+#define NEW "sha256:" "2222222222222222222222222222222222222222222222222222222222222222"
+
+static struct {
+        const char *digest, *words; // of all images
+        uint32_t here;     // a host that cannot ask; 0: all can
+        uint32_t asked[8]; // hosts, in their order
+        char image[256];   // that was asked for last
+        size_t n;
+} registry;
+
+static const char *answer_of(Rig *rig, uint32_t host, const char *image, const char **ret_why, bool *ret_here) {
+        assert_true(registry.n < ELEMENTSOF(registry.asked));
+        registry.asked[registry.n++] = host;
+        snprintf(registry.image, sizeof(registry.image), "%s", image);
+        *ret_here = registry.here == host;
+        *ret_why = registry.here == host ? "skopeo is not there" : registry.words ?: "";
+        return registry.here == host || registry.words ? NULL : registry.digest;
+}
+
+static int setup_podman(void **state) {
+        setup(state);
+        memset(&registry, 0, sizeof(registry));
+        registry.digest = OLD;
+        g.registry = answer_of;
+        for (uint32_t i = 2; i <= 3; i++) { // host 1 has no podman
+                rig_host_set_labels(&g, i, "podman", "5.4");
+                rig_host_off(&g, i);
+                rig_host_on(&g, i, false);
+        }
+        rig_settle(&g);
+        return 0;
+}
+
+#define IMAGE_TEST(f) cmocka_unit_test_setup_teardown(f, setup_podman, teardown)
+
+// Of the content that the unit has; "": none.
+static const char *digest_of(const char *name) {
+        static char digest[CONTENT_IMAGE_DIGEST_SIZE];
+        const UnitEntry *e = cluster_state_find_unit(g.state, name);
+        _cleanup_content_image_ ContentImage image = {};
+
+        assert_non_null(e);
+        assert_int_equal(content_image_read(name, e->spec->content, e->spec->len, &image), 0);
+        memcpy(digest, image.digest, sizeof(digest));
+        return digest;
+}
+
+static const Argosy__Response *change(Argosy__Verb verb, const char *name, const char *content, bool replace) {
+        uint64_t id[2] = {++g.id, 55};
+        RigAnswer *a = rig_change_with(&g, verb, name, content, replace, (const uint8_t *) id);
+
+        rig_settle(&g);
+        return rig_last(a);
+}
+
+static void assert_done(const Argosy__Response *r) {
+        if (r->status)
+                fail_msg("%s", r->message);
+        for (size_t i = 0; i < r->change->n_units; i++)
+                if (r->change->units[i]->status)
+                        fail_msg("%s", r->change->units[i]->message);
+}
+
+static void a_tag_is_resolved_by_a_host_that_may_run_it(void **state) {
+        assert_done(change(START, "web.service", IMAGE, false));
+        assert_int_equal(registry.n, 1);
+        assert_true(registry.asked[0] > 1);
+        assert_string_equal(registry.image, "reg.example/web:1");
+        assert_string_equal(digest_of("web.service"), OLD);
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+}
+
+static void the_same_file_keeps_its_digest(void **state) {
+        uint64_t before;
+
+        assert_done(change(START, "web.service", IMAGE, false));
+        before = rig_record(&g, "web.service")->revision;
+        registry.digest = NEW;
+        assert_done(change(SUBMIT, "web.service", IMAGE, true));
+        assert_string_equal(change(START, "web.service", IMAGE, false)->change->units[0]->message, "");
+        assert_int_equal(registry.n, 1);
+        assert_string_equal(digest_of("web.service"), OLD);
+        assert_true(rig_record(&g, "web.service")->revision >= before);
+        assert_done(change(START, "web.service", NEW_FILE, true));
+        assert_string_equal(digest_of("web.service"), NEW);
+}
+
+static void a_file_that_is_not_taken_is_not_asked_about(void **state) {
+        assert_done(change(START, "web.service", IMAGE, false));
+        assert_done(change(START, "web.service", NEW_FILE, false));
+        assert_done(change(STOP, "web.service", NULL, false));
+        assert_done(change(START, "web.service", NULL, false));
+        assert_done(change(START, "plain.service", SERVICE, false));
+        assert_int_equal(registry.n, 1);
+}
+
+static void what_the_registry_says_refuses_the_request(void **state) {
+        const Argosy__Response *r;
+
+        registry.words = "manifest unknown";
+        r = change(START, "web.service", IMAGE, false);
+        assert_int_equal(r->status, EIO);
+        assert_non_null(strstr(r->message, "reg.example/web:1 of web.service"));
+        assert_non_null(strstr(r->message, "manifest unknown"));
+        assert_null(rig_record(&g, "web.service"));
+        assert_int_equal(registry.n, 1);
+}
+
+static void a_host_that_cannot_ask_leaves_it_to_another_one(void **state) {
+        registry.here = 2;
+        assert_done(change(START, "web.service", IMAGE, false));
+        assert_string_equal(digest_of("web.service"), OLD);
+        registry.here = 3;
+        assert_done(change(START, "other.service", IMAGE, false));
+        assert_string_equal(digest_of("other.service"), OLD);
+}
+
+static const char *never_reached(Rig *rig, uint32_t host, const char *image, const char **ret_why, bool *ret_here) {
+        registry.asked[registry.n++] = host;
+        *ret_here = true;
+        *ret_why = "dial tcp: connection refused";
+        return NULL;
+}
+
+static void if_no_host_reaches_the_registry_it_is_said_why(void **state) {
+        const Argosy__Response *r;
+
+        g.registry = never_reached;
+        r = change(START, "web.service", IMAGE, false);
+        assert_int_equal(r->status, EIO);
+        assert_non_null(strstr(r->message, "connection refused"));
+        assert_int_equal(registry.n, 2); // hosts that may run it
+}
+
+static void a_host_that_is_lost_leaves_it_to_another_one(void **state) {
+        uint64_t id[2] = {++g.id, 55};
+        uint32_t asked;
+        RigAnswer *a;
+
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+        a = rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
+        rig_settle(&g);
+        assert_int_equal(a->n, 0);
+        asked = rig_host(&g, 2)->calls > 0 ? 2 : 3;
+        rig_host(&g, 5 - asked)->mute = false;
+        rig_host_off(&g, asked);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_true(a->final);
+        assert_string_equal(digest_of("web.service"), OLD);
+        assert_int_equal(registry.asked[0], 5 - asked);
+}
+
+static void without_a_host_that_may_run_it_nothing_is_taken(void **state) {
+        const Argosy__Response *r = change(START, "web.service", IMAGE "[X-Argosy]\nHost=none\n", false);
+
+        assert_int_equal(r->status, EIO);
+        assert_non_null(strstr(r->message, "no host that may run it"));
+        assert_int_equal(registry.n, 0);
+}
+
+static void others_are_decided_meanwhile(void **state) {
+        uint64_t id[2] = {++g.id, 55};
+        RigAnswer *a;
+
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+        a = rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
+        rig_settle(&g);
+        assert_done(change(START, "plain.service", SERVICE, false));
+        assert_int_equal(a->n, 0);
+        rig_cancel(&g, a);
+        rig_settle(&g);
+        assert_null(rig_record(&g, "web.service"));
+}
+
+// What it was told is gone with it: the request comes again, and is asked about again.
+static void the_next_leader_asks_again(void **state) {
+        uint64_t id[2] = {++g.id, 55};
+
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+        (void) rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
+        rig_settle(&g);
+        rig_depose(&g);
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = false;
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_null(rig_record(&g, "web.service"));
+        (void) rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
+        rig_settle(&g);
+        assert_string_equal(digest_of("web.service"), OLD);
+}
+
+static void it_runs_with_that_image_everywhere_and_after_undo(void **state) {
+        uint32_t host;
+        uint64_t job;
+
+        assert_done(change(START, "web.service", IMAGE, false));
+        registry.digest = NEW;
+        job = rig_change_as_job(&g, START, "web.service", NEW_FILE);
+        assert_string_equal(digest_of("web.service"), NEW);
+        host = rig_host_of(&g, "web.service");
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, 4 * RIG_LEASE_MS);
+        assert_int_equal(rig_host_of(&g, "web.service"), 5 - host);
+        assert_string_equal(digest_of("web.service"), NEW);
+        rig_host_on(&g, host, true);
+        rig_settle(&g);
+        assert_int_equal(rig_undo(&g, (RigUndo){.job = job})->status, 0);
+        assert_string_equal(digest_of("web.service"), OLD);
+        assert_int_equal(registry.n, 2);
+}
+
+static void a_held_job_is_resolved_when_it_begins(void **state) {
+        uint64_t job = hold((Ask){START, "web.service", IMAGE, .hold = true});
+
+        assert_int_equal(registry.n, 0);
+        registry.digest = NEW;
+        assert_int_equal(release(job), 0);
+        rig_settle(&g);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(registry.n, 1);
+        assert_string_equal(digest_of("web.service"), NEW);
+        assert_int_equal(state_of(job), DONE);
+}
+
+static void a_held_job_that_is_not_resolved_is_over(void **state) {
+        uint64_t job = hold((Ask){START, "web.service", IMAGE, .hold = true});
+
+        registry.words = "unauthorized";
+        assert_int_equal(release(job), 0);
+        rig_settle(&g);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), CANCELLED);
+        assert_non_null(strstr(rig_show_job(&g, job)->message, "unauthorized"));
+        assert_null(rig_record(&g, "web.service"));
+}
+
+static RigAnswer *start_unpinned(const char *name, const char *content) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 66};
+
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.verb = START;
+        m.names = (char **) &name;
+        m.n_names = 1;
+        m.files = &files;
+        m.n_files = 1;
+        m.unpinned = true;
+        file.name = file.path = (char *) name;
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        return rig_ask_and_settle(&g, &request);
+}
+
+static void unpinned_it_is_taken_as_it_is(void **state) {
+        registry.words = "no route to host";
+        assert_done(rig_last(start_unpinned("web.service", IMAGE)));
+        assert_int_equal(registry.n, 0);
+        assert_string_equal(digest_of("web.service"), "");
+        assert_done(change(SUBMIT, "web.service", IMAGE, true)); // it is the same file
+        assert_int_equal(registry.n, 0);
+}
+
+static void update(RigRollout w) {
+        const Argosy__Response *r;
+
+        w.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        r = rig_last(rig_rollout(&g, w));
+        if (r->status)
+                fail_msg("%s", r->message);
+        rig_pass_ms(&g, 20000);
+}
+
+static void an_update_with_pull_resolves_the_same_file_anew(void **state) {
+        assert_done(change(START, "web.service", IMAGE, false));
+        registry.digest = NEW;
+        update((RigRollout){.name = "web.service", .content = IMAGE});
+        assert_string_equal(digest_of("web.service"), OLD);
+        assert_int_equal(registry.n, 1);
+        update((RigRollout){.name = "web.service", .content = IMAGE, .pull = true});
+        assert_string_equal(digest_of("web.service"), NEW);
+        registry.digest = OLD;
+        update((RigRollout){.name = "web.service", .pull = true});
+        assert_string_equal(digest_of("web.service"), OLD);
+        assert_int_equal(registry.n, 3);
+}
+
+static void instances_of_a_template_share_a_digest(void **state) {
+        const Argosy__Response *r = rig_last(rig_change_many(&g, START, "web", 3, IMAGE));
+
+        assert_done(r);
+        registry.digest = NEW;
+        r = rig_last(rig_change_many(&g, START, "web", 5, IMAGE));
+        assert_done(r);
+        assert_int_equal(registry.n, 1);
+        assert_string_equal(digest_of("web@4.service"), OLD);
+        update((RigRollout){.name = "web@.service", .pull = true});
+        assert_string_equal(digest_of("web@0.service"), NEW);
+        assert_string_equal(digest_of("web@4.service"), NEW);
+}
+
+static void an_image_that_depends_on_the_instance_is_resolved_for_each(void **state) {
+        static const char file[] = "[Container]\nImage=reg.example/db:%i\n";
+
+        assert_done(change(SUBMIT, "db@.service", file, false));
+        assert_int_equal(registry.n, 0);
+        assert_done(change(START, "db@15.service", NULL, false));
+        assert_string_equal(registry.image, "reg.example/db:15");
+        assert_string_equal(digest_of("db@15.service"), OLD);
+        registry.digest = NEW;
+        assert_done(change(START, "db@16.service", NULL, false));
+        assert_string_equal(registry.image, "reg.example/db:16");
+        assert_string_equal(digest_of("db@16.service"), NEW);
+        assert_string_equal(digest_of("db@15.service"), OLD);
+        assert_done(rig_last(rig_change_many(&g, START, "kv", 2, file)));
+        assert_string_equal(digest_of("kv@1.service"), NEW);
+        assert_int_equal(registry.n, 4);
+}
+
+static void an_update_of_these_is_refused(void **state) {
+        static const char file[] = "[Container]\nImage=reg.example/db:%i\n", next[] = "[Container]\nImage=reg.example/db:%i\nExec=x\n";
+        const Argosy__Response *r;
+
+        assert_done(rig_last(rig_change_many(&g, START, "db", 2, file)));
+        r = rig_last(rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, .name = "db@.service", .content = next}));
+        assert_int_equal(r->status, EOPNOTSUPP);
+        assert_non_null(strstr(r->message, "--replace"));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                IMAGE_TEST(a_tag_is_resolved_by_a_host_that_may_run_it),
+                IMAGE_TEST(the_same_file_keeps_its_digest),
+                IMAGE_TEST(a_file_that_is_not_taken_is_not_asked_about),
+                IMAGE_TEST(what_the_registry_says_refuses_the_request),
+                IMAGE_TEST(a_host_that_cannot_ask_leaves_it_to_another_one),
+                IMAGE_TEST(if_no_host_reaches_the_registry_it_is_said_why),
+                IMAGE_TEST(a_host_that_is_lost_leaves_it_to_another_one),
+                IMAGE_TEST(without_a_host_that_may_run_it_nothing_is_taken),
+                IMAGE_TEST(others_are_decided_meanwhile),
+                IMAGE_TEST(the_next_leader_asks_again),
+                IMAGE_TEST(it_runs_with_that_image_everywhere_and_after_undo),
+                IMAGE_TEST(a_held_job_is_resolved_when_it_begins),
+                IMAGE_TEST(a_held_job_that_is_not_resolved_is_over),
+                IMAGE_TEST(unpinned_it_is_taken_as_it_is),
+                IMAGE_TEST(an_update_with_pull_resolves_the_same_file_anew),
+                IMAGE_TEST(instances_of_a_template_share_a_digest),
+                IMAGE_TEST(an_image_that_depends_on_the_instance_is_resolved_for_each),
+                IMAGE_TEST(an_update_of_these_is_refused),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Hosts have the image of an update before it begins: nothing stops before, and who cannot have it leaves.
+#include <errno.h>
+
+#include "content-image.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "rollout-controller.h"
+
+#define IMAGE "[Container]\nImage=reg.example/web:1\n"
+#define NEXT "[Container]\nImage=reg.example/web:2\n"
+#define UPDATE ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE
+
+#define START ARGOSY__VERB__VERB_START
+
+enum { N = 6, HOSTS = 8 };
+
+static Rig g;
+
+static struct {
+        uint32_t lacks; // this host cannot have an image; 0: all can
+        bool down;      // no host can
+        unsigned n;     // that were asked to
+        unsigned n_states; // of units, when the last of them was asked
+} pulls;
+
+static const char *pull(Rig *rig, uint32_t host, const char *image) {
+        pulls.n++;
+        pulls.n_states = rig->n_states;
+        assert_non_null(strstr(image, "reg.example/web@sha256:"));
+        return pulls.down || host == pulls.lacks ? "dial tcp: connection refused" : NULL;
+}
+
+static int setup_podman(void **state) {
+        rig_start(&g, HOSTS);
+        memset(&pulls, 0, sizeof(pulls));
+        g.pull = pull;
+        for (uint32_t i = 1; i <= HOSTS; i++) {
+                rig_host_set_labels(&g, i, "podman", "5.4");
+                if (i == 1)
+                        continue;
+                rig_host_off(&g, i);
+                rig_host_on(&g, i, false);
+        }
+        rig_settle(&g);
+        assert_int_equal(rig_last(rig_change_many(&g, START, "web", N, IMAGE "[X-Argosy]\nHost=n2 n3 n4 n5 n6 n7\nSpreadOver=host\n"))->status, 0);
+        rig_settle(&g);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+#define PULL_TEST(f) cmocka_unit_test_setup_teardown(f, setup_podman, teardown)
+
+static const char *image_of(unsigned i) {
+        static char text[CONTENT_IMAGE_NAME_MAX];
+        _cleanup_content_image_ ContentImage image = {};
+        const UnitEntry *e;
+        char name[32];
+
+        snprintf(name, sizeof(name), "web@%u.service", i);
+        e = cluster_state_find_unit(g.state, name);
+        assert_non_null(e);
+        assert_int_equal(content_image_read(name, e->spec->content, e->spec->len, &image), 0);
+        snprintf(text, sizeof(text), "%s", image.name);
+        return text;
+}
+
+static RigAnswer *update(const char *content) {
+        return rig_rollout(&g, (RigRollout){.kind = UPDATE, .name = "web@.service", .content = content, .health_ms = 1000});
+}
+
+static unsigned count(const char *image) {
+        unsigned n = 0;
+
+        for (unsigned i = 0; i < N; i++)
+                n += streq(image_of(i), image);
+        return n;
+}
+
+static void all_hosts_have_the_image_before_the_first_unit_stops(void **state) {
+        unsigned before = g.n_states;
+        RigAnswer *a = update(NEXT);
+
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(pulls.n, N);
+        assert_int_equal(pulls.n_states, before);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(count("reg.example/web:2"), N);
+}
+
+static void a_host_that_cannot_have_it_leaves_the_update(void **state) {
+        uint32_t host = rig_host_of(&g, "web@3.service");
+        unsigned running = rig_unit_on(&g, host, "web@3.service")->starts;
+        const Argosy__Response *r;
+
+        pulls.lacks = host;
+        r = rig_last(update(NEXT));
+        assert_int_equal(r->status, 0);
+        assert_non_null(strstr(r->change->units[0]->message, "keeps the file of before: dial tcp: connection refused"));
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(count("reg.example/web:2"), N - 1);
+        assert_string_equal(image_of(3), "reg.example/web:1");
+        assert_int_equal(rig_unit_on(&g, host, "web@3.service")->starts, running);
+        assert_false(rollout_word(g.leader, "web@.service")); // it has ended
+        pulls.lacks = 0;
+        (void) update(NEXT);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(count("reg.example/web:2"), N);
+}
+
+static void a_registry_that_is_down_changes_nothing(void **state) {
+        const Argosy__Response *r;
+        uint64_t revision = cluster_state_revision(g.state);
+
+        pulls.down = true;
+        r = rig_last(update(NEXT));
+        assert_int_equal(r->status, EIO);
+        assert_non_null(strstr(r->message, "connection refused"));
+        rig_pass_ms(&g, 5000);
+        assert_int_equal(count("reg.example/web:1"), N);
+        assert_int_equal(cluster_state_revision(g.state), revision);
+}
+
+static void a_lost_host_is_not_waited_for(void **state) {
+        uint32_t host = rig_host_of(&g, "web@3.service");
+
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_int_equal(rig_last(update(NEXT))->status, 0);
+        rig_pass_ms(&g, 120000);
+        assert_int_equal(count("reg.example/web:2"), N);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                PULL_TEST(all_hosts_have_the_image_before_the_first_unit_stops),
+                PULL_TEST(a_host_that_cannot_have_it_leaves_the_update),
+                PULL_TEST(a_registry_that_is_down_changes_nothing),
+                PULL_TEST(a_lost_host_is_not_waited_for),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -87,6 +87,7 @@ typedef struct AgentConfig { // everything is copied
         const char *cgroup_root; // below which the manager's units have their control groups; NULL: found by
                                  // the manager's own
         const char *const *helper; // see HelperConfig.command; not copied
+        const char *runner; // TransientConfig.runner, of what images of containers need; not copied
         bool verifies; // contents that would replace what runs are looked at by a helper first
         // NULL, or instead of a helper that connects: a connected socket of that manager, or negative errno.
         int (*open_manager)(const char *manager, void *userdata);

@@ -18,6 +18,8 @@
 #include "agent-goodbye.h"
 #include "agent-loops.h"
 #include "agent-managers.h"
+#include "agent-image-asks.h"
+#include "agent-images.h"
 #include "agent-names.h"
 #include "agent-nodes.h"
 #include "agent-obey.h"
@@ -154,6 +156,7 @@ static void agent_drain(void *userdata) {
         agent_barred_turn(a);
         agent_places_turn(a);
         agent_carried_turn(a);
+        agent_images_turn(a);
         agent_carried_left_turn(a);
         agent_secrets_drain(a);
         agent_foreach_node (node, a)
@@ -199,11 +202,17 @@ void agent_on_message(Agent *a, const Argosy__ToHost *m) {
         case ARGOSY__TO_HOST__MSG_CALL:
                 if (m->call->names)
                         agent_names_on_call(a, m->call);
+                else if (*m->call->image && m->call->pull)
+                        agent_images_on_call(a, m->call);
+                else if (*m->call->image)
+                        agent_image_asks_on_call(a, m->call);
                 else
                         agent_on_call(a, m->call);
                 return;
         case ARGOSY__TO_HOST__MSG_CALL_CANCEL:
                 agent_on_call_cancel(a, m->call_cancel);
+                agent_image_asks_on_cancel(a, m->call_cancel->id);
+                agent_images_on_cancel(a, m->call_cancel->id);
                 return;
         case ARGOSY__TO_HOST__MSG_CALL_TAKEN:
                 agent_on_call_taken(a, m->call_taken);
@@ -220,6 +229,8 @@ void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata) {
         agent_fence_drop(a);
         agent_remote_calls_drop(a);
         agent_names_drop(a);
+        agent_image_asks_drop(a);
+        agent_images_on_cancel(a, 0);
         agent_carried_drop(a);
         agent_carried_left_drop(a);
         agent_barred_drop(a);
@@ -328,6 +339,7 @@ static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
         a->port = config->port;
         a->helper = config->helper;
         a->user = config->user;
+        a->images.runner = config->runner;
         a->open_manager = config->open_manager;
         a->open_manager_data = config->open_manager_data;
         agent_secrets_open(a, config);
@@ -361,6 +373,7 @@ static void agent_free(Agent *a) {
         map_done(&a->specs);
         map_done(&a->carried_names);
         agent_secrets_done(a);
+        agent_images_done(a);
         labels_free(a->labels, a->n_labels);
         free(a->state_dir);
         free(a->take_from);
@@ -396,6 +409,8 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         list_init(&a->remote_calls);
         list_init(&a->remote_waiting);
         list_init(&a->name_checks);
+        list_init(&a->images.asks);
+        list_init(&a->images.commands);
         list_init(&a->nodes);
         list_init(&a->fleet.list);
         list_init(&a->usage_queries);
@@ -454,6 +469,8 @@ void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
         a->n_open++; // until the end of this function
         agent_remote_calls_drop(a);
         agent_names_drop(a);
+        agent_image_asks_drop(a);
+        agent_images_drop(a);
         agent_places_drop(a);
         agent_calls_drop(a);
         if (a->usage) {

@@ -147,6 +147,18 @@ typedef struct Agent {
                 bool loaded;      // what was known before this argosyd
                 Argosy__Label label;
         } podman;
+        struct { // images of containers: agent-images.c and agent-image-asks.c
+                const char *runner; // TransientConfig.runner
+                ListNode asks;      // ImageAsk
+                unsigned n_asks;
+                uint64_t n_commands; // that were begun
+                ListNode commands;   // ImageCommand
+                unsigned n_running;  // of these
+                Map here;            // names of images that podman has, as of
+                char *list;          // its list of them, a file; NULL: not known
+                ino_t inode;         // of that; 0: what is here is not known
+                struct timespec at;  // and its time
+        } images;
         bool user; // its own manager is that of a user
         int (*open_manager)(const char *manager, void *userdata); // for tests, else NULL
         void *open_manager_data;

@@ -9,6 +9,7 @@
 #include "agent-core.h"
 #include "agent-spec.h"
 #include "carried-names.h"
+#include "content-image.h"
 #include "str.h"
 #include "unit-file.h"
 
@@ -48,6 +49,20 @@ static int take_carried(Agent *a, AgentSpec *s, UnitFile *file) {
         return r;
 }
 
+// As podman lists it.
+static int take_image(AgentSpec *s, const char *name) {
+        _cleanup_content_image_ ContentImage image = {};
+        int r = content_image_read(name, s->content, s->len, &image);
+
+        if (r < 0 || image.kind == CONTENT_IMAGE_NONE || image.kind == CONTENT_IMAGE_LOCAL || image.kind == CONTENT_IMAGE_VARIES)
+                return r;
+        if (*image.digest)
+                s->image = content_image_pulled(image.name, image.digest);
+        else
+                s->image = str_printf("%s%s", image.name, strchr(strrchr(image.name, '/') ?: image.name, ':') ? "" : ":latest");
+        return s->image ? 0 : -ENOMEM;
+}
+
 static void drop_carried(Agent *a, const AgentSpec *s) {
         for (size_t i = 0; s->carried && i < s->carried->n_named; i++)
                 carried_name_drop(a, &s->carried->files.list[i]);
@@ -76,7 +91,7 @@ static int spec_inspect(Agent *a, AgentSpec *s, const char *name) {
         s->condition = condition_phrase(file->conditions, file->several_conditions);
         s->assertion = condition_phrase(file->asserts, file->several_asserts);
         s->exec_condition = condition_phrase(file->exec_conditions, file->several_exec_conditions);
-        return take_carried(a, s, file);
+        return (s->container ? take_image(s, name) : 0) ?: take_carried(a, s, file);
 }
 
 AgentSpec *agent_spec_find(Agent *a, const Hash *hash) {
@@ -100,6 +115,7 @@ void agent_spec_unref(Agent *a, AgentSpec *s) {
         drop_carried(a, s);
         carried_free(s->carried);
         free(s->content);
+        free(s->image);
         free(s->bound_to);
         free(s->conflicts);
         free(s->condition);

@@ -49,6 +49,7 @@ typedef struct AgentSpec {
         bool secrets;         // has a Secret=
         bool links;           // has an [Install] section that asks for links
         bool container;       // a container's (quadlet.h): what is written is made of it here
+        char *image;          // that podman is to have before it starts; NULL: none that a registry has
         unsigned cut_off_sec; // of cut_off_stop
         char *bound_to;       // units that systemd stops its units with, blanks between them; NULL: none
         char *conflicts;      // [Unit] Conflicts=, likewise
@@ -106,6 +107,7 @@ typedef struct AgentUnitWork {
         uint64_t stale_since_us, links_stale_since_us;
         uint64_t cut_off_until_us; // boot time until which it may turn out that a guard stopped it
 
+        bool image_ready, image_seen; // its image was there before the wanted content is written, before the next start
         bool places_seen; // what its files are bound over was there when it was looked at for the next start
         bool superseded;  // PlanInput
         bool files_ready; // the files of the wanted content were looked at, and are here

@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "agent-core.h"
+#include "agent-images.h"
 #include "agent-loops.h"
 #include "agent-probation.h"
 #include "agent-report.h"
@@ -112,6 +113,7 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
         r->probation = u->probation;
         if (u->probation == ARGOSY__PROBATION__PROBATION_ON)
                 r->probation_ms = work->probation_start.left || work->probation_start.before_exec ? UINT64_MAX : work->probation_start.at_ms;
+        r->pulling = agent_images_pulls(u);
         r->leaving = work->wanted.remove && work->busy != PLAN_START && work->busy != PLAN_RESTART;
         if (u->gone)
                 return;

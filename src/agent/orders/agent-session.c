@@ -15,6 +15,8 @@
 #include "agent-core.h"
 #include "agent-fence.h"
 #include "agent-fleet.h"
+#include "agent-image-asks.h"
+#include "agent-images.h"
 #include "agent-names.h"
 #include "agent-podman.h"
 #include "agent-reach.h"
@@ -375,6 +377,8 @@ void agent_on_leader(Agent *a, uint32_t leader, uint64_t term) {
         set_attached(a, false);
         agent_remote_calls_drop(a);
         agent_names_drop(a);
+        agent_image_asks_drop(a);
+        agent_images_on_cancel(a, 0);
         drain_mark(&a->drain);
 }
 

@@ -14,6 +14,7 @@
 #include "agent-core.h"
 #include "agent-down.h"
 #include "agent-files.h"
+#include "agent-images.h"
 #include "agent-jobs.h"
 #include "agent-probation.h"
 #include "agent-returns.h"
@@ -74,7 +75,7 @@ static void record_start(AgentUnit *u, PlanStep step) {
         agent_unit_forget_down_by(u);
         u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
         u->work->never_began = NULL;
-        u->work->places_seen = u->work->superseded = false;
+        u->work->places_seen = u->work->image_seen = u->work->superseded = false;
         u->work->restarts_before = rt ? rt->n_restarts : 0;
         agent_probation_end(u);
         agent_unit_record(u);
@@ -113,6 +114,7 @@ static void record_write(AgentUnit *u, const PlanResult *res) {
         }
         agent_spec_unref(u->node->agent, before);
         work->places_seen = false;
+        work->image_seen = work->image_ready; // just now
         u->held.spec = agent_spec_ref(work->spec);
         u->held.from_template = work->from_template;
         u->file_present = u->files_removed = false;
@@ -168,12 +170,17 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                 begin(u, PLAN_FETCH);
                 if (agent_verify_makes(u))
                         agent_verify_make(u);
-                else
+                else if (agent_carried_is_due(u))
                         agent_carried_fetch(u);
+                else
+                        agent_images_fetch(u);
                 break;
         case PLAN_PLACES:
                 begin(u, PLAN_PLACES);
-                agent_carried_see_places(u);
+                if (agent_carried_has_unseen_places(u))
+                        agent_carried_see_places(u);
+                else
+                        agent_images_see(u);
                 break;
         case PLAN_WRITE:
                 record_write(u, res);
@@ -426,8 +433,8 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .may_take = u->node->dir && *u->node->agent->take_from,
                 .left_behind = work->left_behind,
                 .verdict = agent_verdict(u),
-                .lacks_files = agent_carried_is_due(u) || agent_verify_makes(u),
-                .places_unseen = agent_carried_has_unseen_places(u),
+                .lacks_files = agent_carried_is_due(u) || agent_verify_makes(u) || agent_images_is_due(u),
+                .places_unseen = agent_carried_has_unseen_places(u) || agent_images_is_unseen(u),
                 .secrets_differ = agent_secrets_differ(u),
                 .superseded = work->superseded,
                 .file_change = agent_carried_change(u),

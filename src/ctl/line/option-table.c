@@ -22,6 +22,8 @@ const OptionInfo option_table[] = {
         {OPT_FULL, "full", 'l', NULL, "Do not shorten names"},
         {OPT_FIELDS, "fields", 0, "LIST", "Print these columns, separated by commas"},
         {OPT_REPLACE, "replace", 0, NULL, "Replace unit files that are known with other content"},
+        {OPT_UNPINNED, "unpinned", 0, NULL, "Take containers' files without asking registries for digests of their images"},
+        {OPT_PULL, "pull", 0, NULL, "Ask the registry anew what the tag of the container's image stands for"},
         {OPT_NO_BLOCK, "no-block", 0, NULL, "Return when the cluster has taken the request"},
         {OPT_VERBOSE, "verbose", 'v', NULL, "Print a line for each unit that is done"},
         {OPT_LOCAL, "local", 0, NULL, "This host's units only, without asking the leader; verify: this machine's systemd only"},

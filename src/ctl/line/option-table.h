@@ -24,6 +24,8 @@ typedef enum Option {
         OPT_FULL,
         OPT_FIELDS,
         OPT_REPLACE,
+        OPT_UNPINNED,
+        OPT_PULL,
         OPT_NO_BLOCK,
         OPT_VERBOSE,
         OPT_LOCAL,

@@ -481,6 +481,7 @@ static int carry_out(Apply *a) {
 
         if (add_what_it_needs(a) < 0)
                 return ctl_oom(a->ctl);
+        a->message.unpinned = a->ctl->opt.given[OPT_UNPINNED];
         a->message.rolling &= changes_something(a);
         request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
         request.apply = &a->message;

@@ -470,6 +470,7 @@ static int change_some(Change *c, const UnitArgs *a, char **names, size_t n_name
         change.n_names = n_names;
         change.files = files;
         change.replace = c->ctl->opt.given[OPT_REPLACE];
+        change.unpinned = c->ctl->opt.given[OPT_UNPINNED];
         change.dry_run = c->verb->plans;
         c->status = 0;
         c->answered = false;

@@ -70,6 +70,7 @@ static const struct {
         {"reset", "it failed, and somebody reset that; `argosyctl start UNIT` starts it again."},
         {"cancelled", "its start was cancelled on its node; `argosyctl start UNIT` starts it."},
         {"unbegun", "its start failed before it began; `argosyctl start UNIT` tries again."},
+        {"pulling", "the image of its container is being pulled."},
         {"mismatch", "its node does not match its file any more; `argosyctl rebalance UNIT` moves it to one that does."},
         {"stale", "systemd runs an older file of it; `argosyctl restart UNIT` takes up the new."},
         {"older-secret", "it has an older version of a secret; `argosyctl restart UNIT` gives it the newest."},

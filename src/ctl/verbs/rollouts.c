@@ -82,6 +82,8 @@ static int begin(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitArgsF
         m.max_unavailable = ctl->opt.max_unavailable.value;
         m.percent = ctl->opt.max_unavailable.percent;
         m.health_us = rollouts_health_us(ctl);
+        m.pull = ctl->opt.given[OPT_PULL];
+        m.unpinned = ctl->opt.given[OPT_UNPINNED];
         m.abort = ctl->opt.given[OPT_ABORT];
         if (o->secret)
                 m.secret = o->secret;

@@ -81,6 +81,10 @@ static void json_status(Json *j, const Argosy__Response__Status *s) {
         for (size_t i = 0; i < s->n_files; i++)
                 json_string(j, s->files[i]);
         json_end(j, ']');
+        json_key(j, "image");
+        json_string(j, s->image);
+        json_key(j, "image_digest");
+        json_string(j, s->image_digest);
         json_key(j, "outcome");
         json_string(j, s->outcome);
         json_key(j, "why");

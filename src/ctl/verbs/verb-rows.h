@@ -8,21 +8,21 @@
 
 #define CHANGE(name, options, run, help) VERB(name, NULL, "UNIT...", GROUP_CHANGE, options, 1, ARGS_MAX, run, help)
 
-CHANGE("submit", OPTIONS(OPT_REPLACE, OPT_VERBOSE, OPT_JSON, OPTIONS_JOB), verb_submit,
+CHANGE("submit", OPTIONS(OPT_REPLACE, OPT_UNPINNED, OPT_VERBOSE, OPT_JSON, OPTIONS_JOB), verb_submit,
        "Make unit files known to the cluster")
-CHANGE("load", OPTIONS(OPT_REPLACE, OPTIONS_WAITING, OPTIONS_JOB), verb_load, "Place units on nodes without starting them")
-CHANGE("start", OPTIONS(OPT_REPLACE, OPTIONS_WAITING, OPTIONS_JOB), verb_start, "Place and start units")
+CHANGE("load", OPTIONS(OPT_REPLACE, OPT_UNPINNED, OPTIONS_WAITING, OPTIONS_JOB), verb_load, "Place units on nodes without starting them")
+CHANGE("start", OPTIONS(OPT_REPLACE, OPT_UNPINNED, OPTIONS_WAITING, OPTIONS_JOB), verb_start, "Place and start units")
 CHANGE("stop", OPTIONS(OPTIONS_WAITING, OPT_LOCAL, OPTIONS_JOB), verb_stop, "Stop units; they stay on their nodes")
 CHANGE("restart", OPTIONS(OPTIONS_WAITING, OPT_ROLLING, OPT_MAX_UNAVAILABLE, OPT_HEALTH, OPTIONS_JOB),
        verb_restart, "Stop and start units again")
-CHANGE("update", OPTIONS(OPT_MAX_UNAVAILABLE, OPT_HEALTH, OPT_ABORT, OPT_NO_BLOCK, OPT_VERBOSE, OPTIONS_JOB),
+CHANGE("update", OPTIONS(OPT_MAX_UNAVAILABLE, OPT_HEALTH, OPT_PULL, OPT_UNPINNED, OPT_ABORT, OPT_NO_BLOCK, OPT_VERBOSE, OPTIONS_JOB),
        verb_update, "Give units new files, a few at a time, and go back if one fails")
 CHANGE("unload", OPTIONS(OPTIONS_WAITING, OPTIONS_JOB), verb_unload, "Stop units and take them off their nodes")
 CHANGE("plan", OPTIONS(OPT_REPLACE, OPT_JSON, OPT_FULL), verb_plan,
        "Say what `start` would do, and do nothing")
 VERB("apply", NULL, "DIR", GROUP_CHANGE,
      OPTIONS(OPT_SET, OPT_PRUNE, OPT_ADOPT, OPT_FORCE, OPT_PLAN, OPT_ROLLING, OPT_MAX_UNAVAILABLE,
-             OPT_HEALTH, OPTIONS_WAITING, OPTIONS_JOB),
+             OPT_HEALTH, OPT_UNPINNED, OPTIONS_WAITING, OPTIONS_JOB),
      1, 1, verb_apply,
      "Make the units of a set what a folder says")
 CHANGE("destroy", OPTIONS(OPTIONS_WAITING, OPTIONS_JOB), verb_destroy, "Stop units and forget them")

@@ -171,6 +171,20 @@ static void put_files(StatusText *t) {
                 put_path(t, "Files", i == 0, t->status->files[i], "");
 }
 
+static void put_image(StatusText *t) {
+        const Argosy__Response__Status *s = t->status;
+
+        if (!*s->image)
+                return;
+        put_label(t, "Image");
+        put_clean(t, s->image);
+        if (*s->image_digest && !strstr(s->image, s->image_digest)) {
+                put(t, "@");
+                put_clean(t, s->image_digest);
+        }
+        put(t, *s->image_digest ? "\n" : " (not pinned)\n");
+}
+
 // Those of the content, and behind them, as systemd reads them, those that the node has of its own.
 static void put_drop_ins(StatusText *t) {
         _cleanup_free_ char *paths = strdup(property(t->status, "DropInPaths"));
@@ -360,6 +374,7 @@ int status_format(const Argosy__Response__Status *s, const TextStyle *style, uin
         put_loaded(&t);
         put_drop_ins(&t);
         put_files(&t);
+        put_image(&t);
         put_active(&t);
         put_placement(&t);
         put_line(&t, "TriggeredBy", property(s, "TriggeredBy"));

@@ -252,6 +252,8 @@ static const HttpMember of_update[] = {
         {"files", &files},
         {"max-unavailable", &http_member_share, SHARE(Rollout)},
         {"health", &http_member_span_us, AT(Rollout, health_us), .max = HEALTH_SEC_MAX},
+        {"pull", &http_member_flag, AT(Rollout, pull)},
+        {"unpinned", &http_member_flag, AT(Rollout, unpinned)},
         {},
 };
 static const HttpMember of_rolling_restart[] = {

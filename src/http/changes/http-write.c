@@ -211,12 +211,14 @@ static const HttpMember of_units_and_files[] = {
         {"units", &units},
         {"files", &files},
         {"replace", &http_member_flag, AT(change.replace)},
+        {"unpinned", &http_member_flag, AT(change.unpinned)},
         {},
 };
 static const HttpMember of_start[] = {
         {"units", &units},
         {"files", &files},
         {"replace", &http_member_flag, AT(change.replace)},
+        {"unpinned", &http_member_flag, AT(change.unpinned)},
         {"plan", &http_member_flag, AT(change.dry_run)},
         {},
 };

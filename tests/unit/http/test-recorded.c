@@ -436,6 +436,8 @@ static void say_changes(const char *target) {
                 {"nodes", "[\"n1\",\"n2\"]"},
                 {"number", "3"},
                 {"only-untouched", "true"},
+                {"pull", "true"},
+                {"unpinned", "true"},
                 {"patterns", "[\"a*\"]"},
                 {"plan", "true"},
                 {"pool", "\"fast\""},

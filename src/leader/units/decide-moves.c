@@ -245,8 +245,9 @@ static int judge_unit(Decision *d, Unit *u) {
         l->n_considered++;
         scheduler_dequeue(l, u);
         is_due = move_is_due(d, u, e);
-        // Its lost node is back, and it may not stay there either: it loses its node, if no other one takes it.
-        if (is_due && u->node && !stays_without_other(l, u)) {
+        // Its lost node is back, and it may not stay there either: it loses its node, if no other one takes it, unless
+        // nobody knows yet whether it runs there.
+        if (is_due && u->node && !stays_without_other(l, u) && !node_loss_stays(l, u, e)) {
                 unit_event(l, u, LIFE_RECONSIDER);
                 leader_mark(l);
                 return 0;

@@ -338,6 +338,24 @@ static void a_global_unit_is_remembered_on_silent_nodes_only(void **state) {
         assert_int_equal(n_tombstones(), 0);
 }
 
+// It has to leave its node, and no other one takes it, but nobody knows yet whether it runs there: that is not asked
+// again and again.
+static void what_must_not_run_twice_waits_quietly_for_a_host_to_attach(void **state) {
+        assert_int_equal(rig_last(rig_label(&g, "n2", "on", "two"))->status, 0);
+        assert_int_equal(rig_change(&g, START, X, FENCED "MachineMetadata=on=two\n")->status, 0);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 1, "");
+        assert_true(runs_on(2));
+        rig_host_off(&g, 2);
+        rig_depose(&g);
+        rig_pass_ms(&g, 1500);
+        rig_elect(&g);
+        rig_settle(&g); // it comes to rest
+        assert_int_equal(rig_host_of(&g, X), 2);
+        rig_host_on(&g, 2, false);
+        rig_pass_ms(&g, RIG_LEASE_MS);
+        assert_int_equal(rig_host_of(&g, X), 0);
+}
+
 // y.service ends behind z.service, which its host is not told of yet, and is to be on its node again by then:
 // nothing is left to wait for there.
 static void what_is_started_again_before_it_has_gone_is_remembered_no_more(void **state) {
@@ -547,6 +565,7 @@ int main(void) {
                 TEST(a_guard_ends_them),
                 TEST(a_guard_that_was_alive_at_the_shutdown_ends_them_a_lease_later),
                 TEST(a_global_unit_is_remembered_on_silent_nodes_only),
+                TEST(what_must_not_run_twice_waits_quietly_for_a_host_to_attach),
                 TEST(what_is_started_again_before_it_has_gone_is_remembered_no_more),
                 TEST(what_is_left_again_is_looked_at_anew),
                 TEST(a_stop_of_a_global_unit_waits_for_all_nodes),

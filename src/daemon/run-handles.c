@@ -126,6 +126,7 @@ static void look_at_capacity(Daemon *d) {
 
 static void on_minutely(uv_timer_t *timer) {
         look_at_capacity(timer->data);
+        address_check(timer->data); // of a route that has come, and of all else on some kernels, nobody says anything
 }
 
 static void on_daily(uv_timer_t *timer) {

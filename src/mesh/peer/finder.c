@@ -121,8 +121,9 @@ bool finder_on_seen(Finder *f, const char *address) {
 }
 
 bool finder_on_announced(Finder *f, const Argosy__Voter *voter) {
-        return !f->resting && host_address_may_be_announced(voter->address, true) &&
-               voter->port <= UINT16_MAX && !streq(voter->address, f->peer->address) &&
+        bool elsewhere = !streq(voter->address, f->peer->address) || voter->port != f->peer->port;
+
+        return elsewhere && host_address_may_be_announced(voter->address, true) && voter->port <= UINT16_MAX &&
                learn(f, &f->elsewhere.announced, voter->address, (uint16_t) voter->port);
 }
 

@@ -22,6 +22,7 @@
 #include "str.h"
 #include "test.h"
 
+#define NOTICE_US (30 * USEC_PER_SEC) // in which kernels have given up connections to where nobody is any more
 #define FIND_US (60 * USEC_PER_SEC) // in which hosts find each other
 #define ANSWER_US (30 * USEC_PER_SEC)
 enum { GIVEN_UP_MAX = 64, ROUNDS_MAX = 8, PEERS_MAX = 4, CHANCES = 64 };
@@ -214,6 +215,8 @@ static void tell(uint32_t number, Draw *d) {
 }
 
 void hosts_addresses_tell(void) {
+        if (addresses.any)
+                sim_run_for(NOTICE_US);
         for (unsigned i = 0; addresses.any && i < ROUNDS_MAX && !sim_run_until(hosts_checks_have_leader, NULL, FIND_US); i++)
                 for (uint32_t n = 1; n <= sim_cluster_size(); n++)
                         if (members_is_in(n) && sim_machine(n)->daemon && !sim_machine(n)->daemon->attached && !hosts_addresses_knows_place(n))

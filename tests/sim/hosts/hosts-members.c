@@ -436,8 +436,9 @@ void members_tell(void) {
         for (uint32_t i = 1; i <= sim_cluster_size(); i++) {
                 const Argosy__HostRecord *r = members_record(i);
 
-                story_tell("n%u: member by the log %i, as host %u, role %i, raft id %u, not to vote %i; by itself %i", i, r != NULL, r ? r->host : 0, r ? (int) r->role : 0,
-                           r ? r->raft_id : 0, r && r->no_promote, sim_machine(i)->in_cluster);
+                story_tell("n%u: member by the log %i, as host %u at %s, role %i, raft id %u, not to vote %i; by itself %i, at %s", i, r != NULL, r ? r->host : 0,
+                           r ? r->address : "", r ? (int) r->role : 0, r ? r->raft_id : 0, r && r->no_promote, sim_machine(i)->in_cluster,
+                           sim_machine_address(sim_machine(i)));
                 voters_tell_links(i);
         }
 }

@@ -251,6 +251,27 @@ static void a_voter_is_found_where_another_one_says(void **state) {
         loop_until(story_has(1, "3:up"));
 }
 
+// It was still connected when another one said so, and nobody says it again.
+static void a_voter_is_found_where_another_one_said_before_the_link_broke(void **state) {
+        start(1);
+        start(2);
+        start(3);
+        VOTERS(3, 1, 2);
+        loop_until(story_has(1, "3:up") && story_has(2, "3:up"));
+        listener_close(host[0].listener);
+        loop_until(!host[0].listener);
+        assert_int_equal(
+                listener_new_tcp(&test_loop, 0, member_tls[0], &listener_ops, &host[0], &host[0].listener),
+                0);
+        VOTERS(2, 1, 2);
+        loop_until(story_has(1, "2:up"));
+        for (int i = 0; i < 50; i++)
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+        assert_false(story_has(1, "3:down"));
+        mesh_drop_host(host[0].mesh, 3);
+        loop_until(story_has(1, "3:down 3:up"));
+}
+
 static void a_voter_is_found_where_somebody_says(void **state) {
         const MeshAddress wrong = {"127.0.0.1", 9};
         MeshAddress right = {"127.0.0.1", 0}, both[2];
@@ -436,6 +457,7 @@ int main(void) {
                 LOOP_TEST(a_voter_that_was_configured_with_a_name_is_dialled_by_it_first),
                 LOOP_TEST(a_voter_is_found_whence_it_dialled),
                 LOOP_TEST(a_voter_is_found_where_another_one_says),
+                LOOP_TEST(a_voter_is_found_where_another_one_said_before_the_link_broke),
                 LOOP_TEST(a_voter_is_found_where_somebody_says),
                 LOOP_TEST(a_voter_that_was_found_is_not_left_when_the_log_learns_its_address),
                 LOOP_TEST(who_is_refused_dials_at_the_pace_of_who_finds_nobody),

@@ -1,0 +1,19 @@
+# check addresses-are-told: check addresses-are-told: n1 has 10.0.1.1, and the list of nodes says 172.17.0.1
+chance df4997e8c92e936c
+hosts 3
+units 1
+lease_ms 0
+start_ms 0
+stop_ms 0
+mass_loss_percent 0
+batch_max 0
+time_max_ms 180
+voters 1
+guarded 0
+fresh 0
+crowd 0
+events_bytes 0
+found 20
+names 0
+fault.address 40
+fault 3

@@ -365,6 +365,7 @@ static void init_cluster(Daemon *d, Argosy__ClusterRecord *c, Argosy__CaRecord *
         c->feature_level = FEATURE_LEVEL;
         c->ca = ca;
         c->voters_wanted = (uint32_t) d->config.voters;
+        c->lease_ms = (uint32_t) (d->config.lease_us / USEC_PER_MSEC);
 }
 
 static int submit_batch(Daemon *d, Argosy__LogOp **ops, size_t n, StoreDone done) {

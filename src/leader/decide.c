@@ -18,6 +18,7 @@
 #include "batch-builder.h"
 #include "ca-controller.h"
 #include "due.h"
+#include "host-leases.h"
 #include "secrets-key-controller.h"
 #include "clock.h"
 #include "decide-jobs.h"
@@ -403,6 +404,8 @@ static int decide_ours(Decision *d) {
                 r = decide_hosts(d);
         if (r >= 0)
                 r = feature_controller_decide(d->leader, &d->batch);
+        if (r >= 0)
+                r = host_leases_decide(d->leader, &d->batch);
         if (r >= 0)
                 r = voter_secrets_controller_decide(d->leader, &d->batch);
         if (r >= 0)

@@ -117,6 +117,7 @@ static void arm_timer(Leader *l) {
         due = earlier(due, dry_runs_next_deadline(l));
         due = earlier(due, ca_controller_next_deadline(l));
         due = earlier(due, voter_secrets_controller_next_deadline(l));
+        due = earlier(due, host_leases_next_change(l));
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
         l->timer_due_us = due;
@@ -277,6 +278,7 @@ void leader_on_applied(Leader *l, uint64_t index) {
                 l->index = index;
         leader_time_on_applied(l);
         event_stream_on_applied(l, index);
+        host_leases_follow(l);
         if (l->leading || l->building) {
                 walks_work_begin(l);
                 followers_on_applied(l);
@@ -302,6 +304,8 @@ static bool build(Leader *l) {
                 return false;
         l->building = false;
         l->leading = true;
+        l->leads_us = leader_now(l);
+        host_leases_follow(l);
         return true;
 }
 

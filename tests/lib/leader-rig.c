@@ -695,6 +695,7 @@ void rig_start_with(Rig *g, RigSetup setup) {
         op->cluster = BATCH_NEW(&b, Argosy__ClusterRecord, argosy__cluster_record__init);
         op->cluster->generation = 1;
         op->cluster->voters_wanted = 3;
+        op->cluster->lease_ms = lease_ms;
         op->cluster->feature_level = feature_level;
         rig_propose(g, &b);
         propose_hosts(g, setup.n_hosts, feature_level);

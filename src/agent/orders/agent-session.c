@@ -329,6 +329,8 @@ static void on_beat_timer(uv_timer_t *timer) {
 }
 
 void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack) {
+        if (ack->lease_ms > 0)
+                a->lease_ms = ack->lease_ms;
         if (ack->seq == 0 || ack->seq > a->beat_seq || a->beat_seq - ack->seq >= AGENT_BEATS_KEPT)
                 return;
         a->lease_from_us = MAX_OF(a->lease_from_us, a->beat_sent_us[ack->seq % AGENT_BEATS_KEPT]);

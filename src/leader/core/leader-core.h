@@ -215,6 +215,7 @@ struct Leader {
         bool leading;
         bool building; // it is to lead when its tables are whole
         uint64_t term, index;
+        uint64_t leads_us; // since when it leads
 
         unsigned due; // LeaderDue: core/due.c alone
         Walks walks;  // core/walks.c

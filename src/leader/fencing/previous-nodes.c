@@ -19,6 +19,7 @@
 #include "clock.h"
 #include "deadline-heap.h"
 #include "fencing-policy.h"
+#include "host-leases.h"
 #include "host-marks.h"
 #include "node-loss-policy.h"
 #include "oom.h"
@@ -79,7 +80,7 @@ static FencingGuard guard_of(const Leader *l, const char *name, const UnitEntry 
 }
 
 uint64_t previous_node_fence_us(const Leader *l, const UnitEntry *e) {
-        return node_loss_policy_fence_us(failing_options_of(e), l->config.lease_ms * USEC_PER_MSEC);
+        return node_loss_policy_fence_us(failing_options_of(e), host_leases_us(l));
 }
 
 bool previous_node_may_run(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {

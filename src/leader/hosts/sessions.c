@@ -78,6 +78,7 @@ static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, Uni
 
 static void end_session(Leader *l, Host *h) {
         h->attached = h->attaching = false;
+        host_lease_forget_told(h);
         host_unmark(h, HOST_BARRIER);
         host_unmark(h, HOST_BARRIER_FLYING);
         h->opened_id = 0;
@@ -185,6 +186,7 @@ static void acknowledge(Leader *l, Host *h, uint64_t seq) {
         host_unmark(h, HOST_BEAT);
         l->n_beats_acknowledged++;
         ack.seq = seq;
+        ack.lease_ms = host_lease_tell(l, h);
         m.msg_case = ARGOSY__TO_HOST__MSG_BEAT_ACK;
         m.beat_ack = &ack;
         leader_to_host(l, h, &m);
@@ -231,7 +233,7 @@ static void note_lingering_unless_down(UnitOnNode *s) {
 // What the host says may still run when it is off. A name counts more than a report of before: also that of a
 // unit whose manager the host did not reach, and which it could not report as running.
 static void note_running(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye) {
-        h->lingers_until_us = leader_now(l) + l->config.lease_ms * USEC_PER_MSEC;
+        h->lingers_until_us = leader_now(l) + host_leases_us(l);
         for (size_t i = 0; i < goodbye->n_running && i < MANAGERS_PER_HOST; i++) {
                 const Argosy__ToVoter__Goodbye__Running *r = goodbye->running[i];
                 Node *n = node_find(l, r->node);

@@ -18,6 +18,7 @@
 #include "batch-builder.h"
 #include "clock.h"
 #include "due.h"
+#include "host-leases.h"
 #include "host-link.h"
 #include "host-marks.h"
 #include "log.h"
@@ -428,7 +429,7 @@ static bool may_take(Leader *l, VotersView *v, const MembershipStep *s) {
 // A host whose log is closed lets nobody in and knows no voters. A host that has no link to this leader may know no other voter than
 // that one, and is told by it who votes now. Hosts that are lost are not waited for, nor is longer than a lease.
 static bool may_be_asked_the_way(const Leader *l) {
-        return l->n_hosts.awaited > 0 && leader_now(l) < l->voters->next_since_us + l->config.lease_ms * USEC_PER_MSEC;
+        return l->n_hosts.awaited > 0 && leader_now(l) < l->voters->next_since_us + host_leases_us(l);
 }
 
 uint32_t voters_successor(const Leader *l) {

@@ -19,6 +19,7 @@
 #include "fencing-policy.h"
 #include "file-pieces.h"
 #include "frame.h"
+#include "host-leases.h"
 #include "host-link.h"
 #include "host-marks.h"
 #include "log.h"
@@ -411,7 +412,7 @@ static void send_welcome(Leader *l, Host *h, Bundle *b) {
         w.generation = cluster->generation;
         w.term = l->term;
         w.index = l->index;
-        w.lease_ms = l->config.lease_ms;
+        w.lease_ms = host_lease_tell_again(l, h);
         w.beat_ms = l->config.beat_ms;
         w.specs = b->spec_pointers;
         w.n_specs = b->n_specs;

@@ -6,9 +6,65 @@
 
 #include "host-leases.h"
 
+#include <errno.h>
+
+#include "clock.h"
+#include "lease-length.h"
 #include "lease.h"
+#include "log.h"
 #include "tables.h"
 #include "turn.h"
+
+static uint32_t logged_ms(const Leader *l) {
+        const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
+
+        return cluster ? cluster->lease_ms : 0;
+}
+
+uint64_t host_leases_us(const Leader *l) {
+        return lease_length_counted_ms(l->config.lease_ms, logged_ms(l)) * USEC_PER_MSEC;
+}
+
+uint32_t host_lease_tell(const Leader *l, Host *h) {
+        uint32_t before_ms = h->lease_told_ms;
+
+        return host_lease_tell_again(l, h) == before_ms ? 0 : h->lease_told_ms;
+}
+
+uint32_t host_lease_tell_again(const Leader *l, Host *h) {
+        h->lease_told_ms = lease_length_given_ms(l->config.lease_ms, logged_ms(l));
+        return h->lease_told_ms;
+}
+
+void host_lease_forget_told(Host *h) {
+        h->lease_told_ms = 0;
+}
+
+void host_leases_follow(Leader *l) {
+        l->leases.lease_us = host_leases_us(l);
+}
+
+static uint64_t log_at_us(const Leader *l) {
+        return cluster_state_cluster(l->state) ? lease_length_log_at_us(l->config.lease_ms, logged_ms(l), l->leads_us) : 0;
+}
+
+uint64_t host_leases_next_change(const Leader *l) {
+        uint64_t at_us = log_at_us(l);
+
+        return at_us > leader_now(l) ? at_us : 0;
+}
+
+int host_leases_decide(Leader *l, BatchBuilder *b) {
+        uint64_t at_us = log_at_us(l);
+        Argosy__ClusterRecord cluster;
+
+        if (at_us == 0 || leader_now(l) < at_us || batch_builder_has_cluster(b))
+                return 0;
+        cluster = *cluster_state_cluster(l->state);
+        cluster.lease_ms = l->config.lease_ms;
+        log_notice("Leases of hosts are %u ms long from now on, as LeaseSec= of this host says.", l->config.lease_ms);
+        return batch_builder_put_cluster(b, &cluster);
+}
 
 void host_lease_begin(Leader *l, Host *h) {
         if (h->number != l->config.self)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Leases of hosts, as rules/lease.h counts them. Our own host has none: its agent lives and dies with us.
+// Leases of hosts, as rules/lease.h counts them. Our own host has none: its agent lives and dies with us. How long they are rules/lease-length.h
+// says, by our own configuration and the log.
 
+#include "batch-builder.h"
 #include "leader-core.h"
 
 void host_lease_begin(Leader *l, Host *h); // the log knows it now: a full one
@@ -13,3 +15,14 @@ void host_lease_end(Leader *l, Host *h);   // it is lost from now on
 Host *host_lease_expire(Leader *l, uint64_t now_us, bool again);
 void host_leases_renew(Leader *l);         // all: nobody could be heard
 uint64_t host_leases_next(Leader *l);      // when to ask for the next one; 0: never
+
+uint64_t host_leases_us(const Leader *l); // how long a host may hold the one that it has
+// How long the host's leases are from now on, which it is about to be told. 0: as it was told before in this session.
+uint32_t host_lease_tell(const Leader *l, Host *h);
+uint32_t host_lease_tell_again(const Leader *l, Host *h); // likewise, and never 0
+void host_lease_forget_told(Host *h);                      // its session has ended
+void host_leases_follow(Leader *l);       // the log may say another length
+// When the log may be told another length that it cannot be told yet; 0: there is none.
+uint64_t host_leases_next_change(const Leader *l);
+// Puts it into the entry, if it is time. 0 or -ENOMEM.
+int host_leases_decide(Leader *l, BatchBuilder *b);

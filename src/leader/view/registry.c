@@ -451,6 +451,7 @@ void registry_clear(Leader *l) {
 
                 lease_forget(&h->lease);
                 h->lease = (Lease){};
+                host_lease_forget_told(h);
                 host_forget_marks(h);
                 h->recorded = false;
                 memset(&h->clock, 0, sizeof(h->clock));
@@ -458,7 +459,7 @@ void registry_clear(Leader *l) {
                 list_init(&h->probations); // those who waited are gone, or freed as plain memory
                 host_drop_if_unused(l, h);
         }
-        lease_table_init(&l->leases, l->config.lease_ms * USEC_PER_MSEC);
+        lease_table_init(&l->leases, host_leases_us(l));
         l->n_hosts = (HostCounts){};
         tallies_clear(&l->tallies);
         list_init(&l->lost_hosts);

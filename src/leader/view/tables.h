@@ -69,6 +69,7 @@ struct Host {
         uint64_t lingers_until_us; // what it said may still run there (UnitOnNode.lingers) is waited for
                                    // until then
         FileQuestion file_question;
+        uint32_t lease_told_ms; // in this session; 0: not yet
         uint64_t attach_seq;
         uint64_t attaches_paid_us; // until when the Attaches that it has sent since this leader leads would be spread out
         uint32_t welcome_parts; // sent of the Welcome so far

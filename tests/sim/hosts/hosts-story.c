@@ -268,11 +268,21 @@ static void step(const Step *s) {
 
 // ------------------------------------------------------------------------------------------------ a story
 
+// What follows ends before a host without a fault counts as in order (ORDER_US of the checks).
+static void draw_leases(const StoryPlan *plan, SimSettings settings[SIM_CLUSTER_MAX]) {
+        static const char *const lines[] = {"[Cluster]\nLeaseSec=1\n", "[Cluster]\nLeaseSec=2.5\n", "[Cluster]\nLeaseSec=10\n"};
+        Draw d = draw_from(plan->chance ^ 6);
+
+        for (size_t i = 0; i < SIM_CLUSTER_MAX; i++)
+                settings[i].more = draw_below(&d, 64) < plan->swarm.leases ? DRAW_PICK(&d, lines) : NULL;
+}
+
 static void begin(const StoryPlan *plan, StoryOutput output) {
         Draw d = draw_from(plan->chance ^ 3);
         SimSettings settings[SIM_CLUSTER_MAX];
 
         hosts_addresses_settings(plan, settings);
+        draw_leases(plan, settings);
         hosts_story = (HostsStory){.plan = *plan, .truth = cluster_state_new()};
         assert_non_null(hosts_story.truth);
         sim_cluster_begin(plan->chance, plan->swarm.hosts, plan->swarm.voters ? MIN_OF(plan->swarm.voters, plan->swarm.hosts) : plan->swarm.hosts,

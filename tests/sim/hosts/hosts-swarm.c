@@ -41,6 +41,14 @@ static void draw_addresses(uint64_t word, Swarm *s) {
         swarm_draw_weights(&d, &s->faults[HOSTS_FAULT_address], _HOSTS_FAULTS - HOSTS_FAULT_address);
 }
 
+static void draw_leases(uint64_t word, Swarm *s) {
+        static const unsigned leases[] = {64, 32};
+        Draw d = draw_from(word ^ UINT64_C(0x6c6561736573));
+
+        if (draw_one_in(&d, 4))
+                s->leases = DRAW_PICK(&d, leases);
+}
+
 Swarm swarm_draw(uint64_t word) {
         static const unsigned sizes[] = {3, 3, 3, 5};
         static const unsigned voters[] = {0, 0, 3, 3, 3, 1};
@@ -69,5 +77,6 @@ Swarm swarm_draw(uint64_t word) {
         draw_managers(word, &s);
         draw_recoveries(word, &s);
         draw_addresses(word, &s);
+        draw_leases(word, &s);
         return s;
 }

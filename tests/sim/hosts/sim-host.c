@@ -323,6 +323,7 @@ static void begin_log(void) {
         record.feature_level = FEATURE_LEVEL;
         record.ca = &ca;
         record.voters_wanted = (uint32_t) cluster.n_voters;
+        record.lease_ms = SIM_LEASE_MS;
         record.voter_secrets = keys;
         record.n_voter_secrets = 1;
         ops[0].op_case = ARGOSY__LOG_OP__OP_CLUSTER;

@@ -21,7 +21,7 @@
 typedef struct Daemon Daemon;
 typedef struct FakePid1 FakePid1;
 
-enum { SIM_CLUSTER_MAX = 7, SIM_PORT = 7867, SIM_RESTART_US = 200000, SIM_EXECUTE_US = 2000 };
+enum { SIM_CLUSTER_MAX = 7, SIM_PORT = 7867, SIM_RESTART_US = 200000, SIM_EXECUTE_US = 2000, SIM_LEASE_MS = 5000 };
 
 // How a machine and its argosy.conf differ from others. All false: it has Address=, and nothing but that.
 typedef struct SimSettings {

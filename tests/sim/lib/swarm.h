@@ -61,7 +61,8 @@ extern const char *const swarm_load_names[_LOADS];
         F(crowd, "units more, all of one template; 0: there are none")              \
         F(events_bytes, "of the newest events; 0: as many as usual")                \
         F(found, "of 64 hosts that have no Address=")                               \
-        F(names, "whether names of hosts can be looked up")
+        F(names, "whether names of hosts can be looked up")                         \
+        F(leases, "of 64 hosts that have a LeaseSec= of their own")
 
 typedef struct Swarm {
         unsigned faults[SWARM_FAULTS_MAX], loads[_LOADS]; // weights; 0: left out

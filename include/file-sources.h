@@ -27,8 +27,10 @@ bool file_source_is_pattern(const FileSource *s);
 size_t file_source_bound_len(const FileSource *s);
 // Whether it brings the file of that name.
 bool file_source_covers(const FileSource *s, const char *name);
-// Parses the value of a line and appends what it names. 0; -EINVAL and a clause in *ret_why; -ENOMEM.
-int file_sources_parse(const char *value, unsigned line, FileSource **list, size_t *n, char **ret_why) _warn_unused_;
+// Parses the value of a line and appends what it names. `container`: the destinations are in a container. 0;
+// -EINVAL and a clause in *ret_why; -ENOMEM.
+int file_sources_parse(const char *value, unsigned line, bool container, FileSource **list, size_t *n,
+                       char **ret_why) _warn_unused_;
 void file_sources_drop(FileSource *list, size_t *n);
 // Whether what is bound over this path of a node, to which a destination leads there by a link, hides what systemd or every program needs. No destination
 // is such a path by its own name.
@@ -37,7 +39,8 @@ bool file_destination_hides_system(const char *path);
 char *file_source_destination(const FileSource *s, const char *name);
 // What depends on the name, of the files of one unit: where they are to be can be, and no place lies in another one. 0; -EINVAL and *ret_why, a
 // clause; -ENOMEM.
-int file_sources_check_name(const FileSource *sources, size_t n, const char *name, char **ret_why) _warn_unused_;
+int file_sources_check_name(const FileSource *sources, size_t n, bool container, const char *name,
+                            char **ret_why) _warn_unused_;
 
 // Whether a file may be called so: a path without "." and "..", of letters, digits and ._@+=,~- alone.
 bool carried_file_name_is_valid(const char *name);

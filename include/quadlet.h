@@ -64,6 +64,12 @@ bool quadlet_beside_find(const void *content, size_t len, const char *file, Unit
 
 // Whether the content is a container's. `content` may be NULL if `len` is 0.
 bool quadlet_is(const void *content, size_t len);
+// Whether a text is what a generator made of one.
+bool quadlet_is_made(const void *content, size_t len);
+// Appends lines that bring what a container has by File= and Secret= into it, for the copy that a generator
+// reads: read-only Volume= of the unit's folders on the host, and $CREDENTIALS_DIRECTORY and $ARGOSY_FILES.
+// 0 or -ENOMEM.
+int quadlet_binds(const void *content, size_t len, Buf *ret) _warn_unused_;
 // Appends what a node's generator reads: the content with units for containers in [Unit] ("After=db.container"),
 // without AutoUpdate=, for the image is the cluster's matter, and with `image` in place of Image=, pulled if it is
 // missing (content_image_for_generator()); NULL: as it is. 0 or -ENOMEM.

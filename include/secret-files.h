@@ -4,7 +4,7 @@
 // Secrets on a host: files on a ramfs, which is never swapped out and gone with the boot. systemd reads them when it starts a unit (LoadCredential=
 // in argosy's drop-in), so a start by systemd itself needs neither argosyd nor a leader.
 //
-//      DIR/values/VERSION-NAME   0600, the value; as long as a unit here is to have that version
+//      DIR/values/VERSION-NAME   0444, the value, in folders of root alone; as long as a unit here is to have that version
 //      DIR/units/UNIT/ID         a hard link to it: what the unit's next start gets, and what it runs with. It is changed right before a start
 //                                or restart that argosy asks for, or else while the unit is down
 //
@@ -15,8 +15,7 @@
 
 #include "argosy.pb-c.h"
 #include "buf.h"
-
-#define SECRET_FILES_DIR "/run/argosy/secrets"
+#include "secret-name.h"
 
 typedef struct SecretFiles SecretFiles;
 

@@ -11,6 +11,10 @@ enum {
         SECRETS_PER_UNIT = 32,
 };
 
+// On a host (secret-files.h): values, and in units/ a folder for each unit that has some.
+#define SECRET_FILES_DIR "/run/argosy/secrets"
+#define SECRET_FILES_UNITS SECRET_FILES_DIR "/units"
+
 // What is told of one that is none, with SECRET_NAME_MAX.
 #define SECRET_NAME_RULE "1 to %d letters, digits and ._-, and neither '.' nor '-' in front"
 

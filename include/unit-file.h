@@ -91,6 +91,7 @@ typedef struct UnitFile {
         bool has_weights;       // CPU or IO weights (or the shares of old) are set
         // there is a [Container] section (quadlet.h): what systemd reads a node's generator makes of it
         bool container;
+        bool made;              // it is what a generator made of such a one
         bool replaces;          // Replaces= is given
         bool has_install;       // there is an [Install] section
         bool accepts;           // [Socket] Accept=: each connection gets an instance of its own

@@ -225,7 +225,8 @@ static bool stands_before_guards(const char *destination) {
         return strchr(first, '%') || strcmp(first, "dev") < 0;
 }
 
-static int append_manifest(const UnitFile *file, const CarriedFiles *c, Buf *ret) {
+// Of a container a node's translation says where they are (quadlet-binds.c): the mounts are the container's.
+static int append_settings(const UnitFile *file, const CarriedFiles *c, Buf *ret) {
         int r = buf_printf(ret, "[Service]\nEnvironment=ARGOSY_FILES=" CARRIED_FILES_UNITS "/%%n\n");
 
         for (size_t i = 0; r == 0 && i < file->n_file_sources; i++) {
@@ -240,8 +241,14 @@ static int append_manifest(const UnitFile *file, const CarriedFiles *c, Buf *ret
                 r = append_guards(file, ret);
         for (size_t i = 0; r == 0 && i < file->n_file_sources; i++)
                 r = append_assertion(&file->file_sources[i], c, ret);
+        return r == 0 ? buf_append(ret, "\n", 1) : r;
+}
+
+static int append_manifest(const UnitFile *file, const CarriedFiles *c, Buf *ret) {
+        int r = file->container ? 0 : append_settings(file, c, ret);
+
         if (r == 0)
-                r = buf_printf(ret, "\n" LIST_HEAD);
+                r = buf_printf(ret, LIST_HEAD);
         for (size_t i = 0; r == 0 && i < c->n; i++) {
                 char hex[HASH_HEX_SIZE];
 
@@ -481,6 +488,7 @@ int carried_files_check_name(const UnitFile *file, const char *name, char **ret_
                 return str_refuse(ret_why, "File= is for services");
         if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
                 return 0;
-        r = file_sources_check_name(file->file_sources, file->n_file_sources, name, ret_why);
+        r = file_sources_check_name(file->file_sources, file->n_file_sources, file->container || file->made,
+                                    name, ret_why);
         return r < 0 ? r : carried_settings_check(file->file_sources, file->n_file_sources, file->file_settings, name, ret_why);
 }

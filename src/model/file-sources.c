@@ -92,8 +92,20 @@ bool file_destination_hides_system(const char *path) {
         return streq(path, "/");
 }
 
+// In a container, whose own what is not named here is.
+static const char *const others_in_container[] = {"/proc", "/sys", "/dev", "/run/argosy",
+                                                  "/run/credentials"};
+
+static int check_place(const char *destination, const char *const *list, size_t n, char **ret_why) {
+        for (size_t i = 0; i < n; i++)
+                if (path_is_beneath(destination, list[i]) || path_is_beneath(list[i], destination))
+                        return str_refuse(ret_why, "nothing is bound at %s: %s is not a unit's to change",
+                                          destination, list[i]);
+        return 0;
+}
+
 // What is one only for some instance is looked at there.
-static int check_destination(const char *destination, char **ret_why) {
+static int check_destination(const char *destination, bool container, char **ret_why) {
         const char *bad = destination;
 
         while ((bad = strchr(bad, '%')) && bad[1] == 'i')
@@ -103,13 +115,13 @@ static int check_destination(const char *destination, char **ret_why) {
         if (*destination != '/' || !is_of(destination, NAME_CHARACTERS "%") || !components_are_plain(destination + 1))
                 return str_refuse(ret_why, "%s is not a path as a destination has it: from / on, without ., .., // and a / at its end, of "
                                            "letters, digits and ._@+=,~- alone", destination);
-        for (size_t i = 0; i < ELEMENTSOF(others); i++)
-                if (path_is_beneath(destination, others[i]) || path_is_beneath(others[i], destination))
-                        return str_refuse(ret_why, "nothing is bound at %s: %s is not a unit's to change", destination, others[i]);
-        return 0;
+        return container ? check_place(destination, others_in_container, ELEMENTSOF(others_in_container),
+                                       ret_why)
+                         : check_place(destination, others, ELEMENTSOF(others), ret_why);
 }
 
-static int add(const char *word, size_t len, unsigned line, FileSource **list, size_t *n, char **ret_why) {
+static int add(const char *word, size_t len, unsigned line, bool container, FileSource **list, size_t *n,
+               char **ret_why) {
         _cleanup_free_ char *source = strndup(word, len), *destination = NULL;
         char *colon = source ? strchr(source, ':') : NULL;
         int r = source ? 0 : -ENOMEM;
@@ -117,7 +129,7 @@ static int add(const char *word, size_t len, unsigned line, FileSource **list, s
         if (colon) {
                 *colon = 0;
                 destination = strdup(colon + 1);
-                r = destination ? check_destination(destination, ret_why) : -ENOMEM;
+                r = destination ? check_destination(destination, container, ret_why) : -ENOMEM;
         }
         if (r == 0)
                 r = check_source(source, ret_why);
@@ -130,13 +142,14 @@ static int add(const char *word, size_t len, unsigned line, FileSource **list, s
         return r;
 }
 
-int file_sources_parse(const char *value, unsigned line, FileSource **list, size_t *n, char **ret_why) {
+int file_sources_parse(const char *value, unsigned line, bool container, FileSource **list, size_t *n,
+                       char **ret_why) {
         int r = 0;
 
         for (const char *at = value; r == 0 && *(at += strspn(at, " \t\n\r"));) {
                 size_t len = strcspn(at, " \t\n\r");
 
-                r = add(at, len, line, list, n, ret_why);
+                r = add(at, len, line, container, list, n, ret_why);
                 at += len;
         }
         return r;
@@ -183,7 +196,8 @@ static int check_pairs(const FileSource *sources, size_t n, size_t i, const char
         return r;
 }
 
-int file_sources_check_name(const FileSource *sources, size_t n, const char *name, char **ret_why) {
+int file_sources_check_name(const FileSource *sources, size_t n, bool container, const char *name,
+                            char **ret_why) {
         for (size_t i = 0; i < n; i++) {
                 _cleanup_free_ char *destination = NULL;
                 int r;
@@ -193,7 +207,8 @@ int file_sources_check_name(const FileSource *sources, size_t n, const char *nam
                 destination = file_source_destination(&sources[i], name);
                 if (!destination)
                         return -ENOMEM;
-                r = check_destination(destination, ret_why) ?: check_pairs(sources, n, i, name, ret_why);
+                r = check_destination(destination, container, ret_why)
+                            ?: check_pairs(sources, n, i, name, ret_why);
                 if (r < 0)
                         return r;
         }

@@ -27,9 +27,10 @@
 
 enum { PORTS_MAX = 32 }; // of one range
 
-#define NO_PATH                                                                                           \
-        "%s=%.200s is beside the file, where no other node has it: name an absolute path that each node " \
-        "has"
+#define NO_PATH                                                                                             \
+        "%s=%.200s is beside the file, where no other node has it: File= in [X-Argosy] brings it, or name " \
+        "an "                                                                                               \
+        "absolute path that each node has"
 
 // ------------------------------------------------------------------------------------------------ values
 
@@ -331,18 +332,11 @@ static const RawOption *find_raw(const QuadletOptions *o, RawKind kind) {
 }
 
 static int check_options(const char *path, const QuadletOptions *o, char **ret_why) {
-        const RawOption *manager = find_raw(o, RAW_MANAGER), *secret = find_raw(o, RAW_SECRET);
+        const RawOption *manager = find_raw(o, RAW_MANAGER);
 
-        if (manager)
-                return option_refuse(ret_why, path, manager->line,
-                                     "argosy runs containers under hosts' own managers only");
-        if (secret)
-                return option_refuse(ret_why, path, secret->line,
-                                     "Secret= does not reach into containers so far");
-        if (o->file_line)
-                return option_refuse(ret_why, path, o->file_line,
-                                     "File= does not reach into containers so far");
-        return 0;
+        return manager ? option_refuse(ret_why, path, manager->line,
+                                       "argosy runs containers under hosts' own managers only")
+                       : 0;
 }
 
 static int check_container(const QuadletParser *q, const char *path, const QuadletOptions *o, char **ret_why) {

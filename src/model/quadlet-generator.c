@@ -134,11 +134,13 @@ static int add_file(Run *run, char *name, char *content) {
         return 0;
 }
 
-// With the digest of its image.
+// With the digest of its image, and what it brings.
 static int add_own(Run *run, const char *unit) {
         _cleanup_buf_ Buf source = {};
         int r = content_image_for_generator(unit, run->content, run->len, &source);
 
+        if (r == 0)
+                r = quadlet_binds(run->content, run->len, &source);
         return r < 0 ? r : add_file(run, quadlet_file(unit), buf_take_string(&source));
 }
 

@@ -60,7 +60,6 @@ int quadlet_take_beside(QuadletParser *q, const char *path, const void *content,
 typedef struct QuadletOptions {
         const RawOption *raw;
         size_t n_raw;
-        unsigned file_line; // of the first File=; 0: none
         bool global;        // Global=
 } QuadletOptions;
 

@@ -88,6 +88,12 @@ bool quadlet_is(const void *content, size_t len) {
         return false;
 }
 
+bool quadlet_is_made(const void *content, size_t len) {
+        static const char section[] = "\n[X-Container]\n";
+
+        return len > 0 && memmem(content, len, section, strlen(section));
+}
+
 // ------------------------------------------------------------------------------------------------ the copy
 
 static const struct {

@@ -207,7 +207,8 @@ static int parse_files(Parser *p, bool fleet) {
 
         if (!*p->line->value)
                 file_sources_drop(f->file_sources, &f->n_file_sources);
-        r = file_sources_parse(p->line->value, p->line->line, &f->file_sources, &f->n_file_sources, &why);
+        r = file_sources_parse(p->line->value, p->line->line, f->container || f->made, &f->file_sources,
+                               &f->n_file_sources, &why);
         return r == -EINVAL ? option_refuse(p->ret_why, p->path, p->line->line, "File=: %s", why ?: "") : r;
 }
 
@@ -518,6 +519,7 @@ static int read_lines(Parser *p, const void *content, size_t len) {
                 return r;
         p->line = &line;
         p->file->container = p->quadlet.is_container = quadlet_is(content, len);
+        p->file->made = quadlet_is_made(content, len);
         p->has_service = p->has_exec_start = p->file->container; // which the generator makes
         while ((r = ini_reader_next(&reader, &line)) > 0) {
                 r = on_line(p);
@@ -588,10 +590,7 @@ static int finish_container(Parser *p) {
         RawOption label = {.kind = RAW_REQUIRE_LABEL, .line = 1, .word = (char *) QUADLET_LABEL};
         const QuadletParser *q = &p->quadlet;
         UnitFile *f = p->file;
-        QuadletOptions beside = {.raw = f->raw,
-                                 .n_raw = f->n_raw,
-                                 .file_line = f->n_file_sources > 0 ? f->file_sources[0].line : 0,
-                                 .global = f->global};
+        QuadletOptions beside = {.raw = f->raw, .n_raw = f->n_raw, .global = f->global};
         int r = quadlet_finish(q, p->path, &beside, &p->failing, &f->stays, p->ret_why);
 
         for (size_t i = 0; i < q->n_claims && r == 0; i++)

@@ -126,6 +126,70 @@ def test_a_container_has_the_network_of_another(c: Cluster):
     c.ctl("destroy side front")
 
 
+INSIDE = """\
+[Container]
+Image=localhost/box:1
+Exec=sh -c "cat /usr/share/web/a.conf $$CREDENTIALS_DIRECTORY/token $$ARGOSY_FILES/b.conf; echo; sleep infinity"
+Network=host
+StopTimeout=1
+"""
+
+
+def said_by(c, unit, words):
+    eventually(lambda: words in c.ctl(f"journal {unit}"), what=f"{unit} says {words}")
+
+
+def test_files_and_secrets_reach_into_a_container(c: Cluster):
+    write(c, "conf/a.conf", "a1 ")
+    write(c, "b.conf", "b1")
+    c.node("n1").run("argosyctl secret set token", input="hidden ")
+    own = "[X-Argosy]\nFile=conf:/usr/share/web b.conf\nSecret=token\n"
+    write(c, "web.container", INSIDE + own)
+    write(c, "other.container", INSIDE + "User=1000:1000\n" + own)
+    c.ctl("start ./boxes/web.container ./boxes/other.container", "n1")
+    for unit in ("web", "other"):
+        said_by(c, unit, "a1 hidden b1")
+    node = c.node(c.row("web.service")["node"])
+    assert "LoadCredential" not in node.run("systemctl cat web.service")
+    assert "rw" not in unit_run(node, "podman exec systemd-web sh -c 'grep /usr/share/web /proc/mounts | cut -d\\  -f4 | cut -c1-2'")
+    node.run("! test -e /usr/share/web && test $(stat -c %a /run/argosy/secrets/units) = 700")
+    c.node("n1").run("argosyctl secret set token", input="renewed ")
+    write(c, "conf/a.conf", "a2 ")
+    c.ctl("update ./boxes/web.container", "n1")
+    said_by(c, "web", "a2 renewed b1")
+    c.ctl(f"undo {c.json('list-jobs --limit=1')[0]['job']}")
+    c.ctl("destroy web other")
+    c.ctl("secret delete token")
+
+
+def test_files_change_beneath_a_container_that_runs(c: Cluster):
+    write(c, "conf/a.conf", "a1")
+    text = INSIDE.replace("cat /usr/share/web/a.conf $$CREDENTIALS_DIRECTORY/token $$ARGOSY_FILES/b.conf; echo; ", "")
+    write(c, "web.container", text + "[Service]\nExecReload=/usr/bin/podman exec systemd-web cat /etc/web/a.conf\n"
+          "[X-Argosy]\nFile=conf:/etc/web\nFileChange=reload\n")
+    c.ctl("start ./boxes/web.container", "n1")
+    before = c.invocation("web")
+    write(c, "conf/a.conf", "a2")
+    c.ctl("update ./boxes/web.container", "n1")
+    said_by(c, "web", "a2")
+    assert c.invocation("web") == before
+    c.ctl("destroy web")
+
+
+def test_users_of_a_namespace_of_their_own_read_them(c: Cluster):
+    write(c, "conf/a.conf", "a1 ")
+    write(c, "b.conf", "b1")
+    c.node("n1").run("argosyctl secret set token", input="hidden ")
+    write(c, "web.container", INSIDE + "UserNS=auto\n[X-Argosy]\nFile=conf:/usr/share/web b.conf\nSecret=token\n")
+    for node in c.nodes:
+        node.run("grep -q ^containers: /etc/subuid || "
+                 "for f in subuid subgid; do echo containers:2147483647:2147483648 >>/etc/$f; done")
+    c.ctl("start ./boxes/web.container", "n1")
+    said_by(c, "web", "a1 hidden b1")
+    c.ctl("destroy web")
+    c.ctl("secret delete token")
+
+
 def test_a_folder_comes_back_as_it_was(c: Cluster):
     write(c, "set/data.volume", VOLUME)
     write(c, "set/idle.volume", VOLUME)

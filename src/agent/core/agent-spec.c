@@ -40,6 +40,7 @@ static int take_carried(Agent *a, AgentSpec *s, UnitFile *file) {
         s->carried->sources = TAKE_PTR(file->file_sources);
         s->carried->n_sources = file->n_file_sources;
         s->carried->change = file->file_change;
+        s->carried->container = file->container;
         file->n_file_sources = 0;
         r = carried_files_read(s->content, s->len, &s->carried->files);
         while (r == 0 && s->carried->n_named < s->carried->files.n) {

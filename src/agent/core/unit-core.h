@@ -33,6 +33,7 @@ typedef struct AgentCarried {
         FileSource *sources;
         size_t n_sources;
         Argosy__FileChange change; // FileChange=
+        bool container;            // its places are in a container, not on this host
         size_t n_named; // of the files, those that are counted: carried-names.c
 } AgentCarried;
 

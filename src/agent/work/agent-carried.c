@@ -70,7 +70,8 @@ bool agent_carried_bars_content(const AgentNode *node, const char *name, const v
                 return false;
         barred = carried_files_read(content, len, &files) == 0 && bars(node, &files, ret);
         if (!barred) // without memory the start sees it
-                (void) agent_places_of(&files, file->file_sources, file->n_file_sources, name, ret_places);
+                (void) agent_places_of(&files, file->file_sources,
+                                       file->container ? 0 : file->n_file_sources, name, ret_places);
         return barred;
 }
 
@@ -142,7 +143,9 @@ static void refuse(AgentUnit *u, const char *why) {
 static void look(AgentUnit *u, const AgentCarried *c, void (*done)(const char *why, void *userdata)) {
         AgentStepCall *call = agent_step_call_new(u);
         AgentPlaces places = {};
-        int r = call ? agent_places_of(&c->files, c->sources, c->n_sources, u->name, &places) : -ENOMEM;
+        int r = call ? agent_places_of(&c->files, c->sources, c->container ? 0 : c->n_sources, u->name,
+                                       &places)
+                     : -ENOMEM;
 
         if (r == 0)
                 r = agent_places_look(u->node->agent, &places, done, call);
@@ -158,7 +161,7 @@ static AgentUnit *find_seen(AgentStepCall *call) {
 }
 
 static bool has_places(const AgentCarried *c) {
-        for (size_t i = 0; i < c->n_sources; i++)
+        for (size_t i = 0; i < c->n_sources && !c->container; i++)
                 if (c->sources[i].destination)
                         return true;
         return false;

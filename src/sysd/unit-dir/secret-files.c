@@ -60,10 +60,10 @@ static void value_name(const char *name, uint64_t version, char ret[VALUE_NAME_S
 
 // ------------------------------------------------------------------------------------------------ the directory
 
-static int open_folder(int dir, const char *name) {
+static int open_folder(int dir, const char *name, mode_t mode) {
         int fd;
 
-        if (mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
+        if (mkdirat(dir, name, mode) < 0 && errno != EEXIST)
                 return -errno;
         fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         return fd < 0 ? -errno : fd;
@@ -76,8 +76,8 @@ static int open_folders(int dir, bool any_fs, SecretFiles *f) {
                 return -errno;
         if (!any_fs && fs.f_type != RAMFS_MAGIC)
                 return -EMEDIUMTYPE;
-        f->values = open_folder(dir, "values");
-        f->units = f->values < 0 ? f->values : open_folder(dir, "units");
+        f->values = open_folder(dir, "values", 0700);
+        f->units = f->values < 0 ? f->values : open_folder(dir, "units", 0700);
         return MIN_OF(f->units, 0);
 }
 
@@ -195,6 +195,8 @@ int secret_files_put(SecretFiles *f, const Argosy__SecretValue *value) {
         if (fd < 0)
                 return -errno;
         r = write_all(fd, value->value.data, value->value.len);
+        if (r == 0 && fchmod(fd, 0444) < 0) // the folders above are root's alone
+                r = -errno;
         close(fd);
         if (r == 0 && renameat(f->values, TEMPORARY, f->values, name) < 0)
                 r = -errno;
@@ -416,7 +418,9 @@ int secret_files_place(SecretFiles *f, const char *unit, char why[SECRET_FILES_W
                 return 0;
         folder = add_linked(f, unit);
         if (folder == 0)
-                folder = open_folder(f->units, unit);
+                folder = open_folder(f->units, unit, 0755); // others look into it from inside a container
+        if (folder >= 0)
+                (void) fchmod(folder, 0755);
         if (folder < 0)
                 return explain(folder, u->items, why);
         for (size_t i = 0; r == 0 && i < u->n; i++) {

@@ -45,7 +45,7 @@ int unit_dropin_secrets(const UnitFile *f, const char *name, char **ret) {
         int r;
 
         *ret = NULL;
-        if (!unit_file_has_secrets(f))
+        if (!unit_file_has_secrets(f) || f->made) // a container has them by its own mount (quadlet_binds())
                 return 0;
         r = unit_file_expand(f, name, name, &options, NULL);
         if (r < 0)

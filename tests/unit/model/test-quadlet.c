@@ -114,8 +114,7 @@ static void what_another_node_would_not_have_is_refused(void **state) {
                 {"[Pod]", "no section [Pod]"},
                 {"[Volume]", "no section [Volume]"},
                 {"[X-Argosy]\nManager=user@7", "hosts' own managers only"},
-                {"[X-Argosy]\nSecret=token", "does not reach into containers"},
-                {"[X-Argosy]\nFile=x", "does not reach into containers"},
+                {"[X-Argosy]\nFile=x:/proc/x", "nothing is bound at /proc/x"},
                 {"[X-Argosy]\nVolumeLoss=yes", "neither accept nor refuse"},
         };
 
@@ -337,6 +336,32 @@ static void files_beside_are_known_by_what_names_them(void **state) {
         assert_false(quadlet_is_beside("a.pod", 5));
 }
 
+static void what_a_container_brings_is_bound_into_it(void **state) {
+        static const char content[] =
+                IMAGE "[X-Argosy]\nFile=conf:/usr/share/web x.conf:/etc/x/%i.conf other\nSecret=token";
+        _cleanup_(unit_file_freep) UnitFile *made = NULL;
+        _cleanup_buf_ Buf binds = {}, none = {};
+        static const char was_made[] =
+                "[X-Argosy]\nFile=conf:/usr/share/web\nSecret=token\n[X-Container]\nImage=x\n"
+                "[Install]\nWantedBy=a.target\n";
+
+        unit_file_free(parse(content));
+        assert_int_equal(quadlet_binds(content, strlen(content), &binds), 0);
+        assert_int_equal(buf_append(&binds, "", 1), 0);
+        assert_string_equal((const char *) binds.data,
+                            "\n\n[Container]\n"
+                            "Volume=/run/argosy/units/%n:/run/argosy/units/%n:ro,z\n"
+                            "Environment=ARGOSY_FILES=/run/argosy/units/%n\n"
+                            "Volume=/run/argosy/units/%n/conf:/usr/share/web:ro,z\n"
+                            "Volume=/run/argosy/units/%n/x.conf:/etc/x/%i.conf:ro,z\n"
+                            "Volume=/run/argosy/secrets/units/%n:/run/credentials/%n:ro,z\n"
+                            "Environment=CREDENTIALS_DIRECTORY=/run/credentials/%n\n");
+        assert_int_equal(quadlet_binds(IMAGE, strlen(IMAGE), &none), 0);
+        assert_int_equal(none.len, 0);
+        assert_int_equal(unit_file_parse("x", was_made, strlen(was_made), &made, NULL), 0);
+        assert_true(made->made && made->n_install > 0);
+}
+
 static void a_generator_reads_units_where_the_file_names_containers(void **state) {
         static const char
                 content[] = "# a [Unit] of mine\n[Unit]\nAfter = db.container  x.service d.volume\n; "
@@ -424,6 +449,7 @@ int main(void) {
                 cmocka_unit_test(what_is_there_stays_as_it_was_made),
                 cmocka_unit_test(all_that_is_made_is_one_text),
                 cmocka_unit_test(files_beside_are_known_by_what_names_them),
+                cmocka_unit_test(what_a_container_brings_is_bound_into_it),
                 cmocka_unit_test(a_generator_reads_units_where_the_file_names_containers),
                 cmocka_unit_test(what_a_user_may_not_expect_is_said),
                 cmocka_unit_test(versions_before_5_are_too_old),

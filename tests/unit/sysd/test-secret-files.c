@@ -83,7 +83,7 @@ static void a_unit_starts_with_what_its_order_says(void **state) {
         place("a.service");
         assert_string_equal(text_of("units/a.service/key"), "hunter2");
         assert_int_equal(stat("units/a.service/key", &st), 0);
-        assert_int_equal(st.st_mode & 07777, 0600);
+        assert_int_equal(st.st_mode & 07777, 0444);
         assert_int_equal(stat("units", &st), 0);
         assert_int_equal(st.st_mode & 07777, 0700);
         place("b.service"); // it has none

@@ -45,8 +45,8 @@ static void send_reply(Leader *l, Host *h, uint64_t id, const Argosy__Response *
 }
 
 static void end(Forward *f) {
-        map_take(&f->host->forwards, &f->id, sizeof(f->id));
-        f->host->forward_bytes -= f->bytes;
+        map_take(&f->host->requests.forwards, &f->id, sizeof(f->id));
+        f->host->requests.forward_bytes -= f->bytes;
         account_give(f->account, ACCOUNT_FORWARDS, 1);
         account_leave(f->account);
         free(f);
@@ -75,7 +75,7 @@ static size_t bytes_of(const Argosy__Request *q) {
 }
 
 bool forwards_have_room(const Host *h, size_t bytes) {
-        size_t all = h->forward_bytes + h->asks_bytes;
+        size_t all = h->requests.forward_bytes + h->requests.asks_bytes;
 
         return all == 0 || all + bytes <= FORWARD_BYTES_MAX;
 }
@@ -102,7 +102,7 @@ static Forward *forward_new(Leader *l, Host *h, uint64_t id, const Argosy__Autho
                 free(f);
                 return NULL;
         }
-        if (map_add(&h->forwards, &f->id, sizeof(f->id), f) == 0)
+        if (map_add(&h->requests.forwards, &f->id, sizeof(f->id), f) == 0)
                 return f;
         account_give(f->account, ACCOUNT_FORWARDS, 1);
         account_leave(f->account);
@@ -129,13 +129,13 @@ static void refuse(Leader *l, Host *h, uint64_t id, uint64_t request_id, int sta
         r->id = request_id;
         send_reply(l, h, id, r);
         if (!l->ops.host_is_full(h->number, l->userdata))
-                h->n_forwards_refused = 0;
-        else if (++h->n_forwards_refused > REFUSALS_MAX)
+                h->requests.n_forwards_refused = 0;
+        else if (++h->requests.n_forwards_refused > REFUSALS_MAX)
                 l->ops.drop_host(h->number, l->userdata);
 }
 
 void forwards_on_drained(Host *h) {
-        h->n_forwards_refused = 0;
+        h->requests.n_forwards_refused = 0;
 }
 
 // The author is a user of that host, whatever the message says: a host cannot speak for users of others.
@@ -156,7 +156,7 @@ void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *for
                 refuse(l, h, id, request_id, EINVAL, "this host asks for nothing");
                 return;
         }
-        if (map_find(&h->forwards, &id, sizeof(id)))
+        if (map_find(&h->requests.forwards, &id, sizeof(id)))
                 return; // the host repeats itself
         if (forward->author && author_of(h, forward, &author) < 0) {
                 refuse(l, h, id, request_id, EINVAL, "what this host says of who asks is not possible");
@@ -173,7 +173,7 @@ void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *for
                 return;
         }
         f->bytes = bytes;
-        h->forward_bytes += bytes;
+        h->requests.forward_bytes += bytes;
         r = request_is_long(forward->request) ? leader_request_take(l, author, forward->request, on_response, f, &cancel)
                                               : leader_request(l, author, forward->request, on_response, f, &cancel);
         if (r < 0) {
@@ -187,7 +187,7 @@ void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *for
 }
 
 void forwards_on_cancel(Leader *l, Host *h, const Argosy__ToVoter__ForwardCancel *cancel) {
-        Forward *f = map_find(&h->forwards, &cancel->id, sizeof(cancel->id));
+        Forward *f = map_find(&h->requests.forwards, &cancel->id, sizeof(cancel->id));
 
         if (!f)
                 return;
@@ -196,14 +196,14 @@ void forwards_on_cancel(Leader *l, Host *h, const Argosy__ToVoter__ForwardCancel
 }
 
 void forwards_on_taken(Leader *l, Host *h, const Argosy__ToVoter__ForwardTaken *taken) {
-        const Forward *f = map_find(&h->forwards, &taken->id, sizeof(taken->id));
+        const Forward *f = map_find(&h->requests.forwards, &taken->id, sizeof(taken->id));
 
         if (f)
                 leader_taken(l, f->cancel, taken->mark);
 }
 
 void forwards_on_link_lost(Leader *l, Host *h) {
-        map_foreach (slot, &h->forwards) {
+        map_foreach (slot, &h->requests.forwards) {
                 Forward *f = slot->value;
 
                 leader_cancel(l, f->cancel);

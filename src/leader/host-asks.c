@@ -3,7 +3,7 @@
 // See host-asks.h. The answers to what a host asks while it does not take them would pile up here, and be made for nobody. So such a message waits,
 // with all of its kind that come behind it, in the order in which they came:
 //
-//      message -> the host is full -> Host.asks -> leader_on_host_drained() -> Leader.asks_due -> some of them in each turn: as if they came now
+//      message -> the host is full -> Host.requests.asks -> leader_on_host_drained() -> Leader.asks_due -> some of them in each turn: as if they came now
 //
 // All else that the host says is heard at once, since its link is read on: beats, reports, what it calls off.
 //
@@ -35,7 +35,7 @@ enum {
 };
 
 typedef struct HostAsk {
-        ListNode link; // in Host.asks
+        ListNode link; // in Host.requests.asks
         Argosy__ToVoter *message;
         size_t bytes;
 } HostAsk;
@@ -46,7 +46,8 @@ static bool is_full(const Leader *l, const Host *h) {
 
 // It is about a request that waits here.
 static bool is_about_held(const Host *h, uint64_t forward) {
-        return !list_is_empty(&h->asks) && !map_find(&h->forwards, &forward, sizeof(forward));
+        return !list_is_empty(&h->requests.asks) &&
+               !map_find(&h->requests.forwards, &forward, sizeof(forward));
 }
 
 static bool has_to_wait(const Leader *l, const Host *h, const Argosy__ToVoter *m) {
@@ -54,7 +55,7 @@ static bool has_to_wait(const Leader *l, const Host *h, const Argosy__ToVoter *m
         case ARGOSY__TO_VOTER__MSG_FORWARD:
         case ARGOSY__TO_VOTER__MSG_FILE_ASK:
         case ARGOSY__TO_VOTER__MSG_RENEW:
-                return !list_is_empty(&h->asks) || is_full(l, h);
+                return !list_is_empty(&h->requests.asks) || is_full(l, h);
         case ARGOSY__TO_VOTER__MSG_FORWARD_CANCEL:
                 return is_about_held(h, m->forward_cancel->id);
         case ARGOSY__TO_VOTER__MSG_FORWARD_TAKEN:
@@ -79,33 +80,34 @@ static void free_all(void *userdata) {
 }
 
 void host_asks_forget(Leader *l, Host *h) {
-        ListNode *asks = h->n_asks > ASKS_FREED ? malloc(sizeof(*asks)) : NULL;
+        ListNode *asks = h->requests.n_asks > ASKS_FREED ? malloc(sizeof(*asks)) : NULL;
 
-        list_unlink(&h->asks_due);
-        h->n_asks = h->asks_bytes = 0;
+        list_unlink(&h->requests.asks_due);
+        h->requests.n_asks = h->requests.asks_bytes = 0;
         if (!asks) { // few, or it takes a moment
-                while (!list_is_empty(&h->asks))
-                        ask_free(CONTAINER_OF(h->asks.next, HostAsk, link));
+                while (!list_is_empty(&h->requests.asks))
+                        ask_free(CONTAINER_OF(h->requests.asks.next, HostAsk, link));
                 return;
         }
         list_init(asks);
-        list_splice(asks, &h->asks);
+        list_splice(asks, &h->requests.asks);
         pool_release(l->config.loop, asks, free_all);
 }
 
 static void drop(Leader *l, Host *h) {
         uint64_t now_us = leader_now(l);
 
-        if (h->asks_told_us == 0 || now_us - h->asks_told_us >= ASKS_TOLD_US) {
+        if (h->requests.asks_told_us == 0 || now_us - h->requests.asks_told_us >= ASKS_TOLD_US) {
                 log_host(LOG_WARNING, host_name(l, h), "Host %s asks on and takes no answer: its connection is ended.", host_name(l, h));
-                h->asks_told_us = now_us;
+                h->requests.asks_told_us = now_us;
         }
         host_asks_forget(l, h);
         l->ops.drop_host(h->number, l->userdata);
 }
 
 static bool may_wait(const Host *h, const Argosy__ToVoter *m, size_t bytes) {
-        return h->n_asks < ASKS_MAX && (m->msg_case == ARGOSY__TO_VOTER__MSG_FORWARD || bytes <= ASK_BYTES_MAX);
+        return h->requests.n_asks < ASKS_MAX &&
+               (m->msg_case == ARGOSY__TO_VOTER__MSG_FORWARD || bytes <= ASK_BYTES_MAX);
 }
 
 bool host_asks_hold(Leader *l, Host *h, Argosy__ToVoter *m) {
@@ -128,23 +130,23 @@ bool host_asks_hold(Leader *l, Host *h, Argosy__ToVoter *m) {
                 drop(l, h);
                 return true;
         }
-        list_append(&h->asks, &a->link);
-        h->n_asks++;
-        h->asks_bytes += bytes;
+        list_append(&h->requests.asks, &a->link);
+        h->requests.n_asks++;
+        h->requests.asks_bytes += bytes;
         return true;
 }
 
 void host_asks_on_drained(Leader *l, Host *h) {
-        if (!list_is_empty(&h->asks) && !list_is_linked(&h->asks_due))
-                list_append(&l->asks_due, &h->asks_due);
+        if (!list_is_empty(&h->requests.asks) && !list_is_linked(&h->requests.asks_due))
+                list_append(&l->asks_due, &h->requests.asks_due);
 }
 
 static void take_first(Leader *l, Host *h, void (*take)(Leader *l, Host *h, Argosy__ToVoter *message)) {
-        HostAsk *a = CONTAINER_OF(h->asks.next, HostAsk, link);
+        HostAsk *a = CONTAINER_OF(h->requests.asks.next, HostAsk, link);
 
         list_unlink(&a->link);
-        h->n_asks--;
-        h->asks_bytes -= a->bytes;
+        h->requests.n_asks--;
+        h->requests.asks_bytes -= a->bytes;
         take(l, h, a->message);
         ask_free(a);
 }
@@ -153,15 +155,15 @@ void host_asks_turn(Leader *l, void (*take)(Leader *l, Host *h, Argosy__ToVoter 
         uint64_t until_ns = uv_hrtime() + ASKS_TURN_NS;
 
         while (!list_is_empty(&l->asks_due)) {
-                Host *h = CONTAINER_OF(l->asks_due.next, Host, asks_due);
+                Host *h = CONTAINER_OF(l->asks_due.next, Host, requests.asks_due);
 
-                list_unlink(&h->asks_due);
+                list_unlink(&h->requests.asks_due);
                 if (!cluster_state_find_host(l->state, h->number)) // removed meanwhile, and its link ends
                         host_asks_forget(l, h);
-                if (list_is_empty(&h->asks) || is_full(l, h))
+                if (list_is_empty(&h->requests.asks) || is_full(l, h))
                         continue;
                 take_first(l, h, take);
-                list_append(&l->asks_due, &h->asks_due); // behind other hosts
+                list_append(&l->asks_due, &h->requests.asks_due); // behind other hosts
                 if (uv_hrtime() < until_ns)
                         continue;
                 leader_mark(l);

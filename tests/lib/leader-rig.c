@@ -285,13 +285,13 @@ bool rig_loop_is_busy(Rig *g) {
 
 static void assert_is_placed(const Leader *l, const Node *n) {
         const Placement *p = l->places->placement;
-        PlacementState given = placed_node_state(p, n->place - 1);
+        PlacementState given = placed_node_state(p, n->scheduling.place - 1);
         bool open = node_takes_units(n, NULL);
 
         assert_int_equal(given == PLACEMENT_OPEN, open && n->host->attached);
         assert_int_equal(given == PLACEMENT_SECOND, open && !n->host->attached);
         assert_int_equal(given == PLACEMENT_LOST, host_is_lost(n->host));
-        assert_int_equal(placed_node_others(p, n->place - 1), n->n_globals);
+        assert_int_equal(placed_node_others(p, n->scheduling.place - 1), n->n_globals);
 }
 
 static void add_host(HostCounts *all, const Host *h) {
@@ -320,7 +320,7 @@ static void assert_hosts_are_kept(const Leader *l) {
         map_foreach (slot, &l->nodes) {
                 const Node *n = slot->value;
 
-                if (n->place && !host_has_mark(n->host, HOST_PLACE))
+                if (n->scheduling.place && !host_has_mark(n->host, HOST_PLACE))
                         assert_is_placed(l, n);
         }
 }

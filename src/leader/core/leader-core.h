@@ -249,7 +249,8 @@ struct Leader {
         uint64_t last_ticket;
         Map author_questions; // by who asks nodes something (AuthorQuestions)
 
-        ListNode asks_due; // Host.asks_due: hosts whose messages waited until they took more (host-asks.c alone)
+        ListNode
+                asks_due; // Host.requests.asks_due: hosts whose messages waited until they took more (host-asks.c alone)
 
         // ---- view: what exists, and what is seen of it
         Map hosts;   // by number

@@ -31,7 +31,7 @@ struct EventStream {
         ChangeOrder order; // of EventObject
         EventObject leader;
         EventTables *tables;
-        ListNode draining; // Node.draining
+        ListNode draining; // Node.stream.draining
         EventJobs *jobs;
         EventRoles *roles;
         ListNode gone; // GoneObject.kept of those in the order, oldest first

@@ -123,26 +123,27 @@ static void drain_leader(Leader *l) {
 // each turn.
 static void mark_drains(Leader *l) {
         list_foreach (i, &l->events->draining) {
-                Node *n = CONTAINER_OF(i, Node, draining);
+                Node *n = CONTAINER_OF(i, Node, stream.draining);
 
-                if (n->drain_left != n->n_to_leave + n->n_leaving || n->drain_stuck != n->n_stuck)
+                if (n->stream.drain_left != n->n_to_leave + n->n_leaving ||
+                    n->stream.drain_stuck != n->n_stuck)
                         event_mark(l, &n->event);
         }
 }
 
 static void drain_emptying(Leader *l, Node *n) {
-        bool was = list_is_linked(&n->draining);
+        bool was = list_is_linked(&n->stream.draining);
         EventDraft d;
         int r;
 
         if (!was && !node_is_emptying(n))
                 return;
-        n->drain_left = n->n_to_leave + n->n_leaving;
-        n->drain_stuck = n->n_stuck;
+        n->stream.drain_left = n->n_to_leave + n->n_leaving;
+        n->stream.drain_stuck = n->n_stuck;
         if (node_is_emptying(n) && !was)
-                list_append(&l->events->draining, &n->draining);
+                list_append(&l->events->draining, &n->stream.draining);
         else if (!node_is_emptying(n))
-                list_unlink(&n->draining);
+                list_unlink(&n->stream.draining);
         r = event_draft_drain(l, n, &d);
         if (r == 0)
                 event_stream_follow(l, &n->drain, &d);
@@ -350,7 +351,7 @@ void event_stream_on_unit_gone(Leader *l, Unit *u) {
 void event_stream_on_node_gone(Leader *l, Node *n) {
         const char *name = n->former_name ?: n->name;
 
-        list_unlink(&n->draining);
+        list_unlink(&n->stream.draining);
         event_stream_on_object_gone(l, &n->drain, name);
         event_stream_on_object_gone(l, &n->event, name);
 }

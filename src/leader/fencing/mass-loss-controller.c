@@ -28,7 +28,7 @@ static bool holds_units(const Host *h) {
 }
 
 static bool lost_at_once(const Leader *l, const Host *h) {
-        bool in_mass_loss = h->mass_loss_of_us > 0 && h->mass_loss_of_us == h->lost_us;
+        bool in_mass_loss = h->fencing.mass_loss_of_us > 0 && h->fencing.mass_loss_of_us == h->lost_us;
 
         return in_mass_loss || leader_now(l) - h->lost_us < MASS_LOSS_WINDOW_SEC * USEC_PER_SEC;
 }
@@ -65,7 +65,7 @@ static void mark_the_lost(Leader *l, bool in_mass_loss) {
         list_foreach (i, &l->lost_hosts) {
                 Host *h = CONTAINER_OF(i, Host, lost);
 
-                h->mass_loss_of_us = in_mass_loss && host_is_expected(h) ? h->lost_us : 0;
+                h->fencing.mass_loss_of_us = in_mass_loss && host_is_expected(h) ? h->lost_us : 0;
         }
 }
 

@@ -48,7 +48,7 @@ static PreviousNode view_node(const Node *n, const UnitOnNode *s) {
                 .held = s && unit_on_node_is_known(s),
                 .ended = s && unit_on_node_is_reported(s) && s->leaving && unit_on_node_is_down(s),
                 .lost = host_is_lost(h),
-                .lost_us = lingers ? h->lingers_until_us : h->lost_us,
+                .lost_us = lingers ? h->fencing.lingers_until_us : h->lost_us,
         };
 }
 

@@ -15,7 +15,7 @@
 // entry. What does so by the records of others, a unit that takes its place or its own new content, brings it in the
 // next one: what follows for all nodes is seen when that entry has been applied.
 //
-// A tombstone is over when its host has said that it has let go, or is told to have the unit again. Node.open
+// A tombstone is over when its host has said that it has let go, or is told to have the unit again. Node.fencing.open
 // is the first one of the node that was not over when it was looked at; those before it are. On a lost host
 // time ends what has a guard, and removing the host ends all.
 //
@@ -26,8 +26,10 @@
 #include "activators.h"
 #include "array.h"
 #include "batch-builder.h"
+#include "host-leases.h"
 #include "host-marks.h"
 #include "log.h"
+#include "manager-name.h"
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
@@ -60,7 +62,7 @@ static bool is_over(const Leader *l, const Node *n, const Tombstone *t) {
 static uint64_t ends_at(const Host *h, const Tombstone *t) {
         if (!host_is_lost(h) || t->unguarded)
                 return 0;
-        return (h->down ? h->lingers_until_us : h->lost_us) + t->fence_us;
+        return (h->down ? h->fencing.lingers_until_us : h->lost_us) + t->fence_us;
 }
 
 static void note_end(Leader *l, uint64_t at_us) {
@@ -76,8 +78,8 @@ void tombstones_on_applied(Leader *l) {
 
                 if (!n)
                         continue;
-                if (n->open == t->replaced) // what is in its place stands at the end
-                        n->open = NULL;
+                if (n->fencing.open == t->replaced) // what is in its place stands at the end
+                        n->fencing.open = NULL;
                 note_end(l, ends_at(n->host, t));
                 host_mark_tombstones(l, n->host);
         }
@@ -126,6 +128,35 @@ void tombstones_on_lost(Leader *l, Host *h) {
         list_foreach (i, &h->nodes)
                 end_overdue(l, h, CONTAINER_OF(i, Node, of_host));
         host_mark_tombstones(l, h);
+}
+
+static void note_lingering_unless_down(UnitOnNode *s) {
+        s->lingers = !unit_on_node_is_reported(s) || !unit_on_node_is_down(s);
+}
+
+static void note_lingering(Leader *l, Node *n, const Argosy__ToVoter__Goodbye__Running *r) {
+        list_foreach (k, &n->units_on_node)
+                if (r->all)
+                        note_lingering_unless_down(CONTAINER_OF(k, UnitOnNode, by_node));
+        for (size_t k = 0; k < r->n_units; k++) {
+                Unit *u = unit_find(l, r->units[k]);
+                UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
+
+                if (s)
+                        s->lingers = true;
+        }
+}
+
+// A name counts more than a report of before: also that of a unit whose manager the host did not reach, and which the
+// host could not report as running.
+void tombstones_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye) {
+        h->fencing.lingers_until_us = leader_now(l) + host_leases_us(l);
+        for (size_t i = 0; i < goodbye->n_running && i < MANAGERS_PER_HOST; i++) {
+                Node *n = node_find(l, goodbye->running[i]->node);
+
+                if (n && n->host == h)
+                        note_lingering(l, n, goodbye->running[i]);
+        }
 }
 
 void tombstones_on_time(Leader *l) {
@@ -279,9 +310,9 @@ static void advance(const Leader *l, Node *n, Extent *x) {
 
         if (!head)
                 return;
-        for (t = n->open ?: next_on(head, NULL); t && is_over(l, n, t);)
+        for (t = n->fencing.open ?: next_on(head, NULL); t && is_over(l, n, t);)
                 t = next_on(head, t);
-        n->open = t;
+        n->fencing.open = t;
         if (t) {
                 x->all = false;
                 x->revision = MIN_OF(x->revision, t->revision - 1);
@@ -322,7 +353,7 @@ static uint64_t ended_within(const Leader *l, const Host *h) {
 
 static void restart_scan(Host *h) {
         list_foreach (i, &h->nodes)
-                CONTAINER_OF(i, Node, of_host)->open = NULL;
+                CONTAINER_OF(i, Node, of_host)->fencing.open = NULL;
 }
 
 static int clear(Leader *l, BatchBuilder *b, Host *h) {

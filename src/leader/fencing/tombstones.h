@@ -13,6 +13,8 @@ void tombstones_on_applied(Leader *l);         // follows the log
 void tombstones_on_time(Leader *l);            // a guard has ended something
 void tombstones_on_wanted(Leader *l, const Unit *u, Node *n); // the node is to have the unit, maybe again
 void tombstones_on_lost(Leader *l, Host *h);
+// A host that is switched off says what may still run there.
+void tombstones_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye);
 void tombstones_part(Leader *l, const UnitOnNode *s); // a unit that runs on all nodes is not wanted on this
                                                       // one
 int tombstones_part_decide(Leader *l, BatchBuilder *b); // 0 or -ENOMEM

@@ -90,7 +90,7 @@ static Hash hash_of_ca(const Argosy__CaRecord *ca) {
 }
 
 static bool has_certificate(const Host *h, const Hash *ca_hash) {
-        return h->ca_known && hash_equal(&h->ca_hash, ca_hash);
+        return h->membership.ca_known && hash_equal(&h->membership.ca_hash, ca_hash);
 }
 
 static bool has_key(const Leader *l, uint32_t raft_id) {
@@ -150,19 +150,19 @@ static CaView look(const Leader *l) {
 
 // An answer may come in time.
 static bool is_asked(const Leader *l, const Host *h) {
-        return h->ca_asked_us && leader_now(l) < h->ca_asked_us + ASKED_US;
+        return h->membership.ca_asked_us && leader_now(l) < h->membership.ca_asked_us + ASKED_US;
 }
 
 // It was asked, and has let the time for an answer pass.
 static bool is_silent(const Leader *l, const Host *h) {
-        return h->n_ca_asked > 1 || (h->n_ca_asked == 1 && !is_asked(l, h));
+        return h->membership.n_ca_asked > 1 || (h->membership.n_ca_asked == 1 && !is_asked(l, h));
 }
 
 // 0: at once.
 static uint64_t ask_at(const Host *h) {
-        unsigned doubled = MIN_OF(MAX_OF(h->n_ca_asked, 1U) - 1, (unsigned) ASKED_DOUBLED);
+        unsigned doubled = MIN_OF(MAX_OF(h->membership.n_ca_asked, 1U) - 1, (unsigned) ASKED_DOUBLED);
 
-        return h->ca_asked_us ? h->ca_asked_us + ((uint64_t) ASKED_US << doubled) : 0;
+        return h->membership.ca_asked_us ? h->membership.ca_asked_us + ((uint64_t) ASKED_US << doubled) : 0;
 }
 
 static void ask(Leader *l, Host *h) {
@@ -171,8 +171,8 @@ static void ask(Leader *l, Host *h) {
 
         m.msg_case = ARGOSY__TO_HOST__MSG_RENEW_ASKED;
         m.renew_asked = &asked;
-        h->ca_asked_us = leader_now(l);
-        h->n_ca_asked++;
+        h->membership.ca_asked_us = leader_now(l);
+        h->membership.n_ca_asked++;
         (void) leader_to_host(l, h, &m);
         if (is_silent(l, h))
                 log_host(LOG_WARNING, host_name(l, h), "Host %s has not answered that it is to ask for a new certificate; asking again.", host_name(l, h));
@@ -180,8 +180,8 @@ static void ask(Leader *l, Host *h) {
 
 // It says with its session which one it has: the time for that begins.
 static void await_word(const Leader *l, Host *h) {
-        if (!h->ca_known && !h->ca_asked_us)
-                h->ca_asked_us = leader_now(l);
+        if (!h->membership.ca_known && !h->membership.ca_asked_us)
+                h->membership.ca_asked_us = leader_now(l);
 }
 
 static bool is_to_be_asked(const Host *h, const Hash *ca_hash) {
@@ -205,7 +205,7 @@ static void ask_some(Leader *l) {
                 if (!is_to_be_asked(h, &hash))
                         continue;
                 await_word(l, h);
-                n += h->n_ca_asked > 0 && is_asked(l, h);
+                n += h->membership.n_ca_asked > 0 && is_asked(l, h);
         }
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
@@ -216,8 +216,10 @@ static void ask_some(Leader *l) {
                         ask(l, h);
                         n++;
                 }
-                if (h->ca_asked_us) // others go on when one of these has answered, or the time for that is over
-                        note_due(l, is_asked(l, h) ? h->ca_asked_us + ASKED_US : MAX_OF(ask_at(h), now_us + USEC_PER_SEC));
+                if (h->membership
+                            .ca_asked_us) // others go on when one of these has answered, or the time for that is over
+                        note_due(l, is_asked(l, h) ? h->membership.ca_asked_us + ASKED_US
+                                                   : MAX_OF(ask_at(h), now_us + USEC_PER_SEC));
         }
 }
 
@@ -225,12 +227,14 @@ void ca_controller_on_certified(Leader *l, Host *h, const Argosy__ToVoter__Certi
         const Argosy__CaRecord *ca = ca_of(l);
         Hash today;
 
-        if (!ca || !hash_from_bytes(certified->ca_hash.data, certified->ca_hash.len, &h->ca_hash))
+        if (!ca || !hash_from_bytes(certified->ca_hash.data, certified->ca_hash.len, &h->membership.ca_hash))
                 return;
         today = hash_of_ca(ca);
-        if (!h->ca_known || hash_equal(&h->ca_hash, &today)) // one that says the same again is asked at the pace of before
-                h->ca_asked_us = h->n_ca_asked = 0;
-        h->ca_known = true;
+        if (!h->membership.ca_known ||
+            hash_equal(&h->membership.ca_hash,
+                       &today)) // one that says the same again is asked at the pace of before
+                h->membership.ca_asked_us = h->membership.n_ca_asked = 0;
+        h->membership.ca_known = true;
         leader_set_due(l, DUE_CA);
         leader_mark(l);
 }

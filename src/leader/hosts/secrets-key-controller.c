@@ -167,7 +167,8 @@ static bool is_stuck(const Leader *l) {
 
 // As the voter that it is today: what it said as a former one is of another log.
 static bool has_compacted(const Host *h, uint32_t raft_id, uint32_t key) {
-        return h && h->secrets_kept && h->secrets_kept->raft_id == raft_id && h->secrets_kept->compacted == key;
+        return h && h->membership.secrets_kept && h->membership.secrets_kept->raft_id == raft_id &&
+               h->membership.secrets_kept->compacted == key;
 }
 
 // The voters that are not there, or have no such snapshot yet; how many they are.

@@ -77,15 +77,15 @@ static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, Uni
 }
 
 static void end_session(Leader *l, Host *h) {
-        h->attached = h->attaching = false;
+        h->attached = h->membership.attaching = false;
         host_lease_forget_told(h);
         host_unmark(h, HOST_BARRIER);
         host_unmark(h, HOST_BARRIER_FLYING);
-        h->opened_id = 0;
-        h->ca_asked_us = h->n_ca_asked = 0;
+        h->membership.opened_id = 0;
+        h->membership.ca_asked_us = h->membership.n_ca_asked = 0;
         h->reported_ms = h->lived_ms = 0;
         host_unmark(h, HOST_BEAT);
-        h->beat_held = false;
+        h->membership.beat_held = false;
         orders_on_session_ended(h);
         host_mark(l, h, HOST_SESSION_ENDED);
         host_touch(l, h);
@@ -195,16 +195,17 @@ static void acknowledge(Leader *l, Host *h, uint64_t seq) {
 // The agent counts its lease from when it sent the beat. So it is enough that we could have no successor at any
 // moment since: a successor counts from its election, which comes later.
 void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
-        if ((!h->attached && !h->attaching) || h->down)
+        if ((!h->attached && !h->membership.attaching) || h->down)
                 return;
         renew_lease(l, h);
         h->reported_ms = MAX_OF(h->reported_ms, beat->told_ms);
         host_clock_say(l, h, beat->wall_ms * USEC_PER_MSEC, false);
         if (beat->quiet)
                 return;
-        h->beat_seq = beat->seq;
-        h->beat_held = l->ops.host_is_full(h->number, l->userdata); // it would come to the end of all that
-        if (h->beat_held)
+        h->membership.beat_seq = beat->seq;
+        h->membership.beat_held =
+                l->ops.host_is_full(h->number, l->userdata); // it would come to the end of all that
+        if (h->membership.beat_held)
                 host_unmark(h, HOST_BEAT);
         else if (leader_has_authority(l))
                 acknowledge(l, h, beat->seq);
@@ -213,9 +214,9 @@ void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
 }
 
 void session_on_drained(Leader *l, Host *h) {
-        if (!h->beat_held)
+        if (!h->membership.beat_held)
                 return;
-        h->beat_held = false;
+        h->membership.beat_held = false;
         host_mark(l, h, HOST_BEAT);
 }
 
@@ -223,34 +224,7 @@ void sessions_acknowledge(Leader *l) {
         Host *h;
 
         while ((h = host_take_marked(l, HOST_BEAT)))
-                acknowledge(l, h, h->beat_seq);
-}
-
-static void note_lingering_unless_down(UnitOnNode *s) {
-        s->lingers = !unit_on_node_is_reported(s) || !unit_on_node_is_down(s);
-}
-
-// What the host says may still run when it is off. A name counts more than a report of before: also that of a
-// unit whose manager the host did not reach, and which it could not report as running.
-static void note_running(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye) {
-        h->lingers_until_us = leader_now(l) + host_leases_us(l);
-        for (size_t i = 0; i < goodbye->n_running && i < MANAGERS_PER_HOST; i++) {
-                const Argosy__ToVoter__Goodbye__Running *r = goodbye->running[i];
-                Node *n = node_find(l, r->node);
-
-                if (!n || n->host != h)
-                        continue;
-                list_foreach (k, &n->units_on_node)
-                        if (r->all)
-                                note_lingering_unless_down(CONTAINER_OF(k, UnitOnNode, by_node));
-                for (size_t k = 0; k < r->n_units; k++) {
-                        Unit *u = unit_find(l, r->units[k]);
-                        UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
-
-                        if (s)
-                                s->lingers = true;
-                }
-        }
+                acknowledge(l, h, h->membership.beat_seq);
 }
 
 void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye) {
@@ -266,7 +240,7 @@ void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *good
         if (goodbye->n_running > 0 && !h->attached)
                 return; // what it names is not known here: it all waits, as for one that says nothing
         h->down = true;
-        note_running(l, h, goodbye);
+        tombstones_on_goodbye(l, h, goodbye);
         host_lose(l, h);
 }
 
@@ -570,14 +544,14 @@ static void end_attach(Leader *l, Host *h) {
 
 // What was said before holds no more in any case: the host awaits a Welcome.
 static bool may_attach(Leader *l, Host *h) {
-        uint64_t now = leader_now(l), from = MAX_OF(h->attaches_paid_us, now);
+        uint64_t now = leader_now(l), from = MAX_OF(h->membership.attaches_paid_us, now);
 
         if (from - now > (l->limits.attaches_at_once - 1) * l->limits.attach_every_ms * USEC_PER_MSEC) {
                 end_session(l, h);
                 leader_mark(l);
                 return false;
         }
-        h->attaches_paid_us = from + l->limits.attach_every_ms * USEC_PER_MSEC;
+        h->membership.attaches_paid_us = from + l->limits.attach_every_ms * USEC_PER_MSEC;
         return true;
 }
 
@@ -586,18 +560,18 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
                 return;
         begin_attach(l, h, a);
         take_all_held(l, h, a->held, a->n_held);
-        h->attaching = a->parts;
+        h->membership.attaching = a->parts;
         if (!a->parts)
                 end_attach(l, h);
         leader_mark(l);
 }
 
 void session_on_attach_part(Leader *l, Host *h, const Argosy__ToVoter__AttachPart *p) {
-        if (!h->attaching || p->seq != h->attach_seq)
+        if (!h->membership.attaching || p->seq != h->attach_seq)
                 return;
         renew_lease(l, h);
         take_all_held(l, h, p->held, p->n_held);
-        h->attaching = !p->last;
+        h->membership.attaching = !p->last;
         if (p->last)
                 end_attach(l, h);
         leader_mark(l);
@@ -714,7 +688,7 @@ void sessions_clear(Leader *l) {
                 Host *h = slot->value;
 
                 h->attached = h->ever_attached = h->half_told = h->leaving = h->down = false;
-                h->opened_id = 0;
+                h->membership.opened_id = 0;
         }
         list_init(&l->outcomes);
         list_init(&l->outcomes_flying);

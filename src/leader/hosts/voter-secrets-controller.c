@@ -212,8 +212,8 @@ void voter_secrets_controller_on_kept(Leader *l, Host *h, const Argosy__ToVoter_
 
         if (!record || record->raft_id == 0 || kept->raft_id != record->raft_id || kept->n_secrets > VOTER_SECRETS_MAX)
                 return;
-        message_free(h->secrets_kept);
-        h->secrets_kept = oom_checked(message_copy(kept));
+        message_free(h->membership.secrets_kept);
+        h->membership.secrets_kept = oom_checked(message_copy(kept));
         leader_set_due(l, DUE_VOTER_SECRETS);
         leader_mark(l);
 }
@@ -230,7 +230,7 @@ static bool is_kept(const Argosy__ToVoter__VoterSecretsKept *kept, const char *n
 }
 
 static const Argosy__ToVoter__VoterSecretsKept *report_of(const SecretsVoter *v) {
-        const Argosy__ToVoter__VoterSecretsKept *kept = v->host ? v->host->secrets_kept : NULL;
+        const Argosy__ToVoter__VoterSecretsKept *kept = v->host ? v->host->membership.secrets_kept : NULL;
 
         return kept && kept->raft_id == v->raft_id ? kept : NULL;
 }
@@ -352,14 +352,14 @@ static uint32_t hash_of_handover(const SecretsHandover *to) {
 // A voter that says over and over that it has them not would keep both of us busy. It is told when the time has come.
 static bool may_tell(const Leader *l, Host *h, uint32_t hash) {
         VoterSecretsController *c = l->voter_secrets;
-        uint64_t again_us = h->secrets_told_us + TELL_AGAIN_US;
+        uint64_t again_us = h->membership.secrets_told_us + TELL_AGAIN_US;
 
-        if (h->secrets_told == hash && leader_now(l) < again_us) {
+        if (h->membership.secrets_told == hash && leader_now(l) < again_us) {
                 c->tell_us = c->tell_us ? MIN_OF(c->tell_us, again_us) : again_us;
                 return false;
         }
-        h->secrets_told = hash;
-        h->secrets_told_us = leader_now(l);
+        h->membership.secrets_told = hash;
+        h->membership.secrets_told_us = leader_now(l);
         return true;
 }
 

@@ -28,12 +28,12 @@ const char *voters_name_of(const Leader *l, uint32_t host) {
 }
 
 void voters_view_note_opened(Host *h, uint32_t raft_id) {
-        h->opened_id = raft_id;
-        h->opened_after = h->n_raft_ids;
+        h->membership.opened_id = raft_id;
+        h->membership.opened_after = h->n_raft_ids;
 }
 
 uint32_t host_opened_id(const Host *h) {
-        return h->opened_after == h->n_raft_ids ? h->opened_id : 0;
+        return h->membership.opened_after == h->n_raft_ids ? h->membership.opened_id : 0;
 }
 
 static MembershipHost view_of_host(const Leader *l, const Argosy__HostRecord *r) {
@@ -48,7 +48,7 @@ static MembershipHost view_of_host(const Leader *l, const Argosy__HostRecord *r)
                 .voter = r->role == ARGOSY__HOST_ROLE__ROLE_VOTER,
                 .no_promote = r->no_promote,
                 .too_old = feature_controller_host_is_too_old(l, h),
-                .in_vain = h && h->opened_in_vain,
+                .in_vain = h && h->membership.opened_in_vain,
                 .here = here || r->host == l->config.self,
         };
 }

@@ -361,9 +361,9 @@ static void give_up_opening(Leader *l) {
         Host *h = host_find(l, l->voters->opening);
 
         l->voters->opening = 0;
-        if (!h || h->opened_in_vain)
+        if (!h || h->membership.opened_in_vain)
                 return;
-        h->opened_in_vain = true;
+        h->membership.opened_in_vain = true;
         log_host(LOG_WARNING, voters_name_of(l, h->number), "Host %s has not opened its copy of the log in %d s.",
                  voters_name_of(l, h->number), VOTERS_OPEN_US / 1000000);
 }
@@ -537,9 +537,9 @@ static void on_opened_late(Leader *l, Host *h, const Argosy__HostRecord *record,
                            const Argosy__ToVoter__StoreOpened *opened) {
         bool in_vain = *opened->error;
 
-        if (h->opened_in_vain != in_vain)
+        if (h->membership.opened_in_vain != in_vain)
                 leader_set_due(l, DUE_VOTERS);
-        h->opened_in_vain = in_vain;
+        h->membership.opened_in_vain = in_vain;
         if (!in_vain && l->voters->opening != h->number && opened->raft_id != record->raft_id &&
             opened->raft_id != host_opened_id(h))
                 send_close(l, h->number, opened->raft_id);
@@ -555,7 +555,7 @@ void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *op
         }
         l->voters->opening = 0;
         leader_set_due(l, DUE_VOTERS);
-        h->opened_in_vain = *opened->error;
+        h->membership.opened_in_vain = *opened->error;
         if (*opened->error) {
                 log_host(LOG_WARNING, record->name, "Host %s cannot become a voter: %.*s.", record->name,
                          (int) str_cut(opened->error, REASON_MAX), opened->error);
@@ -576,9 +576,9 @@ void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *op
 void voters_on_attach(Leader *l, Host *h) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
 
-        h->secrets_told = 0;
-        if (h->opened_in_vain) { // there may be room now
-                h->opened_in_vain = false;
+        h->membership.secrets_told = 0;
+        if (h->membership.opened_in_vain) { // there may be room now
+                h->membership.opened_in_vain = false;
                 if (!l->voters->opening) // else another has its time
                         l->voters->pause_us = 0;
                 leader_set_due(l, DUE_VOTERS);

@@ -19,7 +19,7 @@
 enum { COMPANIONS_MAX = 64, COMPANIONS_BYTES_MAX = 1024 * 1024 }; // of one host
 
 static void mark_host(Leader *l, Host *h) {
-        h->companions_due = true;
+        h->ordering.companions_due = true;
         host_mark_now(l, h, HOST_ORDERS);
 }
 
@@ -100,9 +100,9 @@ static void tell_cut(Leader *l, Host *h, const Fill *f) {
                               "not got %s, and "
                               "%zu more",
                               COMPANIONS_MAX, COMPANIONS_BYTES_MAX / 1024 / 1024, f->cut, f->n_cut - 1);
-        else if (h->companions_cut)
+        else if (h->ordering.companions_cut)
                 host_complaint_end(h);
-        h->companions_cut = f->n_cut > 0;
+        h->ordering.companions_cut = f->n_cut > 0;
 }
 
 Argosy__Companions *companion_orders_new(Leader *l, Host *h) {

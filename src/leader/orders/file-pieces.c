@@ -52,7 +52,7 @@ static bool may_have(const Leader *l, const Host *h, const char *unit, const Has
 }
 
 static void send_piece(Leader *l, Host *h) {
-        const FileQuestion *q = &h->file_question;
+        const FileQuestion *q = &h->ordering.file_question;
         const SpecEntry *file = may_have(l, h, q->unit, &q->hash) ? cluster_state_find_spec(l->state, &q->hash) : NULL;
         Argosy__ToHost__FilePiece piece = ARGOSY__TO_HOST__FILE_PIECE__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
@@ -71,7 +71,7 @@ static void send_piece(Leader *l, Host *h) {
 }
 
 void file_pieces_on_ask(Leader *l, Host *h, const Argosy__ToVoter__FileAsk *ask) {
-        FileQuestion *q = &h->file_question;
+        FileQuestion *q = &h->ordering.file_question;
         bool is_hash = hash_from_bytes(ask->hash.data, ask->hash.len, &q->hash);
 
         str_fit(q->unit, sizeof(q->unit), "%s", is_hash && strlen(ask->unit) <= UNIT_NAME_MAX ? ask->unit : "");
@@ -81,14 +81,14 @@ void file_pieces_on_ask(Leader *l, Host *h, const Argosy__ToVoter__FileAsk *ask)
 }
 
 void file_pieces_on_drained(Leader *l, Host *h) {
-        if (!h->file_question.held)
+        if (!h->ordering.file_question.held)
                 return;
-        h->file_question.held = false;
+        h->ordering.file_question.held = false;
         host_mark(l, h, HOST_FILE_QUESTION);
 }
 
 void file_pieces_on_session_ended(Host *h) {
-        h->file_question.held = false;
+        h->ordering.file_question.held = false;
         host_unmark(h, HOST_FILE_QUESTION);
 }
 
@@ -96,8 +96,8 @@ void file_pieces_turn(Leader *l) {
         Host *h;
 
         for (unsigned n = 0; n < l->limits.file_pieces && (h = host_take_marked(l, HOST_FILE_QUESTION));) {
-                h->file_question.held = l->ops.host_is_full(h->number, l->userdata);
-                if (h->file_question.held)
+                h->ordering.file_question.held = l->ops.host_is_full(h->number, l->userdata);
+                if (h->ordering.file_question.held)
                         continue;
                 send_piece(l, h);
                 n++;

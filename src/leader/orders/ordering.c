@@ -150,7 +150,7 @@ static Standing refresh_standing(Leader *l, const char *name) {
         Unit *u = unit_find(l, name);
         Standing standing = ordering_standing(l, name);
 
-        if (u && standing != u->standing)
+        if (u && standing != u->ordering.standing)
                 ordering_mark(l, u);
         return standing;
 }
@@ -413,12 +413,12 @@ void ordering_drain(Leader *l) {
         list_splice(&due, &l->ordering);
         for (unsigned n = 0; n < l->limits.drained_units && !list_is_empty(&due); n++) {
                 Unit *u = CONTAINER_OF(due.next, UnitWork, order_due)->unit;
-                Standing before = u->standing;
+                Standing before = u->ordering.standing;
 
                 list_unlink(&unit_work(l, u)->order_due);
-                u->standing = ordering_standing(l, u->name);
+                u->ordering.standing = ordering_standing(l, u->name);
                 reconsider(l, u);
-                if (u->standing != before)
+                if (u->ordering.standing != before)
                         dependencies_each_on(&l->dependencies, u->name, reconsider_peer, l);
                 dependencies_each_of(&l->dependencies, u->name, release_stop, l);
                 if (!u->recorded &&

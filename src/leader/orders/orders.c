@@ -9,7 +9,7 @@
 // all hosts together in a turn of the loop. The first that a host hears is its Welcome, which names all that is wanted
 // there: what does not fit comes before it in parts.
 //
-// What is wanted on a host is walked through in turns as well (Host.welcome_node). A unit that comes or changes meanwhile
+// What is wanted on a host is walked through in turns as well (Host.ordering.welcome_node). A unit that comes or changes meanwhile
 // is marked like any other, and its order is in one of the parts; one that goes moves the walk on (registry.c).
 #include <errno.h>
 
@@ -52,7 +52,7 @@ enum {
 };
 
 static bool may_be_told(const Host *h) {
-        return h->welcomed || h->welcoming; // else the Welcome will say it
+        return h->welcomed || h->ordering.welcoming; // else the Welcome will say it
 }
 
 static void mark_row(Leader *l, UnitOnNode *s) {
@@ -61,7 +61,7 @@ static void mark_row(Leader *l, UnitOnNode *s) {
         if (!may_be_told(h))
                 return;
         if (!list_is_linked(&unit_on_node_work_seen(s)->order))
-                list_append(&h->orders, &unit_on_node_work(s)->order);
+                list_append(&h->ordering.due, &unit_on_node_work(s)->order);
         host_mark_now(l, h, HOST_ORDERS);
 }
 
@@ -343,9 +343,9 @@ static int bundle_consider(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, con
 
 // With the first message that goes out: a host has them before it starts what needs them. NULL: they are not due.
 static Argosy__Companions *take_companions(Leader *l, Host *h) {
-        if (!h->companions_due)
+        if (!h->ordering.companions_due)
                 return NULL;
-        h->companions_due = false;
+        h->ordering.companions_due = false;
         return oom_checked(companion_orders_new(l, h));
 }
 
@@ -396,7 +396,7 @@ static void send_part(Leader *l, Host *h, Bundle *b) {
         part.n_nodes = record->n_nodes;
         m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME_PART;
         m.welcome_part = &part;
-        h->welcome_parts++;
+        h->ordering.welcome_parts++;
         part.companions = take_companions(l, h);
         leader_to_host(l, h, &m);
         companion_orders_free(part.companions);
@@ -422,10 +422,10 @@ static void send_welcome(Leader *l, Host *h, Bundle *b) {
         w.n_secrets = b->secrets.n_values;
         w.nodes = record->nodes;
         w.n_nodes = record->n_nodes;
-        w.parts = h->welcome_parts;
+        w.parts = h->ordering.welcome_parts;
         m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
         m.welcome = &w;
-        h->welcoming = false;
+        h->ordering.welcoming = false;
         host_unmark(h, HOST_NODES);
         h->welcomed = true;
         w.companions = take_companions(l, h);
@@ -445,7 +445,7 @@ static int welcome_unit(Leader *l, Unit *u, Node *n) {
         if (!s)
                 return -ENOMEM;
         if (!list_is_linked(&unit_on_node_work_seen(s)->order) && !unit_on_node_is_to_have(s))
-                list_append(&n->host->orders, &unit_on_node_work(s)->order);
+                list_append(&n->host->ordering.due, &unit_on_node_work(s)->order);
         return 0;
 }
 
@@ -456,7 +456,7 @@ static void welcome_unwanted(Leader *l, UnitOnNode *s) {
         if (unit_wanted_on(l, s->unit, e, s->node)) // its order was in a part, or is held back
                 return;
         if (!ordering_hold(l, s, e, false) && s->hold == HOLD_STOP) {
-                list_append(&s->node->host->orders, &unit_on_node_work(s)->order);
+                list_append(&s->node->host->ordering.due, &unit_on_node_work(s)->order);
                 return;
         }
         s->hold = HOLD_NOT;
@@ -477,23 +477,23 @@ static int welcome_globals(Leader *l, Node *n) {
 static int welcome_node(Leader *l, Node *n, size_t *left) {
         int r = 0;
 
-        if (!n->welcome.placed && !n->welcome.held)
-                n->welcome.placed = n->placed.next;
-        for (; r >= 0 && n->welcome.placed && n->welcome.placed != &n->placed && *left > 0; (*left)--) {
-                Unit *u = CONTAINER_OF(n->welcome.placed, Unit, placed);
+        if (!n->ordering.placed && !n->ordering.held)
+                n->ordering.placed = n->placed.next;
+        for (; r >= 0 && n->ordering.placed && n->ordering.placed != &n->placed && *left > 0; (*left)--) {
+                Unit *u = CONTAINER_OF(n->ordering.placed, Unit, placed);
 
-                n->welcome.placed = n->welcome.placed->next;
+                n->ordering.placed = n->ordering.placed->next;
                 r = welcome_unit(l, u, n);
         }
-        if (r >= 0 && n->welcome.placed == &n->placed) {
-                n->welcome.placed = NULL;
-                n->welcome.held = n->units_on_node.next;
+        if (r >= 0 && n->ordering.placed == &n->placed) {
+                n->ordering.placed = NULL;
+                n->ordering.held = n->units_on_node.next;
                 r = welcome_globals(l, n);
         }
-        for (; r >= 0 && n->welcome.held && n->welcome.held != &n->units_on_node && *left > 0; (*left)--) {
-                UnitOnNode *s = CONTAINER_OF(n->welcome.held, UnitOnNode, by_node);
+        for (; r >= 0 && n->ordering.held && n->ordering.held != &n->units_on_node && *left > 0; (*left)--) {
+                UnitOnNode *s = CONTAINER_OF(n->ordering.held, UnitOnNode, by_node);
 
-                n->welcome.held = n->welcome.held->next;
+                n->ordering.held = n->ordering.held->next;
                 if (!list_is_linked(&unit_on_node_work_seen(s)->order))
                         welcome_unwanted(l, s);
         }
@@ -501,30 +501,30 @@ static int welcome_node(Leader *l, Node *n, size_t *left) {
 }
 
 static bool is_walked(const Node *n) {
-        return n->welcome.held == &n->units_on_node;
+        return n->ordering.held == &n->units_on_node;
 }
 
-// Goes on with the walk. Host.welcome_node is NULL when it is over.
+// Goes on with the walk. Host.ordering.welcome_node is NULL when it is over.
 static int welcome_some(Leader *l, Host *h, size_t *left) {
-        while (h->welcome_node != &h->nodes) {
-                Node *n = CONTAINER_OF(h->welcome_node, Node, of_host);
+        while (h->ordering.welcome_node != &h->nodes) {
+                Node *n = CONTAINER_OF(h->ordering.welcome_node, Node, of_host);
                 int r = welcome_node(l, n, left);
 
                 if (r < 0 || !is_walked(n))
                         return r;
-                n->welcome.held = NULL;
-                h->welcome_node = h->welcome_node->next;
+                n->ordering.held = NULL;
+                h->ordering.welcome_node = h->ordering.welcome_node->next;
         }
-        h->welcome_node = NULL;
+        h->ordering.welcome_node = NULL;
         return 0;
 }
 
 void orders_welcome(Leader *l, Host *h) {
         if (!cluster_state_cluster(l->state) || !h->recorded)
                 return;
-        h->welcoming = h->companions_due = true;
-        h->welcome_parts = 0;
-        h->welcome_node = h->nodes.next;
+        h->ordering.welcoming = h->ordering.companions_due = true;
+        h->ordering.welcome_parts = 0;
+        h->ordering.welcome_node = h->nodes.next;
         host_mark_now(l, h, HOST_ORDERS);
 }
 
@@ -533,7 +533,7 @@ void orders_welcome(Leader *l, Host *h) {
 static size_t count_orders(const Host *h, size_t most) {
         size_t n = 0;
 
-        list_foreach (i, &h->orders)
+        list_foreach (i, &h->ordering.due)
                 if (n++ == most)
                         return most;
         return n;
@@ -542,8 +542,8 @@ static size_t count_orders(const Host *h, size_t most) {
 static int fill(Leader *l, Host *h, Bundle *b, size_t *left) {
         int r = bundle_new(count_orders(h, *left), b);
 
-        while (r >= 0 && !list_is_empty(&h->orders) && b->bytes < l->limits.orders_bytes && *left > 0) {
-                UnitOnNodeWork *w = CONTAINER_OF(h->orders.next, UnitOnNodeWork, order);
+        while (r >= 0 && !list_is_empty(&h->ordering.due) && b->bytes<l->limits.orders_bytes && * left> 0) {
+                UnitOnNodeWork *w = CONTAINER_OF(h->ordering.due.next, UnitOnNodeWork, order);
                 UnitOnNode *s = w->on_node;
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
@@ -556,27 +556,28 @@ static int fill(Leader *l, Host *h, Bundle *b, size_t *left) {
 
 static int flush_some(Leader *l, Host *h, size_t *left) {
         _cleanup_(bundle_done) Bundle b = {};
-        int r = h->welcome_node ? welcome_some(l, h, left) : 0;
+        int r = h->ordering.welcome_node ? welcome_some(l, h, left) : 0;
 
         if (r >= 0)
                 r = fill(l, h, &b, left);
         if (r < 0)
                 return r;
-        if (h->companions_due)
+        if (h->ordering.companions_due)
                 *left -= MIN_OF(*left, (size_t) COMPANIONS_COST);
-        if (h->welcoming && !h->welcome_node && list_is_empty(&h->orders))
+        if (h->ordering.welcoming && !h->ordering.welcome_node && list_is_empty(&h->ordering.due))
                 send_welcome(l, h, &b);
-        else if (h->welcoming && b.n_orders)
+        else if (h->ordering.welcoming && b.n_orders)
                 send_part(l, h, &b);
-        else if (!h->welcoming && (b.n_orders || host_has_mark(h, HOST_NODES) || h->companions_due))
+        else if (!h->ordering.welcoming &&
+                 (b.n_orders || host_has_mark(h, HOST_NODES) || h->ordering.companions_due))
                 send_orders(l, h, &b);
         return 0;
 }
 
 static bool has_orders(const Host *h) {
-        return h->recorded &&
-               (h->welcoming || (h->welcomed && (host_has_mark(h, HOST_NODES) || h->companions_due ||
-                                           !list_is_empty(&h->orders))));
+        return h->recorded && (h->ordering.welcoming ||
+                               (h->welcomed && (host_has_mark(h, HOST_NODES) || h->ordering.companions_due ||
+                                                !list_is_empty(&h->ordering.due))));
 }
 
 static void flush_host(Leader *l, Host *h, size_t *left) {
@@ -609,14 +610,14 @@ void orders_flush(Leader *l) {
 }
 
 void orders_on_session_ended(Host *h) {
-        list_foreach_safe (i, &h->orders)
+        list_foreach_safe (i, &h->ordering.due)
                 unit_on_node_work_unlink(CONTAINER_OF(i, UnitOnNodeWork, order), i);
-        h->welcoming = h->welcomed = false;
-        h->welcome_node = NULL;
+        h->ordering.welcoming = h->welcomed = false;
+        h->ordering.welcome_node = NULL;
         list_foreach (k, &h->nodes) {
                 Node *n = CONTAINER_OF(k, Node, of_host);
 
-                n->welcome.placed = n->welcome.held = NULL;
+                n->ordering.placed = n->ordering.held = NULL;
         }
         host_unmark(h, HOST_NODES);
         file_pieces_on_session_ended(h);
@@ -628,9 +629,9 @@ void orders_clear(Leader *l) {
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 
-                list_init(&h->orders);
-                h->welcoming = h->welcomed = false;
-                h->welcome_node = NULL;
+                list_init(&h->ordering.due);
+                h->ordering.welcoming = h->welcomed = false;
+                h->ordering.welcome_node = NULL;
         }
         list_init(&l->awaiting);
 }

@@ -53,7 +53,7 @@ static void node_call_free(Leader *l, NodeCall *c) {
         list_unlink(&c->by_node);
         if (c->ticket)
                 c->ticket->n_calls--;
-        c->node->n_listeners -= c->listens;
+        c->node->questions.n_listeners -= c->listens;
         free(c->unit);
         free(c);
 }
@@ -121,9 +121,9 @@ static NodeCall *call_new(Leader *l, Ticket *t, const char *unit, Node *n, bool 
                 return NULL;
         }
         list_append(&t->calls, &c->by_ticket);
-        list_append(&n->calls, &c->by_node);
+        list_append(&n->questions.calls, &c->by_node);
         t->n_calls++;
-        n->n_listeners += listens;
+        n->questions.n_listeners += listens;
         return c;
 }
 
@@ -143,7 +143,7 @@ int node_call_begin(Leader *l, Ticket *t, const char *unit, Node *n, NodeCall **
 
         *ret = NULL;
         node_calls_on_sessions_ended(l); // or this one would be taken for one of those
-        if (listens && n->n_listeners >= l->limits.node_listeners)
+        if (listens && n->questions.n_listeners >= l->limits.node_listeners)
                 return node_calls_respond(t, response_error(EBUSY, "node %s is listened to by %d others already", n->name,
                                                  l->limits.node_listeners));
         c = call_new(l, t, unit, n, listens);
@@ -272,7 +272,7 @@ static void answer_names(Leader *l, NodeCall *c, const Argosy__ToVoter__NameAnsw
 // ------------------------------------------------------------------------------------------------ top
 
 bool node_calls_is_called(const Ticket *t, const Node *n) {
-        list_foreach (i, &n->calls)
+        list_foreach (i, &n->questions.calls)
                 if (CONTAINER_OF(i, NodeCall, by_node)->ticket == t)
                         return true;
         return false;
@@ -403,7 +403,7 @@ void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *r
 void node_calls_on_node_lost(Leader *l, Node *n) {
         ListNode lost = LIST_INIT(lost); // the callback for one may ask again
 
-        list_splice(&lost, &n->calls);
+        list_splice(&lost, &n->questions.calls);
         while (!list_is_empty(&lost)) {
                 NodeCall *c = CONTAINER_OF(lost.next, NodeCall, by_node);
                 Ticket *t = c->ticket;

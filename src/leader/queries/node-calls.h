@@ -20,7 +20,7 @@ struct NodeCall {
         ListNode by_ticket, by_node; // the first of what is over in Leader.calls_over
         char *unit;
         unsigned n_marks; // of its lines, that were not taken yet
-        bool listens;     // counts as one of Node.n_listeners
+        bool listens;     // counts as one of Node.questions.n_listeners
         bool unsent;      // the node is yet to be asked
         NodeNamesAnswered *answered; // of a question about names; both NULL: it is what the ticket asks
         NodeImageAnswered *image_answered; // of one about an image

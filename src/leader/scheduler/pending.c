@@ -135,16 +135,18 @@ void pending_mark_later(Leader *l, Unit *u) {
 bool pending_waits_by_itself(Leader *l, const Unit *u) {
         if (list_is_linked(&unit_work_seen(u)->enqueued))
                 return !u->node || host_is_lost(u->node->host);
-        return !u->node && !unit_work_seen(u)->retry && u->place && !has_activation_affinity(l, u);
+        return !u->node && !unit_work_seen(u)->retry && u->scheduling.place &&
+               !has_activation_affinity(l, u);
 }
 
 bool pending_can_be_enqueued(Leader *l, const Unit *u) {
-        return u->node && host_is_lost(u->node->host) && !unit_work_seen(u)->retry && u->place && !has_activation_affinity(l, u);
+        return u->node && host_is_lost(u->node->host) && !unit_work_seen(u)->retry && u->scheduling.place &&
+               !has_activation_affinity(l, u);
 }
 
 bool pending_is_offered_still(const Unit *u) {
         return unit_life_is_queued(u->life) && u->node && u->leaves && node_is_emptying(u->node) &&
-               u->node->host->attached && !unit_work_seen(u)->retry && u->place;
+               u->node->host->attached && !unit_work_seen(u)->retry && u->scheduling.place;
 }
 
 bool pending_can_be_offered(Leader *l, const Unit *u) {

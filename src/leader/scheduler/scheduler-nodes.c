@@ -59,13 +59,13 @@ static void add_node(Leader *l, Node *n) {
         Host *h = n->host;
         uint32_t number;
 
-        if (!h->place) {
+        if (!h->scheduling.place) {
                 placement_host_add(t->placement, &(PlacementVector){}, PLACEMENT_SIZE_ONE, &number);
-                h->place = number + 1;
+                h->scheduling.place = number + 1;
         }
-        placement_node_add(t->placement, h->place - 1, NULL, 0, &number);
-        n->place = number + 1;
-        n->place_labels = 0;
+        placement_node_add(t->placement, h->scheduling.place - 1, NULL, 0, &number);
+        n->scheduling.place = number + 1;
+        n->scheduling.place_labels = 0;
         host_mark(l, h, HOST_LABELS); // also if others of its nodes have theirs
         t->n_renumbered++;
         if (number >= t->n_nodes) {
@@ -108,12 +108,13 @@ static void label_host(Leader *l, Host *h) {
                 return;
         list_foreach (i, &h->nodes) {
                 Node *n = CONTAINER_OF(i, Node, of_host);
-                uint64_t before = n->place_labels;
+                uint64_t before = n->scheduling.place_labels;
 
-                if (!n->place)
+                if (!n->scheduling.place)
                         continue;
-                scheduler_label_node(l->places->placement, l->state, n->place - 1, host, n->manager, &n->place_labels);
-                if (n->place_labels != before)
+                scheduler_label_node(l->places->placement, l->state, n->scheduling.place - 1, host,
+                                     n->manager, &n->scheduling.place_labels);
+                if (n->scheduling.place_labels != before)
                         mark_placed(l, n);
         }
         host_mark(l, h, HOST_OFFERS); // some labels say what it offers
@@ -179,23 +180,23 @@ static void sync_offers(Leader *l, const Host *h, const Argosy__HostRecord *host
                 if (resource >= 0)
                         offers.of[resource] = (int32_t) n;
         }
-        placement_host_set(l->places->placement, h->place - 1, &offers, PLACEMENT_SIZE_ONE);
+        placement_host_set(l->places->placement, h->scheduling.place - 1, &offers, PLACEMENT_SIZE_ONE);
 }
 
 static void sync_host(Leader *l, Host *h) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
         Placement *p = l->places->placement;
 
-        if (host && h->place && host_has_mark(h, HOST_OFFERS))
+        if (host && h->scheduling.place && host_has_mark(h, HOST_OFFERS))
                 sync_offers(l, h, host);
         host_unmark(h, HOST_OFFERS);
         list_foreach (i, &h->nodes) {
                 const Node *n = CONTAINER_OF(i, Node, of_host);
 
-                if (!n->place)
+                if (!n->scheduling.place)
                         continue;
-                placement_node_set_state(p, n->place - 1, host ? state_of(n) : PLACEMENT_CLOSED);
-                placement_node_set_others(p, n->place - 1, (uint32_t) n->n_globals);
+                placement_node_set_state(p, n->scheduling.place - 1, host ? state_of(n) : PLACEMENT_CLOSED);
+                placement_node_set_others(p, n->scheduling.place - 1, (uint32_t) n->n_globals);
         }
 }
 
@@ -292,27 +293,28 @@ void scheduler_sync_nodes(Leader *l, uint32_t without_host) {
         if (!out)
                 return;
         list_foreach (i, &out->nodes)
-                if (CONTAINER_OF(i, Node, of_host)->place)
-                        placement_node_set_state(l->places->placement, CONTAINER_OF(i, Node, of_host)->place - 1,
+                if (CONTAINER_OF(i, Node, of_host)->scheduling.place)
+                        placement_node_set_state(l->places->placement,
+                                                 CONTAINER_OF(i, Node, of_host)->scheduling.place - 1,
                                                  PLACEMENT_CLOSED);
         host_mark_place(l, out); // the next one has it again
 }
 
 void scheduler_on_node_freed(Leader *l, Node *n) {
-        if (!l->places || !n->place)
+        if (!l->places || !n->scheduling.place)
                 return;
-        l->places->nodes[n->place - 1] = NULL;
+        l->places->nodes[n->scheduling.place - 1] = NULL;
         l->places->n_renumbered++;
-        placement_node_remove(l->places->placement, n->place - 1);
-        n->place = 0;
+        placement_node_remove(l->places->placement, n->scheduling.place - 1);
+        n->scheduling.place = 0;
         if (list_is_empty(&n->host->nodes) || n->of_host.next == n->of_host.prev) {
                 bool last = true;
 
                 list_foreach (i, &n->host->nodes)
                         last &= CONTAINER_OF(i, Node, of_host) == n;
-                if (last && n->host->place) {
-                        placement_host_remove(l->places->placement, n->host->place - 1);
-                        n->host->place = 0;
+                if (last && n->host->scheduling.place) {
+                        placement_host_remove(l->places->placement, n->host->scheduling.place - 1);
+                        n->host->scheduling.place = 0;
                 }
         }
 }
@@ -330,7 +332,7 @@ void scheduler_sync_all_offers(Leader *l) {
                 const Host *h = slot->value;
                 const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
 
-                if (host && h->place)
+                if (host && h->scheduling.place)
                         sync_offers(l, h, host);
         }
 }

@@ -120,7 +120,7 @@ static void begin_search(SchedulerRebalance *r) {
 static Unit *unit_at(const Leader *l, uint32_t handle) {
         Unit *u = placement_has_unit(l->places->placement, handle) ? scheduler_unit_at(l, handle) : NULL;
 
-        return u && u->place == handle + 1 ? u : NULL;
+        return u && u->scheduling.place == handle + 1 ? u : NULL;
 }
 
 static void ask_about(SchedulerRebalance *r, uint32_t unit) {
@@ -154,11 +154,11 @@ static bool is_current(const SchedulerRebalance *r, RebalanceMove *m) {
         const UnitEntry *e = u ? cluster_state_find_unit(l->state, u->name) : NULL;
         const Node *from = node_find(l, r->nodes[m->from]), *to = node_find(l, r->nodes[m->to]);
 
-        if (!e || e->record->revision != r->revisions[m->unit] || !from || !to || !from->place || !to->place ||
-            u->node != from || !r->may_move(l, u, r->userdata))
+        if (!e || e->record->revision != r->revisions[m->unit] || !from || !to || !from->scheduling.place ||
+            !to->scheduling.place || u->node != from || !r->may_move(l, u, r->userdata))
                 return false;
-        m->from = from->place - 1;
-        m->to = to->place - 1;
+        m->from = from->scheduling.place - 1;
+        m->to = to->scheduling.place - 1;
         return true;
 }
 
@@ -191,8 +191,9 @@ void scheduler_rebalance_take(SchedulerRebalance *r, const Scheduler *p, Schedul
 }
 
 bool scheduler_carry_out(Scheduler *p, const Unit *u, const Node *to) {
-        if (!u->place || !to->place)
+        if (!u->scheduling.place || !to->scheduling.place)
                 return false;
         scheduler_touch(p, u->name);
-        return rebalance_carry_out(p->leader->places->placement, u->place - 1, to->place - 1);
+        return rebalance_carry_out(p->leader->places->placement, u->scheduling.place - 1,
+                                   to->scheduling.place - 1);
 }

@@ -259,5 +259,5 @@ bool scheduler_role_refuses(const Leader *l, uint32_t unit, char *ret, size_t si
 }
 
 bool scheduler_held_back(const Leader *l, const Unit *u, char *ret, size_t size) {
-        return u->place && scheduler_role_refuses(l, u->place - 1, ret, size);
+        return u->scheduling.place && scheduler_role_refuses(l, u->scheduling.place - 1, ret, size);
 }

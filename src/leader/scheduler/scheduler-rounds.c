@@ -21,16 +21,16 @@ static void note_released(Scheduler *p, Unit *u) {
 void scheduler_offer(Scheduler *p, Unit *u) {
         Leader *l = p->leader;
 
-        if (!u->place || !u->node) // without a node it waits anyhow
+        if (!u->scheduling.place || !u->node) // without a node it waits anyhow
                 return;
         note_released(p, u);
-        placement_unit_release(l->places->placement, u->place - 1, true);
+        placement_unit_release(l->places->placement, u->scheduling.place - 1, true);
 }
 
 void scheduler_set_aside(Scheduler *p, Unit *u) {
         scheduler_touch(p, u->name);
-        if (u->place && !u->node)
-                placement_unit_want(p->leader->places->placement, u->place - 1, false);
+        if (u->scheduling.place && !u->node)
+                placement_unit_want(p->leader->places->placement, u->scheduling.place - 1, false);
 }
 
 void scheduler_want(Scheduler *p, const char *name, bool wanted) {
@@ -44,8 +44,9 @@ void scheduler_take_off(Scheduler *p, const char *name, uint32_t node) {
         Leader *l = p->leader;
         const Node *n = node ? node_find(l, node) : NULL;
 
-        if (n && n->place)
-                placement_unit_put(l->places->placement, scheduler_get_unit(l, name, true), n->place - 1);
+        if (n && n->scheduling.place)
+                placement_unit_put(l->places->placement, scheduler_get_unit(l, name, true),
+                                   n->scheduling.place - 1);
         scheduler_want(p, name, false);
 }
 

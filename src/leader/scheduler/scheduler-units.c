@@ -99,11 +99,11 @@ static size_t confine_fleet_unit(Leader *l, const char *name, uint32_t unit) {
         if (!fleet_units_has(l, name))
                 return 0;
         placement_unit_confine(p, unit);
-        if (n && n->place)
-                placement_unit_admit(p, unit, n->place - 1);
+        if (n && n->scheduling.place)
+                placement_unit_admit(p, unit, n->scheduling.place - 1);
         for (nodes = fleet_units_nodes(l, name); (n = fleet_units_next_node(&nodes)); n_nodes++)
-                if (n->place)
-                        placement_unit_admit(p, unit, n->place - 1);
+                if (n->scheduling.place)
+                        placement_unit_admit(p, unit, n->scheduling.place - 1);
         return n_nodes;
 }
 
@@ -111,7 +111,7 @@ static uint32_t add_unit(Leader *l, Unit *u, uint32_t class, uint32_t role, int1
         uint32_t number;
 
         placement_unit_add(l->places->placement, u->name, class, role, priority, &number);
-        u->place = number + 1;
+        u->scheduling.place = number + 1;
         l->places->n_renumbered++;
         for (const Exclusion *x = unit_work_seen(u)->exclusions; x; x = x->next)
                 scheduler_on_exclusion(l, u, x->node, true);
@@ -127,8 +127,8 @@ uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest) {
         Unit *u = unit_find(l, name);
         Guest *g;
 
-        if (u && u->place)
-                return u->place - 1;
+        if (u && u->scheduling.place)
+                return u->scheduling.place - 1;
         if (known)
                 return known->unit;
         if (!guest && !t->is_copy) // numbers in a copy are not those of Unit.place
@@ -187,17 +187,17 @@ static void put_unit(Leader *l, const Unit *u, const UnitEntry *e) {
         bool placed = r && r->target != ARGOSY__TARGET__TARGET_INACTIVE && !r->global;
         const Node *n = placed && r->node ? node_find(l, r->node) : NULL;
 
-        if (n && !n->place)
+        if (n && !n->scheduling.place)
                 scheduler_add_new_nodes(l);
         if (placed)
-                placement_unit_put(p, u->place - 1, n ? n->place - 1 : PLACEMENT_NONE);
-        placement_unit_want(p, u->place - 1, placed);
+                placement_unit_put(p, u->scheduling.place - 1, n ? n->scheduling.place - 1 : PLACEMENT_NONE);
+        placement_unit_want(p, u->scheduling.place - 1, placed);
 }
 
 void scheduler_enqueue(Leader *l, Unit *u, ListNode *queue) {
-        if (!u->place || !u->node)
+        if (!u->scheduling.place || !u->node)
                 return;
-        placement_unit_release(l->places->placement, u->place - 1, true);
+        placement_unit_release(l->places->placement, u->scheduling.place - 1, true);
         if (!list_is_linked(&unit_work_seen(u)->enqueued))
                 list_append(queue, &unit_work(l, u)->enqueued);
 }
@@ -206,8 +206,8 @@ void scheduler_dequeue(Leader *l, Unit *u) {
         if (!list_is_linked(&unit_work_seen(u)->enqueued))
                 return;
         list_unlink(&unit_work(l, u)->enqueued);
-        if (u->place)
-                placement_unit_release(l->places->placement, u->place - 1, false);
+        if (u->scheduling.place)
+                placement_unit_release(l->places->placement, u->scheduling.place - 1, false);
 }
 
 // The record, or the end of a Scheduler, has set the unit's node; a unit that still has to move is scheduled
@@ -216,7 +216,7 @@ static void leave_queue(Leader *l, Unit *u) {
         bool waited = list_is_linked(&unit_work_seen(u)->enqueued);
 
         scheduler_dequeue(l, u);
-        placement_unit_release(l->places->placement, u->place - 1, false); // it was offered to the Placement
+        placement_unit_release(l->places->placement, u->scheduling.place - 1, false); // offered
         if (!waited || !unit_life_is_queued(u->life))
                 return;
         schedule_move(l, u, SCHEDULE_NEW); // it may be among the units that were asked about
@@ -227,7 +227,7 @@ static uint32_t number_with_options(Leader *l, Unit *u, const UnitOptions *optio
         SchedulerTables *t = l->places;
         uint32_t class, number;
 
-        if (u->place || t->is_copy || !options || class_of(l, u->name, options, &class) < 0)
+        if (u->scheduling.place || t->is_copy || !options || class_of(l, u->name, options, &class) < 0)
                 return scheduler_get_unit(l, u->name, false);
         number = add_unit(l, u, class, scheduler_role_of(t, options), options->priority);
         placement_class_unref(t->placement, class);
@@ -236,8 +236,9 @@ static uint32_t number_with_options(Leader *l, Unit *u, const UnitOptions *optio
 
 // Reports it if the node does not meet the demands of the new record.
 static void mark_mismatch(Leader *l, const Unit *u) {
-        UnitOnNode *s = u->node && placement_unit_mismatches(l->places->placement, u->place - 1) ? unit_on_node_find(u, u->node)
-                                                                                                 : NULL;
+        UnitOnNode *s = u->node && placement_unit_mismatches(l->places->placement, u->scheduling.place - 1)
+                                ? unit_on_node_find(u, u->node)
+                                : NULL;
 
         if (s && !s->mismatch_told)
                 event_mark_unit_on_node(l, s);
@@ -247,7 +248,7 @@ static void mark_mismatch(Leader *l, const Unit *u) {
 void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions *options) {
         uint32_t unit;
 
-        if (!e && !u->place)
+        if (!e && !u->scheduling.place)
                 return;
         if (map_find_str(&l->places->guests, u->name))
                 return; // a Scheduler has it as a guest; done again when that is freed
@@ -260,17 +261,17 @@ void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions
         mark_mismatch(l, u);
         if (!e && !u->followed) {
                 placement_unit_remove(l->places->placement, unit);
-                u->place = 0;
+                u->scheduling.place = 0;
                 l->places->n_renumbered++;
         }
 }
 
 void scheduler_on_unit_freed(Leader *l, Unit *u) {
-        if (l->places && u->place) {
-                placement_unit_remove(l->places->placement, u->place - 1);
+        if (l->places && u->scheduling.place) {
+                placement_unit_remove(l->places->placement, u->scheduling.place - 1);
                 l->places->n_renumbered++;
         }
-        u->place = 0;
+        u->scheduling.place = 0;
 }
 
 static uint32_t number_of_guest(const Leader *l, const char *name) {
@@ -281,7 +282,7 @@ static uint32_t number_of_guest(const Leader *l, const char *name) {
 
 // The number of a unit or guest; PLACEMENT_NONE: it is not in the Placement.
 static uint32_t number_of_unit(const Leader *l, const Unit *u) {
-        return u->place ? u->place - 1 : number_of_guest(l, u->name);
+        return u->scheduling.place ? u->scheduling.place - 1 : number_of_guest(l, u->name);
 }
 
 static uint32_t number_of(const Leader *l, const char *name) {
@@ -294,12 +295,13 @@ void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool exclud
         const Node *n = node ? node_find(l, node) : NULL;
         uint32_t unit = l->places ? number_of_unit(l, u) : PLACEMENT_NONE;
 
-        if (unit == PLACEMENT_NONE || (node && (!n || !n->place)))
+        if (unit == PLACEMENT_NONE || (node && (!n || !n->scheduling.place)))
                 return;
         if (excluded)
-                placement_unit_exclude(l->places->placement, unit, n->place - 1);
+                placement_unit_exclude(l->places->placement, unit, n->scheduling.place - 1);
         else
-                placement_unit_readmit(l->places->placement, unit, n ? n->place - 1 : PLACEMENT_NONE);
+                placement_unit_readmit(l->places->placement, unit,
+                                       n ? n->scheduling.place - 1 : PLACEMENT_NONE);
 }
 
 // Returns the cost, in units of REFUSALS.
@@ -336,23 +338,26 @@ bool scheduler_sync_refusals_step(Leader *l) {
 }
 
 bool scheduler_may_conflict(const Leader *l, const Unit *u) {
-        return l->places && u->place && placement_may_conflict(l->places->placement, u->place - 1);
+        return l->places && u->scheduling.place &&
+               placement_may_conflict(l->places->placement, u->scheduling.place - 1);
 }
 
 bool scheduler_conflict_on(const Leader *l, const Unit *u, const Node *n) {
-        return scheduler_may_conflict(l, u) && n->place &&
-               placement_conflict_on(l->places->placement, u->place - 1, n->place - 1);
+        return scheduler_may_conflict(l, u) && n->scheduling.place &&
+               placement_conflict_on(l->places->placement, u->scheduling.place - 1, n->scheduling.place - 1);
 }
 
 bool scheduler_conflict_between(const Leader *l, const Unit *a, const Unit *b) {
-        return a->place && b->place &&
-               placement_conflict_between(l->places->placement, a->place - 1, b->place - 1);
+        return a->scheduling.place && b->scheduling.place &&
+               placement_conflict_between(l->places->placement, a->scheduling.place - 1,
+                                          b->scheduling.place - 1);
 }
 
 bool scheduler_must_go(const Leader *l, const Unit *u) {
         const Placement *p = l->places->placement;
 
-        return u->place && placement_unit_must_go(p, u->place - 1) && !placement_unit_only_mismatches(p, u->place - 1);
+        return u->scheduling.place && placement_unit_must_go(p, u->scheduling.place - 1) &&
+               !placement_unit_only_mismatches(p, u->scheduling.place - 1);
 }
 
 void scheduler_follow_labels(Leader *l, const Host *h) {
@@ -361,22 +366,23 @@ void scheduler_follow_labels(Leader *l, const Host *h) {
 }
 
 bool scheduler_mismatches(Leader *l, const UnitOnNode *s) {
-        if (!l->places || s->unit->node != s->node || s->unit->place == 0)
+        if (!l->places || s->unit->node != s->node || s->unit->scheduling.place == 0)
                 return false;
         scheduler_follow_labels(l, s->node->host);
-        return placement_unit_mismatches(l->places->placement, s->unit->place - 1);
+        return placement_unit_mismatches(l->places->placement, s->unit->scheduling.place - 1);
 }
 
 char *scheduler_mismatch_text(Leader *l, const UnitOnNode *s) {
-        return scheduler_mismatches(l, s)
-                       ? oom_checked(placement_mismatch_text(l->places->placement, s->unit->place - 1))
-                       : NULL;
+        return scheduler_mismatches(l, s) ? oom_checked(placement_mismatch_text(
+                                                    l->places->placement, s->unit->scheduling.place - 1))
+                                          : NULL;
 }
 
 bool scheduler_node_admits(const Leader *l, const Node *n, const char *name) {
         uint32_t unit = number_of(l, name);
 
-        return unit == PLACEMENT_NONE || !n->place || placement_node_admits(l->places->placement, n->place - 1, unit);
+        return unit == PLACEMENT_NONE || !n->scheduling.place ||
+               placement_node_admits(l->places->placement, n->scheduling.place - 1, unit);
 }
 
 bool scheduler_is_replaced(const Leader *l, const char *name) {
@@ -399,7 +405,7 @@ bool scheduler_replaces_unit(const Leader *l, const char *name, const char *othe
 }
 
 static void drive_out(Leader *l, Unit *u) {
-        if (u->place && placement_unit_replaced(l->places->placement, u->place - 1))
+        if (u->scheduling.place && placement_unit_replaced(l->places->placement, u->scheduling.place - 1))
                 unit_event(l, u, LIFE_RECONSIDER);
 }
 
@@ -416,7 +422,8 @@ void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
 }
 
 void scheduler_reconsider_follower(Leader *l, Unit *u) {
-        if (u->node && u->place && placement_unit_follows(l->places->placement, u->place - 1))
+        if (u->node && u->scheduling.place &&
+            placement_unit_follows(l->places->placement, u->scheduling.place - 1))
                 unit_event(l, u, LIFE_RECONSIDER);
 }
 

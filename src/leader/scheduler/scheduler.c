@@ -143,8 +143,9 @@ Scheduler *scheduler_free(Scheduler *p) {
                 free(p->touched[i]);
         }
         for (size_t i = 0; p && i < p->n_released; i++)
-                if (p->released[i]->place)
-                        placement_unit_release(l->places->placement, p->released[i]->place - 1, false);
+                if (p->released[i]->scheduling.place)
+                        placement_unit_release(l->places->placement, p->released[i]->scheduling.place - 1,
+                                               false);
         if (p && p->dry_run)
                 placement_dry_run_end(l->places->placement);
         if (p) {
@@ -204,8 +205,8 @@ void scheduler_put(Scheduler *p, const char *name, const UnitOptions *options, u
         scheduler_touch(p, name);
         (void) scheduler_set_options(p->leader, name, unit, options); // what cannot be counted counts as
                                                                       // nothing
-        if (n && n->place)
-                placement_unit_put(placement, unit, n->place - 1);
+        if (n && n->scheduling.place)
+                placement_unit_put(placement, unit, n->scheduling.place - 1);
         placement_unit_want(placement, unit, true);
 }
 
@@ -224,8 +225,8 @@ static uint32_t find_node(Leader *l, const char *name, uint32_t unit) {
 }
 
 void scheduler_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half_us) {
-        if (n->host->place)
-                placement_host_penalise(l->places->placement, n->host->place - 1, points, half_us,
+        if (n->host->scheduling.place)
+                placement_host_penalise(l->places->placement, n->host->scheduling.place - 1, points, half_us,
                                         leader_now(l));
 }
 
@@ -398,7 +399,7 @@ void scheduler_open(Leader *l) {
 
 SchedulerTables *scheduler_close(Leader *l) {
         map_foreach (slot, &l->hosts)
-                ((Host *) slot->value)->place = 0;
+                ((Host *) slot->value)->scheduling.place = 0;
         if (l->places)
                 scheduler_forget_classes(l->places); // options are shared with the records, the tables go to the pool
         return TAKE_PTR(l->places);

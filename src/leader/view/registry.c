@@ -46,9 +46,8 @@ Host *host_get(Leader *l, uint32_t number) {
                 return NULL;
         h->number = number;
         h->feature_level = FEATURE_BASE;
-        list_init(&h->orders);
-        list_init(&h->asks);
-        list_init(&h->asks_due);
+        host_ordering_init(&h->ordering);
+        host_requests_init(&h->requests);
         list_init(&h->nodes);
         list_init(&h->fleet.units);
         list_init(&h->probations);
@@ -63,17 +62,17 @@ static void host_free(Host *h) {
         while (!list_is_empty(&h->probations))
                 list_unlink(h->probations.next);
         map_done_with(&h->specs, free);
-        map_done(&h->forwards);
+        host_requests_done(&h->requests);
         host_forget_marks(h);
         lease_forget(&h->lease);
         free(h->version);
-        message_free(h->secrets_kept);
+        host_membership_done(&h->membership);
         free(h->complaint);
         free(h);
 }
 
 void host_drop_if_unused(Leader *l, Host *h) {
-        if (h->recorded || h->linked || h->forwards.count || !list_is_empty(&h->nodes))
+        if (h->recorded || h->linked || host_requests_are_open(&h->requests) || !list_is_empty(&h->nodes))
                 return;
         map_take(&l->hosts, &h->number, sizeof(h->number));
         host_free(h);
@@ -114,8 +113,7 @@ void node_free(Leader *l, Node *n) {
         list_unlink(&n->deadline);
         list_unlink(&n->emptying);
         map_take(&l->nodes, &n->number, sizeof(n->number));
-        if (h->welcome_node == &n->of_host)
-                h->welcome_node = n->of_host.next;
+        host_ordering_pass_node(&h->ordering, &n->of_host);
         list_unlink(&n->of_host);
         tally_node_gone(n);
         node_discard(n);
@@ -137,7 +135,7 @@ static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) 
         n->reason = streq(manager, "system") ? NULL : strdup(MANAGER_NOT_REACHED);
         list_init(&n->placed);
         list_init(&n->units_on_node);
-        list_init(&n->calls);
+        node_questions_init(&n->questions);
         if (!n->manager || map_add(&l->nodes, &n->number, sizeof(n->number), n) < 0) {
                 free(n->manager);
                 free(n->reason);
@@ -371,7 +369,7 @@ void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
 static void unit_unplace(Unit *u) {
         if (!u->node)
                 return;
-        list_cursor_pass(&u->node->welcome.placed, &u->placed);
+        node_ordering_pass_placed(&u->node->ordering, &u->placed);
         list_cursor_pass(&u->node->empty_placed, &u->placed);
         list_cursor_pass(&u->node->mark_placed, &u->placed);
         list_unlink(&u->placed);

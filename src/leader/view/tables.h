@@ -13,9 +13,19 @@
 //   DisruptionBudget   while it has units, or a rollout is under way
 //   Rollout while the log has it running or returning
 //   Ticket  from a request's arrival to its final response
+//
+// What only one folder works with stands in a struct of its own there (orders-state.h and its like): nobody else goes into it, and this
+// folder only makes it, ends it and passes the places of its walks. tools/rooms --fields counts who does.
 
+#include "events-state.h"
+#include "fencing-state.h"
+#include "hosts-state.h"
 #include "leader-core.h"
+#include "leader-state.h"
+#include "orders-state.h"
+#include "queries-state.h"
 #include "rollout-members.h"
+#include "scheduler-state.h"
 #include "unit-life.h"
 #include "unit-on-node-life.h"
 
@@ -45,34 +55,19 @@ typedef struct HostSpec {
         size_t users; // units on nodes
 } HostSpec;
 
-typedef struct FileQuestion { // which piece of a file a host waits for: file-pieces.c alone
-        Hash hash;
-        char unit[UNIT_NAME_MAX + 1]; // that it is for; "": none can have what was asked for
-        uint64_t from;
-        bool held; // until the host takes more
-} FileQuestion;
-
 struct Host {
         uint32_t number;
         bool recorded;    // the log knows it
         bool linked;      // its session to this voter is up
         bool attached;    // said what it holds, in this session
-        bool attaching;   // has begun to, and the rest follows in AttachParts
-        bool welcoming;   // is being told what it is to hold, in parts
-        ListNode *welcome_node; // Node.of_host that the walk through these is at; NULL: it is over
-        bool welcomed;    // and was told all of it: from now on orders go out
+        bool welcomed;    // and was told all that it is to hold: from now on orders go out
         char *complaint;  // what it said of itself that was not taken; NULL: nothing
         bool ever_attached; // attached at least once since this leader leads
         bool half_told;     // what it had said was dropped when it began to say it anew, and that has not come whole
         bool leaving;     // its machine is shutting down: takes nothing new
         bool down;        // said goodbye for good
-        uint64_t lingers_until_us; // what it said may still run there (UnitOnNode.lingers) is waited for
-                                   // until then
-        FileQuestion file_question;
         uint32_t lease_told_ms; // in this session; 0: not yet
         uint64_t attach_seq;
-        uint64_t attaches_paid_us; // until when the Attaches that it has sent since this leader leads would be spread out
-        uint32_t welcome_parts; // sent of the Welcome so far
         uint64_t reported_ms;   // on its own clock: what it has seen until then was told; 0: not said yet
         uint64_t lived_ms;      // Reports.lived_ms, as it said last in this session; 0: not yet
         ListNode probations;    // WaiterItem.probation: who waits for that, by UnitOnNode.probation_ms
@@ -82,44 +77,20 @@ struct Host {
                 int64_t dates_offset_us; // what it was when it attached
                 int64_t dates_ahead_us;  // its dates, of the cluster's time
         } clock;
-        uint64_t beat_seq;      // of a beat that is not acknowledged yet
-        bool beat_held;         // the host has to take what it was told before
         uint32_t running_id;    // raft server that it runs, as it said
         uint32_t raft_id_known; // by its record when last looked at
         bool voter_known, no_promote_known; // likewise
-        uint32_t n_raft_ids;    // how often its record has got another one
-        uint32_t opened_id;     // raft server that it opened on our order, not in its record yet,
-        uint32_t opened_after;  // as n_raft_ids was then: it counts as long as that is so
-        Argosy__ToVoter__VoterSecretsKept *secrets_kept; // as it said last; NULL: it has not
-        uint32_t secrets_told;    // a hash of those that it was handed last in this session; 0: none
-        uint64_t secrets_told_us; // when
-        bool ca_known;          // it has said of which CA its certificate is, since this leader leads:
-        Hash ca_hash;           // of the one with this certificate
-        uint64_t ca_asked_us;   // when it was asked for another one, or its word was awaited first; 0: it was not, or has answered
-        unsigned n_ca_asked;    // times, in this session, since it answered
-        bool opened_in_vain;    // it could not when it was asked last, or has not answered in time
+        uint32_t n_raft_ids;                // how often its record has got another one
         char *version;
         uint32_t feature_level; // that it understands, as it said last; FEATURE_BASE: also if never heard
         Lease lease;
-        Map specs;       // HostSpec by hash
-        ListNode orders; // UnitOnNodeWork.order: to be sent
+        Map specs; // HostSpec by hash
         // What its Attach said its record should say, until the log has it; NULL: as it is.
         Argosy__HostRecord *pending_record;
-        uint64_t lost_us; // when it was lost, by our clock
-        uint64_t mass_loss_of_us; // lost_us, if it is one of those for which there is a mass loss
-        ListNode pending_record_queue; // in Leader.pending_records_due, or .pending_records_flying while an
-                                       // entry has it
-        Map forwards;     // Forward by id: its requests that are under way
-        size_t forward_bytes;      // of memory, of these requests
-        unsigned n_forwards_refused; // that it was told, and has not taken
-        // HostAsk.link: what it asks, and has to take answers first (host-asks.c alone), how many, and their memory.
-        ListNode asks;
-        size_t n_asks, asks_bytes;
-        ListNode asks_due;         // in Leader.asks_due: it takes more again
-        uint64_t asks_told_us;     // when people were told that it asks on without taking answers
-        ListNode nodes;   // Node.of_host
-        bool companions_cut; // not all of them fitted, and its complaint says so
-        bool companions_due; // to be told which templates stand beside its units
+        uint64_t lost_us;               // when it was lost, by our clock
+        ListNode pending_record_queue;  // in Leader.pending_records_due, or .pending_records_flying while an
+                                        // entry has it
+        ListNode nodes;                 // Node.of_host
         uint32_t cpu_milli, memory_mib; // what it offers, as it said last
         uint32_t voters_configured;     // Voters= there, as it said last; 0: not set
         struct {                        // what it runs of fleet's: fleet-units.c alone
@@ -128,7 +99,6 @@ struct Host {
                 bool taken_over, runs;  // TakeOver= says so; fleetd does
                 bool unknown;           // it does not know yet, and says so
         } fleet;
-        uint32_t place;                 // its number in the Placement + 1; 0: not there yet
         ListNode lost;      // in Leader.lost_hosts, while it is recorded and lost
         ListNode marks[HOST_MARKS]; // in Leader.host_marks: host-marks.c alone
         struct {                    // what people are told of it: host-news.c alone
@@ -136,6 +106,12 @@ struct Host {
                 uint64_t silent_us; // before it was lost; 0: it said that it goes
         } news;
         HostCounts counted; // its part of Leader.n_hosts
+        // What other folders keep, each alone.
+        HostScheduling scheduling;
+        HostFencing fencing;
+        HostOrdering ordering;
+        HostMembership membership;
+        HostRequests requests;
 };
 
 // What a node is counted as.
@@ -158,14 +134,9 @@ struct Node {
         size_t n_unfinished; // of these: they have not ended there for good
         ListNode units_on_node; // UnitOnNode.by_node
         size_t n_units_on_node;
-        struct { // where the walk for its host's Welcome is; NULL: not here
-                ListNode *placed, *held; // Unit.placed, later UnitOnNode.by_node
-        } welcome;
         ListNode emptying;      // in Leader.nodes_emptying
         ListNode *empty_placed; // Unit.placed that hears next of its being emptied; NULL: that is over
-        size_t n_globals; // global units that run here
-        ListNode calls;     // NodeCall.by_node
-        size_t n_listeners; // of limits.node_listeners
+        size_t n_globals;       // global units that run here
         // What a drain waits for, kept as records and reports come.
         size_t n_to_leave; // of the placed ones: if the node is emptied, they have to leave
         size_t n_stuck;    // of these, stranded: no other node takes them
@@ -175,12 +146,7 @@ struct Node {
         bool deadline_done;    // it is over, and what had not left was put into Leader.moving for it
         ListNode deadline;     // in Leader.drain_deadlines, as long as there is one that is not over
         char *closed;          // why it takes no new units, by its mode; NULL: it is open
-        uint32_t place;        // its number in the Placement + 1; 0: not there yet
-        uint64_t place_labels; // hash of what it was told there
-        const Tombstone *open; // the first of its tombstones that is not over; NULL: not looked for
         EventObject event, drain;        // the second of its being emptied
-        ListNode draining;               // in EventStream.draining, while it is as far as the stream knows
-        size_t drain_left, drain_stuck;  // as the stream saw them last
         ListNode marks[NODE_MARKS];      // in Leader.node_marks: nodes.c alone
         char *former_name; // the name that watchers know, until told that it is gone; NULL: its name
         ListNode units_due;                // in EventNews.nodes, while its units are marked for the stream:
@@ -189,6 +155,12 @@ struct Node {
         NodeTally tally;
         size_t seen[UNIT_STATES]; // of its units, by what its host said last
         size_t n_looping;         // of these
+        // What other folders keep, each alone.
+        NodeScheduling scheduling;
+        NodeFencing fencing;
+        NodeOrdering ordering;
+        NodeQuestions questions;
+        NodeStream stream;
 };
 
 // Why one node may not have the unit although its options admit it. Forgotten with the host's session.
@@ -291,9 +263,9 @@ struct Unit {
         DisruptionBudget *budget; // NULL: it stands alone
         ListNode of_budget;
         GroupContent *content; // that it has, of those of its budget; NULL: it has none
-        uint32_t place;         // its number in the Placement + 1; 0: not there
+        UnitScheduling scheduling;
         UnitLife life : 8;      // changed by unit_event() alone
-        Standing standing : 8;  // as those who depend on it were told last
+        UnitOrdering ordering;
         bool followed : 1;      // the options of another unit name it, so it stays in the tables without a record, too
         bool counted : 1, down : 1, recovering : 1; // in its budget's numbers
         bool recorded : 1;
@@ -319,7 +291,7 @@ typedef struct GoneObject {
 // What is under way about a unit on a node. view/unit-on-node-work.h: who makes it, and when it goes.
 typedef struct UnitOnNodeWork {
         UnitOnNode *on_node;
-        ListNode order;    // in Host.orders: to be sent
+        ListNode order;    // in Host.ordering.due: to be sent
         ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node; or in
                            // .replacing or .replacing_due: its start waits for units that it
                            // replaces (replacers.c)

@@ -274,7 +274,7 @@ void unit_on_node_free(Leader *l, UnitOnNode *s) {
         event_mark_unit_on_node_gone(l, s);
         row_walk_on_freed(l, s);
         take_row(u, s);
-        list_cursor_pass(&s->node->welcome.held, &s->by_node);
+        node_ordering_pass_held(&s->node->ordering, &s->by_node);
         list_cursor_pass(&s->node->mark_held, &s->by_node);
         list_unlink(&s->by_node);
         s->node->n_units_on_node--;

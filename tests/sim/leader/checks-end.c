@@ -82,7 +82,8 @@ static void leader_has_nothing(void) {
         for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
                 const Host *h = host_find(l, i);
 
-                if (h && h->welcomed && (!list_is_empty(&h->orders) || !list_is_empty(&h->asks)))
+                if (h && h->welcomed &&
+                    (!list_is_empty(&h->ordering.due) || !list_is_empty(&h->requests.asks)))
                         check_fail("queues-are-empty", "the leader has something for n%u, which would take it", i);
         }
 }

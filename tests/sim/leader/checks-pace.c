@@ -203,7 +203,7 @@ static size_t n_listeners(const Leader *l) {
         size_t n = 0;
 
         map_foreach (slot, &l->nodes)
-                n = MAX_OF(n, ((const Node *) slot->value)->n_listeners);
+                n = MAX_OF(n, ((const Node *) slot->value)->questions.n_listeners);
         return n;
 }
 

@@ -39,7 +39,7 @@ static size_t count_places(void) {
         size_t n = 0;
 
         map_foreach (slot, &g.leader->nodes)
-                n += ((const Node *) slot->value)->place > 0;
+                n += ((const Node *) slot->value)->scheduling.place > 0;
         return n;
 }
 
@@ -77,8 +77,8 @@ static void assert_nodes_are_in_order(void) {
 
                 if (!n)
                         continue;
-                assert_true(n->place > last);
-                last = n->place;
+                assert_true(n->scheduling.place > last);
+                last = n->scheduling.place;
         }
 }
 

@@ -92,7 +92,7 @@ static void assert_tables_are_whole(void) {
 
                 assert_non_null(u);
                 assert_true(u->recorded);
-                assert_true(u->place > 0);
+                assert_true(u->scheduling.place > 0);
                 assert_ptr_equal(u->node, units[i]->record->node ? node_find(g.leader, units[i]->record->node) : NULL);
                 placed += u->node != NULL;
         }

@@ -114,12 +114,12 @@ static void what_it_asks_waits_until_it_has_taken_the_answers(void **state) {
         ask_for_nodes(3, 1);
         rig_turns(&g, 3);
         assert_int_equal(n_replies, 1); // the other host's
-        assert_int_equal(host_2()->n_asks, 2);
+        assert_int_equal(host_2()->requests.n_asks, 2);
         rig_host_drain(&g, 2);
         assert_int_equal(n_replies, 3);
         assert_int_equal(status, 0);
-        assert_int_equal(host_2()->n_asks, 0);
-        assert_int_equal(host_2()->asks_bytes, 0);
+        assert_int_equal(host_2()->requests.n_asks, 0);
+        assert_int_equal(host_2()->requests.asks_bytes, 0);
         ask_for_nodes(2, 3); // and from then on nothing does
         assert_int_equal(n_replies, 4);
 }
@@ -129,7 +129,7 @@ static void what_comes_behind_it_does_not_overtake(void **state) {
         rig_host(&g, 2)->full = false; // and the leader has not gone on yet
         ask_for_nodes(2, 2);
         assert_int_equal(n_replies, 0);
-        assert_int_equal(host_2()->n_asks, 2);
+        assert_int_equal(host_2()->requests.n_asks, 2);
         rig_host_drain(&g, 2);
         assert_int_equal(n_replies, 2);
 }
@@ -140,7 +140,7 @@ static void it_stops_where_it_is_full_again(void **state) {
         leader_on_host_drained(g.leader, 2); // for a moment
         rig_turns(&g, 3);
         assert_int_equal(n_replies, 0);
-        assert_int_equal(host_2()->n_asks, 2);
+        assert_int_equal(host_2()->requests.n_asks, 2);
         rig_host_drain(&g, 2);
         assert_int_equal(n_replies, 2);
 }
@@ -157,7 +157,7 @@ static void what_is_called_off_is_never_begun(void **state) {
         assert_int_equal(g.leader->n_tickets, 0);
         rig_host_drain(&g, 2);
         assert_int_equal(g.leader->n_tickets, 0);
-        assert_int_equal(host_2()->forwards.count, 0);
+        assert_int_equal(host_2()->requests.forwards.count, 0);
 }
 
 // A beat counts at once. That is told with the newest, when whatever is before it was taken.
@@ -200,7 +200,7 @@ static void long_requests_that_wait_have_a_limit(void **state) {
         wait_long(2, 2, 200 * KIB);
         assert_int_equal(n_replies, 1);
         assert_int_equal(status, EBUSY);
-        assert_int_equal(host_2()->n_asks, 1);
+        assert_int_equal(host_2()->requests.n_asks, 1);
         assert_true(rig_host(&g, 2)->linked);
         for (uint64_t id = 3; id < 2000 && rig_host(&g, 2)->linked; id++)
                 wait_long(2, id, 200 * KIB);
@@ -217,14 +217,14 @@ static void requests_that_wait_have_a_limit(void **state) {
         assert_true(id > 8192); // which is what clients of one host may have under way
         assert_int_equal(n_replies, 0);
         rig_settle(&g);
-        assert_int_equal(host_2()->n_asks, 0);
-        assert_int_equal(host_2()->asks_bytes, 0);
+        assert_int_equal(host_2()->requests.n_asks, 0);
+        assert_int_equal(host_2()->requests.asks_bytes, 0);
 }
 
 static void nothing_of_it_is_left_when_its_link_is_lost(void **state) {
         ask_for_nodes(2, 1);
         leader_on_host_link(g.leader, 2, NULL);
-        assert_int_equal(host_2()->n_asks, 0);
+        assert_int_equal(host_2()->requests.n_asks, 0);
         rig_host_drain(&g, 2);
         assert_int_equal(n_replies, 0);
 }
@@ -233,7 +233,7 @@ static void nothing_of_it_is_left_when_somebody_else_leads(void **state) {
         ask_for_nodes(2, 1);
         leader_on_host_drained(g.leader, 2);
         leader_set_leading(g.leader, false, g.leader->term);
-        assert_int_equal(host_2()->n_asks, 0);
+        assert_int_equal(host_2()->requests.n_asks, 0);
         assert_true(list_is_empty(&g.leader->asks_due));
         assert_int_equal(n_replies, 0);
 }

@@ -458,7 +458,7 @@ static void a_host_with_many_units_attaches_and_is_welcomed_in_turns(void **stat
 
 static bool somebody_is_walked_to(void) {
         for (uint32_t i = 1; i <= g.n_hosts; i++)
-                if (host_find(g.leader, i) && host_find(g.leader, i)->welcome_node)
+                if (host_find(g.leader, i) && host_find(g.leader, i)->ordering.welcome_node)
                         return true;
         return false;
 }

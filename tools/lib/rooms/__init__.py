@@ -10,6 +10,9 @@ file (plan.py). Calls are read from the objects of a build: a cycle of functions
 are looked at; one that is not finished, or of another source, is refused. There are no exceptions: what has to go upward goes through
 a callback that is given at construction.
 
+What a folder keeps in an object of another one is a struct in FOLDER-state.h: only the header that defines the object includes that
+besides the folder's own files, and with --fields nobody else may name a member of the struct.
+
 Prints for each folder: files, lines, its largest cycle, its longest header, and whom it uses. Exit status 1: something is against
 the plan.
 

@@ -36,11 +36,17 @@ def parse():
     return args
 
 
+def embeds(path, folder, owner, header):
+    """Whether the header that defines the objects of a room includes what a folder keeps in them."""
+    return House.is_state(owner, header) and plan.OBJECTS.get(folder.split("/")[0]) == path.name
+
+
 def edges_of(house, build):
     """{(unit, unit)} of who includes or calls whom; a unit is a (folder, file), see House.unit()"""
     edges = set()
     for path, _, folder, header, owner in house.includes():
-        edges.add((house.unit(folder, path.name), house.unit(owner, header)))
+        if not embeds(path, folder, owner, header):
+            edges.add((house.unit(folder, path.name), house.unit(owner, header)))
     for folder, file, owner, other in calls(build) if build else []:
         edges.add((house.unit(folder, file), house.unit(owner, other)))
     return {(one, other) for one, other in edges if one != other}
@@ -56,7 +62,9 @@ def complain_of_files(house):
 
 def complain_of_order(house, edges):
     for path, line, folder, header, owner in house.includes():
-        if not may_use(folder, owner):
+        if embeds(path, folder, owner, header):
+            continue
+        if not may_use(folder, owner) or (House.is_state(owner, header) and folder != owner):
             yield f"{path.relative_to(SOURCE)}:{line}: {folder} may not include {header} of {owner}"
     for (folder, one), (owner, other) in sorted(edges):
         if not may_use(folder, owner):

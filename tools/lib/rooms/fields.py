@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which folders write which fields of the objects that a room shares, read from the source by libclang.
+"""Which folders write which fields of the objects that a room shares, and who goes into what a folder keeps in these for itself,
+read from the source by libclang.
 
 A field is written by an assignment to it or into it, by ++ and --, and by whoever is given its address to change
 what is there: a list, a map, a handle. A function that takes a pointer to const does not change it. An empty list
 that an object gets from the function that allocates it is its zero, as those of calloc() are. The room's top folder,
 which puts the parts together, does not count.
+
+A header FOLDER-state.h in src/ROOM/FOLDER defines what this folder keeps in an object of another folder, as a struct in that
+object. Only files of FOLDER may name a member of these structs, read or write; the top folder's is ROOM-state.h. A function in such a
+header is the folder's, whoever calls it.
 """
 
 import json
@@ -20,7 +25,7 @@ SHARED = {"Leader": "leader", "Host": "leader", "Node": "leader", "Unit": "leade
           "HttpCall": "http"}
 
 # How many fields of each two folders or more still write. Who gives a field one owner lowers the number.
-MOST = {"Leader": 0, "Host": 1, "Node": 3, "Unit": 2, "UnitOnNode": 1, "Ticket": 0, "HttpCall": 6}
+MOST = {"Leader": 0, "Host": 0, "Node": 2, "Unit": 2, "UnitOnNode": 1, "Ticket": 0, "HttpCall": 6}
 
 
 def _arguments(command):
@@ -36,11 +41,22 @@ def _unwrapped(cursor, kinds):
     return cursor
 
 
-class _Reader:
-    """The fields that one file writes: {(struct, field)}"""
+def _keeper(field):
+    """The folder, as a path below src/, whose FOLDER-state.h has this field; None: no such header has it."""
+    if not field or not field.location.file:
+        return None
+    path = Path(field.location.file.name).resolve()
+    if path.name != f"{path.parent.name}-state.h" or not path.is_relative_to(SOURCE / "src"):
+        return None
+    return path.parent.relative_to(SOURCE / "src").as_posix()
 
-    def __init__(self, kinds, types):
-        self.kinds, self.types, self.found = kinds, types, set()
+
+class _Reader:
+    """The fields that one file writes: {(struct, field)}, and what it names of other folders: {(line, field, folder)}"""
+
+    def __init__(self, kinds, types, folder):
+        self.kinds, self.types, self.folder = kinds, types, folder
+        self.found, self.foreign = set(), set()
         self.allocates = False  # the function that is read does
 
     def _owner(self, member):
@@ -78,6 +94,8 @@ class _Reader:
         if self.allocates and cursor.spelling == "list_init":
             return
         function = cursor.referenced
+        if _keeper(function):  # it is the folder's own that has the field
+            return
         typed = function and function.type.kind in (self.types.FUNCTIONPROTO, self.types.UNEXPOSED)
         kinds = list(function.type.get_canonical().argument_types()) if typed else []
         for i, argument in enumerate(cursor.get_arguments()):
@@ -108,8 +126,15 @@ class _Reader:
     def _is_call_of(self, cursor, name):
         return cursor.kind == self.kinds.CALL_EXPR and cursor.spelling == name
 
+    def _member(self, cursor):
+        keeper = _keeper(cursor.referenced)
+        if keeper and keeper != self.folder:
+            self.foreign.add((cursor.location.line, cursor.spelling, keeper))
+
     def walk(self, cursor):
         kinds = self.kinds
+        if cursor.kind in (kinds.MEMBER_REF_EXPR, kinds.MEMBER_REF):
+            self._member(cursor)
         if cursor.kind == kinds.FUNCTION_DECL:
             self.allocates = any(self._is_call_of(inner, "calloc") for inner in cursor.walk_preorder())
         if cursor.kind in (kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR):
@@ -125,6 +150,10 @@ class _Reader:
             self.walk(child)
 
 
+def _folder(path):
+    return Path(path).parent.relative_to(SOURCE / "src").as_posix()
+
+
 def _read(file, arguments):
     from clang import cindex
 
@@ -132,35 +161,35 @@ def _read(file, arguments):
     errors = [d.spelling for d in unit.diagnostics if d.severity >= cindex.Diagnostic.Error]
     if errors:
         raise ValueError(f"{file}: {errors[0]}")
-    reader = _Reader(cindex.CursorKind, cindex.TypeKind)
+    reader = _Reader(cindex.CursorKind, cindex.TypeKind, _folder(file))
     for child in unit.cursor.get_children():
         if child.location.file and Path(child.location.file.name).suffix == ".c":
             reader.walk(child)
-    return reader.found
+    return reader.found, reader.foreign
 
 
-def writers(build, room):
-    """{struct: {field: {folder}}} of the structs that the room's folders share."""
-    jobs, found = {}, defaultdict(lambda: defaultdict(set))
+def read(build, room):
+    """{struct: {field: {folder}}} of the structs that the room's folders share, and who names what another folder keeps."""
+    jobs, found, foreign = {}, defaultdict(lambda: defaultdict(set)), []
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = (Path(entry["directory"]) / entry["file"]).resolve()
-        if path.suffix == ".c" and path.is_relative_to(SOURCE / "src" / room) and path.parent != SOURCE / "src" / room:
+        if path.suffix == ".c" and path.is_relative_to(SOURCE / "src" / room):
             includes = [word if not word.startswith("-I") or word[2:].startswith("/") else f"-I{build / word[2:]}"
                         for word in _arguments(entry["command"])]
             jobs[str(path)] = includes
     with ProcessPoolExecutor() as pool:
-        for path, fields in zip(jobs, pool.map(_read, jobs.keys(), jobs.values())):
-            folder = Path(path).parent.relative_to(SOURCE / "src").as_posix()
-            for struct, field in fields:
+        for path, (fields, named) in zip(jobs, pool.map(_read, jobs.keys(), jobs.values())):
+            for struct, field in fields if _folder(path) != room else ():
                 if SHARED[struct] == room:
-                    found[struct][field].add(folder)
-    return found
+                    found[struct][field].add(_folder(path))
+            foreign += [(path, line, field, keeper) for line, field, keeper in sorted(named)]
+    return found, foreign
 
 
 def report(build):
     """Prints them; returns what is wrong."""
     for room in dict.fromkeys(SHARED.values()):
-        found = writers(build, room)
+        found, foreign = read(build, room)
         for struct in [name for name, of in SHARED.items() if of == room]:
             shared = {field: folders for field, folders in found[struct].items() if len(folders) > 1}
             print(f"{struct}: {len(shared)} fields are written by two folders or more")
@@ -169,3 +198,6 @@ def report(build):
             if len(shared) > MOST[struct]:
                 yield (f"{struct}: {len(shared)} fields are written by more than one folder, "
                        f"and tools/lib/rooms/fields.py knows of {MOST[struct]}")
+        for path, line, field, keeper in foreign:
+            yield (f"{Path(path).relative_to(SOURCE)}:{line}: {_folder(path)} may not name {field}, which {keeper} keeps for itself "
+                   f"({keeper.split('/')[-1]}-state.h)")

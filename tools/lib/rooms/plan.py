@@ -21,6 +21,9 @@ FOLDERS = {
 # Headers of include/ without a .c file of their own. The generated messages are part of the model.
 OWNERS = {"argosy.pb-c.h": "model", "attach.h": "model", "macro.h": "base", "list.h": "base", "counter.h": "base", "open-table.h": "base", "seccomp-architecture.h": "base"}
 
+# The header that defines a room's objects, and so includes FOLDER-state.h of each folder that keeps something in them.
+OBJECTS = {"leader": "tables.h"}
+
 CYCLE_MAX = 3  # files that may use each other
 
 # Facets: NAME.c and NAME-*.c of a folder are one object in several files behind one private header.

@@ -76,6 +76,11 @@ class House:
                 return folder, facet + "*"
         return folder, stem
 
+    @staticmethod
+    def is_state(folder, header):
+        """What a folder keeps in objects of others: for its own files, and for the header that defines these objects."""
+        return header == f"{folder.split('/')[-1]}-state.h"
+
     def _is_face(self, folder, header):
         """Headers of a room in include/ say what the room is to others; its lower folders may know that, too."""
         owner = self.owners.get(header)

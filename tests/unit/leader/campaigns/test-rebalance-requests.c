@@ -55,13 +55,13 @@ static void who_comes_in_the_place_of_one_that_is_gone_is_not_taken_for_it(void 
         RigAnswer *a;
 
         start_on_two(UNITS, SERVICE);
-        place = unit_find(g.leader, "web@1.service")->place;
+        place = unit_find(g.leader, "web@1.service")->scheduling.place;
         a = ask_in_vain((Wish){.dry_run = true});
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web@1.service", NULL);
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         rig_change(&g, START, "db.service", SERVICE);
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
-        assert_int_equal(unit_find(g.leader, "db.service")->place, place);
+        assert_int_equal(unit_find(g.leader, "db.service")->scheduling.place, place);
         assert_int_equal(rig_record(&g, "db.service")->node, 1);
         go_on();
         assert_int_equal(n_moved(a), MOVES - 1);

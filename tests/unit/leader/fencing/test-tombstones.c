@@ -386,13 +386,14 @@ static void what_is_left_again_is_looked_at_anew(void **state) {
         lose_2();
         rig_change(&g, DESTROY, X, NULL);
         rig_pass_ms(&g, RIG_LEASE_MS);
-        assert_non_null(n->open);
-        assert_ptr_equal(n->open, cluster_state_find_tombstone(g.state, X, n->number));
+        assert_non_null(n->fencing.open);
+        assert_ptr_equal(n->fencing.open, cluster_state_find_tombstone(g.state, X, n->number));
         for (int i = 0; i < 2; i++) { // another one is in its place, and it is freed
                 assert_int_equal(rig_change(&g, START, X, GLOBAL)->status, 0);
                 rig_change(&g, DESTROY, X, NULL);
                 assert_int_equal(n_tombstones(), 1);
-                assert_true(!n->open || n->open == cluster_state_find_tombstone(g.state, X, n->number));
+                assert_true(!n->fencing.open ||
+                            n->fencing.open == cluster_state_find_tombstone(g.state, X, n->number));
         }
 }
 

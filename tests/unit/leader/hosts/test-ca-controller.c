@@ -329,7 +329,7 @@ static void who_does_not_say_which_one_it_has_is_asked_after_a_while(void **stat
         mute[5] = true;
         attach_anew(5);
         pass();
-        host_find(g.leader, 5)->ca_known = false; // as of a leader that has not led before
+        host_find(g.leader, 5)->membership.ca_known = false; // as of a leader that has not led before
         (void) rotate(false);
         pass();
         assert_int_equal(n_asked[5], 0);

@@ -37,16 +37,16 @@ static void a_host_is_welcomed_after_a_barrier_that_began_after_its_attach(void 
         assert_true(h->attached && h->ever_attached);
         sessions_start_barrier(t.leader);
         assert_int_equal(t.n_barriers, 1);
-        assert_false(h->welcoming);
+        assert_false(h->ordering.welcoming);
         attach(2); // anew, while that barrier is on its way: it proves nothing about this one
         sessions_start_barrier(t.leader);
         assert_int_equal(t.n_barriers, 1);
         tables_end_barrier(&t, STORE_COMMITTED);
-        assert_false(h->welcoming);
+        assert_false(h->ordering.welcoming);
         sessions_start_barrier(t.leader);
         assert_int_equal(t.n_barriers, 2);
         tables_end_barrier(&t, STORE_COMMITTED);
-        assert_true(h->welcoming);
+        assert_true(h->ordering.welcoming);
         sessions_start_barrier(t.leader);
         assert_int_equal(t.n_barriers, 2);
 }
@@ -57,11 +57,11 @@ static void one_barrier_is_for_all_who_attached_before_it(void **state) {
         sessions_start_barrier(t.leader);
         attach(3);
         tables_end_barrier(&t, STORE_COMMITTED);
-        assert_true(tables_host(&t, 1)->welcoming && tables_host(&t, 2)->welcoming);
-        assert_false(tables_host(&t, 3)->welcoming);
+        assert_true(tables_host(&t, 1)->ordering.welcoming && tables_host(&t, 2)->ordering.welcoming);
+        assert_false(tables_host(&t, 3)->ordering.welcoming);
         sessions_start_barrier(t.leader);
         tables_end_barrier(&t, STORE_COMMITTED);
-        assert_true(tables_host(&t, 3)->welcoming);
+        assert_true(tables_host(&t, 3)->ordering.welcoming);
         assert_int_equal(t.n_barriers, 2);
 }
 
@@ -87,14 +87,14 @@ static void a_barrier_that_failed_is_proposed_again_as_long_as_we_lead(void **st
                 t.unsure = ends[i].unsure;
                 tables_end_barrier(&t, ends[i].outcome);
                 t.unsure = false;
-                assert_false(tables_host(&t, 2)->welcoming);
+                assert_false(tables_host(&t, 2)->ordering.welcoming);
                 sessions_start_barrier(t.leader);
                 assert_int_equal(t.n_barriers, before + !ends[i].later);
                 t.now_us += USEC_PER_SEC;
                 sessions_start_barrier(t.leader);
                 assert_int_equal(t.n_barriers, before + 1);
                 tables_end_barrier(&t, STORE_COMMITTED);
-                assert_true(tables_host(&t, 2)->welcoming);
+                assert_true(tables_host(&t, 2)->ordering.welcoming);
         }
 }
 
@@ -304,7 +304,8 @@ static void only_what_a_goodbye_names_may_still_run(void **state) {
         goodbye(2, false, "slow.service", 2);
         assert_true(tables_unit_on_node(&t, "slow.service", 2)->lingers);
         assert_false(tables_unit_on_node(&t, "web.service", 2)->lingers);
-        assert_int_equal(tables_host(&t, 2)->lingers_until_us, t.now_us + TABLES_LEASE_MS * USEC_PER_MSEC);
+        assert_int_equal(tables_host(&t, 2)->fencing.lingers_until_us,
+                         t.now_us + TABLES_LEASE_MS * USEC_PER_MSEC);
         attach(2);
         goodbye(2, false, "theirs.service", 3); // not one of its nodes
         assert_false(tables_unit_on_node(&t, "theirs.service", 3)->lingers);

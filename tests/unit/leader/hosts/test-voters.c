@@ -62,12 +62,12 @@ static void a_log_that_is_opened_too_late_is_closed_again(void **state) {
         rig_host(&g, 4)->disk_hangs = true;
         remove_host("n3");
         rig_pass_ms(&g, OPEN_MS);
-        assert_true(host_find(g.leader, 4)->opened_in_vain);
+        assert_true(host_find(g.leader, 4)->membership.opened_in_vain);
         rig_host_open_log(&g, 4);
         rig_pass_ms(&g, RIG_BEAT_MS);
         assert_true(rig_host(&g, 4)->closed);
         assert_int_equal(rig_host(&g, 4)->opened, 0);
-        assert_false(host_find(g.leader, 4)->opened_in_vain); // its turn may come again
+        assert_false(host_find(g.leader, 4)->membership.opened_in_vain); // its turn may come again
         assert_false(is_voter(4));
         assert_int_equal(g.n_members, 3);
 }

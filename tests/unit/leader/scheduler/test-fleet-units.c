@@ -248,7 +248,7 @@ static void a_new_host_costs_nobody_a_look(void **state) {
         rig_propose(&g, &b);
         rig_settle(&g);
         assert_int_equal(rig_change(&g, START, "other.service", SERVICE)->status, 0);
-        assert_int_not_equal(node_find(g.leader, 4)->place, 0);
+        assert_int_not_equal(node_find(g.leader, 4)->scheduling.place, 0);
         assert_int_equal(g.leader->n_refusals_told, looks);
         assert_false(scheduler_node_admits(g.leader, node_find(g.leader, 4), "web.service"));
         assert_true(scheduler_node_admits(g.leader, node_find(g.leader, 2), "web.service"));

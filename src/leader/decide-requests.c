@@ -53,21 +53,15 @@ static Argosy__Response *refused_response(const Ticket *t, const BatchBuilder *b
 }
 
 static Argosy__Response *failed_to_plan(const Ticket *t, const BatchBuilder *b, int error) {
+        const Handler *h = handler_find(t->request->what_case);
+        Argosy__Response *response;
+
         if (error == -ENOMEM)
                 return NULL;
         if (error == -EDQUOT)
                 return refused_response(t, b);
-        if (t->removal_begun)
-                return response_error(-error,
-                                      "the host is no voter any more, but could not be removed: %s; to go on, "
-                                      "give the same command again",
-                                      strerror(-error));
-        if (t->removal_empties)
-                return response_error(-error,
-                                      "the host is in maintenance, but could not be removed: %s; to go on, give the "
-                                      "same command again",
-                                      strerror(-error));
-        return unplaceable_response(t, error);
+        response = h->failed ? h->failed(t, error) : NULL;
+        return response ?: unplaceable_response(t, error);
 }
 
 // ------------------------------------------------------------------------------------------------ who only asks
@@ -165,13 +159,13 @@ static size_t units_of(const Ticket *t, const Handler *h) {
 static bool forbid(Leader *l, Ticket *t) {
         char why[AUTHORIZATION_WHY_SIZE];
 
-        if (t->job > 0 || t->n_kept > 0 || t->removing)
+        if (t->job > 0 || t->n_kept > 0 || t->under_way)
                 return false;
         if (!authorization_refuses(l, t->author, t->request, why)) {
                 authorization_drop_files(l, t);
                 return false;
         }
-        ticket_settle(t, response_error(authorization_error(l, t->author), "%s", why));
+        ticket_refuse(t, authorization_error(l, t->author), "%s", why);
         return true;
 }
 
@@ -244,8 +238,6 @@ void decide_requests(Decision *d, ListNode *taken) {
                         continue; // goes on when one of its author has ended, or what it waits for is over
                 if (!batch_builder_takes_request(&d->batch, n_units) || !has_time(d, n_units))
                         break;
-                if (t->removing && !host_removal_is_ready(l, t))
-                        continue; // goes on when its host is no voter any more, and empty
                 d->n_served += n_units;
                 author_turn_charge(t->turn, n_units);
                 if (h->log.entry == ENTRY_FULL)

@@ -266,10 +266,8 @@ void decide_done(Leader *l, StoreOutcome outcome) {
                 tally_job_of(l, t);
                 ticket_set_job(t, t->job_flying ?: t->job);
                 if (t->again && has_failed_in_the_log(l, t)) {
-                        ticket_settle(t, response_error(EIO,
-                                                        "the log did not take all of it: job %" PRIu64
-                                                        " says why",
-                                                        t->job));
+                        ticket_refuse(t, EIO, "the log did not take all of it: job %" PRIu64 " says why",
+                                      t->job);
                         continue;
                 }
                 if (t->again) {
@@ -320,10 +318,10 @@ static bool drop_what_flies(Leader *l, size_t bytes) {
         while (!list_is_empty(&l->flying)) {
                 Ticket *t = CONTAINER_OF(l->flying.next, Ticket, queue);
 
-                ticket_settle(t, response_error(E2BIG,
-                                                "the request makes %zu bytes of log, more than the %d that one "
-                                                "entry may have: %s",
-                                                bytes, STORE_BATCH_MAX, decide_extent(t, (DecideExtent){})));
+                ticket_refuse(t, E2BIG,
+                              "the request makes %zu bytes of log, more than the %d that one "
+                              "entry may have: %s",
+                              bytes, STORE_BATCH_MAX, decide_extent(t, (DecideExtent){}));
         }
         return dropped;
 }

@@ -147,7 +147,7 @@ static const Handler handlers[] = {
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN] = {.plan = members_plan_token,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE] = {.plan = host_removal_plan,
+        [ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE] = {.plan = host_removal_plan, .may_begin = host_removal_is_ready, .failed = host_removal_failed,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_ROLE] = {.plan = host_roles_plan,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},

@@ -31,6 +31,8 @@ typedef struct Handler {
         int (*decide)(Decision *d, Ticket *t); // the same for who places units as well
         // May be NULL. False: it waits for something that takes longer than an entry, and others go before it; a mark comes when that is over.
         bool (*may_begin)(Leader *l, const Ticket *t);
+        // May be NULL. What is said of what has begun and cannot go on, by the error of plan or decide; NULL: as of any other.
+        Argosy__Response *(*failed)(const Ticket *t, int error);
         HandlerLog log; // of these two
         // May be NULL. Answers what cannot be taken on at all; NULL: it can.
         Argosy__Response *(*refuse)(const Argosy__Request *request);

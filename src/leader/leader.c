@@ -34,8 +34,6 @@
 #include "host-clocks.h"
 #include "held-jobs.h"
 #include "host-marks.h"
-#include "image-pinning.h"
-#include "image-pulls.h"
 #include "job-show.h"
 #include "event-stream.h"
 #include "lease.h"
@@ -385,27 +383,6 @@ bool leader_set_leading(Leader *l, bool leading, uint64_t term) {
         return build(l);
 }
 
-static void on_ticket_over(Ticket *t) {
-        if (t->waiter)
-                waiter_free(t->leader, t->waiter);
-        if (t->listing)
-                listing_end(t->listing);
-        t->show = job_show_free(t->show);
-        if (t->watcher)
-                watcher_free(t->leader, t->watcher);
-        log_parts_free(t);
-        change_parts_free(t);
-        plan_turns_free(t);
-        undo_work_free(t);
-        cancel_work_free(t);
-        queue_look_end(t);
-        image_pinning_free(t);
-        image_pulls_free(t);
-        members_forget_join(t);
-        node_calls_end(t->leader, t);
-        rebalance_forget(t->leader, t);
-}
-
 static void finish_close(Leader *l) {
         if (!l->closing || l->n_handles || l->n_outside)
                 return;
@@ -517,7 +494,6 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         l->state = config->state;
         l->on_outside_done = finish_close;
         l->on_answer = answer_cursor_add;
-        l->on_ticket_over = on_ticket_over;
         l->on_job_waited = open_job_judge;
         r = drain_init(&l->drain, config->loop, on_drain, l);
         if (r < 0) {

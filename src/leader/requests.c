@@ -104,13 +104,6 @@ static int request_start(Leader *l, Ticket *t, const Argosy__Author *author, uin
                 return -ENOMEM;
         }
         authorization_drop_files(l, t);
-        if (asks_nodes(t->request)) { // others are to get an answer, too
-                t->questions = author_questions_add(l, t->author);
-                if (!t->questions) {
-                        ticket_free(t);
-                        return -ENOMEM;
-                }
-        }
         *ret_cancel = t->id;
         r = ticket_start(l, t, handler_find(t->request->what_case));
         if (r < 0) {
@@ -186,7 +179,7 @@ void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__
 }
 
 static bool has_begun(const Ticket *t) {
-        return t->job > 0 || t->job_flying > 0 || t->n_kept > 0 || t->removing;
+        return t->job > 0 || t->job_flying > 0 || t->n_kept > 0 || t->under_way;
 }
 
 // What is meant for the log goes on, only nobody hears of it: a client that is gone has not changed its mind. But users leave

@@ -127,7 +127,7 @@ static int take_part(const Leader *l, AimList *list, LogParts *p,
 static int decide_part(Decision *d, Ticket *t, AimList *list) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         char *names[LEADER_LIMIT_apply_part_units];
-        LogParts *p = t->log_parts;
+        LogParts *p = log_parts_of(t);
         size_t n;
         int r = take_part(d->leader, list, p, names, &n);
 

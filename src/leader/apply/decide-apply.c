@@ -192,11 +192,6 @@ static bool find_content(const ApplyList *list, Argosy__NamedFile *ret) {
 
 // ------------------------------------------------------------------------------------------------ refusing
 
-static int settle(Ticket *t, Argosy__Response *response) {
-        ticket_settle(t, response);
-        return PLAN_SETTLED;
-}
-
 static int phrase_others(const ApplyList *list, Buf *b) {
         const ApplyItem *first = NULL;
         int r;
@@ -389,7 +384,7 @@ static bool is_of_ticket_alone(const Argosy__JobRecord *job, const Ticket *t) {
 
         for (size_t g = 0; g < job->n_units; g++)
                 n += job->units[g]->n_names;
-        return t->log_parts && !t->log_parts->resumed && n == t->n_kept;
+        return log_parts_of(t) && !log_parts_of(t)->resumed && n == t->n_kept;
 }
 
 static int read_job(ApplyList *list, const ClusterState *state, const Ticket *t) {
@@ -442,7 +437,7 @@ Argosy__Response *decide_apply_refuse(const Argosy__Request *request) {
 }
 
 static int settle_twice(Ticket *t) {
-        return settle(t, response_error(EINVAL, "the request names a unit twice"));
+        return ticket_refuse(t, EINVAL, "the request names a unit twice");
 }
 
 // STEP_PASSED: it may be done.
@@ -454,12 +449,11 @@ static int check_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
         if (r < 0)
                 return r;
         if (plan != list->m->plan)
-                return settle(t, refuse_stale(list, state));
+                return ticket_settle(t, refuse_stale(list, state));
         r = phrase_refusal(list, &why);
         if (r < 0 || why.len == 0)
                 return r < 0 ? r : STEP_PASSED;
-        return settle(t, response_error(EEXIST, "%.*s; nothing was changed", (int) why.len,
-                                        (const char *) why.data));
+        return ticket_refuse(t, EEXIST, "%.*s; nothing was changed", (int) why.len, (const char *) why.data);
 }
 
 // A leader goes on with what an earlier one has begun: whether somebody has planned it anew since.
@@ -515,7 +509,7 @@ static int compare(ApplyList *list, const ClusterState *state, Ticket *t) {
 
 // Whether the answer is about all units; else about those of the next entry.
 static bool is_about_all(const Ticket *t) {
-        return t->job == 0 || !t->log_parts || ticket_was_carried_out(t);
+        return t->job == 0 || !log_parts_of(t) || ticket_was_carried_out(t);
 }
 
 // What the request names: the set may have had others when it was compared. If it had not, the list is that one, and is judged.
@@ -526,7 +520,7 @@ static int fill_asked(ApplyList *list, const ClusterState *state, const Ticket *
                 return 0;
         apply_list_clear(list);
         list->options.prune = true; // what is to go is named
-        r = is_about_all(t) ? apply_list_fill_asked(list) : apply_list_fill_rest(list, t->log_parts->at);
+        r = is_about_all(t) ? apply_list_fill_asked(list) : apply_list_fill_rest(list, log_parts_of(t)->at);
         if (r == 0 && t->job > 0)
                 r = read_job(list, state, t);
         if (r == 0 && is_about_all(t))
@@ -545,7 +539,7 @@ static int tell_done(Decision *d, Ticket *t, ApplyList *list) {
         if (r < 0)
                 return r;
         decide_complete(d->leader, t, response);
-        return settle(t, TAKE_PTR(response));
+        return ticket_settle(t, TAKE_PTR(response));
 }
 
 // What has failed is started again beside the rollout, in the same entry.
@@ -566,12 +560,10 @@ static int decide_rolling(Decision *d, Ticket *t, const ApplyList *list) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
 
         if (!find_content(list, &file))
-                return settle(
-                        t,
-                        response_error(
-                                ENODATA,
-                                "the cluster does not have the file of %s any more; apply the folder again",
-                                list->rolls.name));
+                return ticket_refuse(
+                        t, ENODATA,
+                        "the cluster does not have the file of %s any more; apply the folder again",
+                        list->rolls.name);
         file.name = list->rolls.name;
         file.path = (char *) "";
         m.name = list->rolls.name;
@@ -591,12 +583,12 @@ static int decide_judged(Decision *d, Ticket *t, ApplyList *list) {
         int r;
 
         if (list->m->rolling && t->job > 0 && (!list->job || *list->job->rollout))
-                return settle(t, decide_rolling_response(d->leader, t));
+                return ticket_settle(t, decide_rolling_response(d->leader, t));
         if (!list->m->rolling || t->job > 0) // it was begun so
                 return decide_at_once(d, t, list);
         r = find_rollout(list, &unit, &why);
         if (r == -EINVAL)
-                return settle(t, response_error(EINVAL, "%s %s: nothing was changed", unit, why));
+                return ticket_refuse(t, EINVAL, "%s %s: nothing was changed", unit, why);
         if (r < 0)
                 return r;
         if (list->rolls.name)
@@ -612,7 +604,7 @@ int decide_apply(Decision *d, Ticket *t) {
                                   .ticket = t,
                                   .aims = {.item = apply_list_at, .describe = on_describe}};
         bool is_planned = t->request->apply->dry_run && t->response;
-        int r = is_planned ? settle(t, t->response) : begin(d, t);
+        int r = is_planned ? ticket_settle(t, t->response) : begin(d, t);
 
         list.options = (ApplyOptions){list.m->set, true, list.m->force, list.m->adopt};
         list.aims.files = list.m->files;

@@ -23,11 +23,6 @@
 
 // ------------------------------------------------------------------------------------------------ requests
 
-static int refuse(Ticket *t, int status, const char *why) {
-        ticket_settle(t, response_error(status, "%s", why));
-        return 0;
-}
-
 static int add_move(const Leader *l, Argosy__Response *response, const Move *m) {
         Argosy__Response__Rebalance *r = response->rebalance;
         Argosy__Response__Rebalance__Move *row = calloc(1, sizeof *row);
@@ -68,15 +63,29 @@ static Argosy__Response *changed_response(const Rebalance *o) {
                               o->if_revision);
 }
 
+// Who asked is not to be answered any more. Others may wait for their turn.
+static void forget_asked(Ticket *t, TicketWork *work) {
+        t->leader->rebalance_asked = rebalance_free(t->leader->rebalance_asked);
+        leader_mark(t->leader);
+        free(work);
+}
+
+static const TicketWorkKind asker_kind = {forget_asked};
+
 // A search at a time: who comes while there is one stays in the queue.
 static int ask(Leader *l, Ticket *t) {
+        TicketWork *asker;
         int r;
 
         if (l->rebalance_asked || (l->rebalance && l->rebalance->search))
                 return 0;
-        r = rebalance_new(t->request->rebalance, &l->rebalance_asked);
-        if (r < 0)
+        asker = calloc(1, sizeof(*asker));
+        r = asker ? rebalance_new(t->request->rebalance, &l->rebalance_asked) : -ENOMEM;
+        if (r < 0) {
+                free(asker);
                 return r;
+        }
+        ticket_add_work(t, &asker_kind, asker);
         l->rebalance_asked->asker = t;
         l->rebalance_asked->if_revision = bound_to(t);
         ticket_leave_queue(t); // it is found by that alone
@@ -93,22 +102,14 @@ void rebalance_answer(Leader *l, Scheduler **scheduler) {
         r = rebalance_advance(l, o, scheduler);
         if (r == 0)
                 return;
-        ticket_settle(o->asker, r < 0                          ? NULL // ends with rebalance_forget()
+        ticket_settle(o->asker, r < 0                         ? NULL // ends with forget_asked()
                                 : rebalance_is_outdated(l, o) ? changed_response(o)
-                                                               : response_about(l, o, 0, o->n_moves));
-}
-
-void rebalance_forget(Leader *l, const Ticket *t) {
-        if (!l->rebalance_asked || l->rebalance_asked->asker != t)
-                return;
-        l->rebalance_asked = rebalance_free(l->rebalance_asked);
-        leader_mark(l); // others may wait for their turn
+                                                              : response_about(l, o, 0, o->n_moves));
 }
 
 static int join(Leader *l, Ticket *t) {
         ticket_leave_queue(t);
         ticket_join(t, TICKET_REBALANCE, &l->rebalance_waiters);
-        t->rollout_left = UINT32_MAX; // nothing was said yet
         ticket_set_job(t, l->rebalance->job.number);
         leader_mark(l);
         return 0;
@@ -172,7 +173,7 @@ static int plan_abort(Leader *l, Ticket *t) {
         if (is_to_be_resumed(l))
                 return 0; // it stays in the queue
         if (!o || o->over)
-                return refuse(t, ENOENT, "no rebalance is under way");
+                return ticket_refuse(t, ENOENT, "no rebalance is under way");
         if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0)
                 return -ENOMEM;
         if (o->aborted) {
@@ -204,9 +205,9 @@ Argosy__Response *rebalance_refuse(const Argosy__Request *request) {
 static int meet_other(const Leader *l, Ticket *t) {
         if (t->job > 0 || (l->rebalance && l->rebalance->over))
                 return 0; // it stays in the queue until that is gone
-        return refuse(t, EEXIST,
-                      "another rebalance is under way; wait for its end (--queue), or end it "
-                      "with `argosyctl rebalance --abort`");
+        return ticket_refuse(t, EEXIST,
+                             "another rebalance is under way; wait for its end (--queue), or end it "
+                             "with `argosyctl rebalance --abort`");
 }
 
 int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b) {
@@ -258,7 +259,8 @@ static bool is_gone(const Leader *l) {
 
 static void notify(Leader *l, Ticket *t) {
         const Rebalance *o = l->rebalance;
-        size_t n_reported = t->n_reported;
+        bool is_first = t->reported == TICKET_REPORTED_NOTHING;
+        size_t n_reported = is_first ? 0 : t->reported;
 
         if (is_gone(l)) {
                 ticket_settle(t, last_response(l, o, n_reported));
@@ -271,10 +273,9 @@ static void notify(Leader *l, Ticket *t) {
                         ticket_settle(t, response_about(l, o, 0, 0));
                 return;
         }
-        if (n_reported == o->n_ended && (!t->rollout_left || !o->planned))
+        if (n_reported == o->n_ended && (!is_first || !o->planned))
                 return;
-        t->rollout_left = 0;
-        t->n_reported = o->n_ended;
+        (void) ticket_report(t, o->n_ended);
         ticket_send(t, response_about(l, o, n_reported, o->n_ended));
 }
 

@@ -19,5 +19,4 @@ void rebalance_answer(Leader *l, Scheduler **scheduler);
 Argosy__Response *rebalance_refuse(const Argosy__Request *request); // as Handler.refuse
 // Returns what Handler.plan does; but for --abort it puts nothing into the batch.
 int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b);
-void rebalance_forget(Leader *l, const Ticket *t); // the ticket is not to be answered any more
 void rebalance_notify(Leader *l);

@@ -24,11 +24,6 @@ enum {
 };
 #define AMOUNT_MAX UINT64_C(1000000000000)
 
-static int refuse(Ticket *t, int status, const char *format, const char *word) {
-        ticket_settle(t, response_error(status, format, word));
-        return 0;
-}
-
 static int into_batch(Ticket *t) {
         return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
@@ -41,14 +36,16 @@ static int check_amounts(Leader *l, Ticket *t, Argosy__Amount *const *list, size
                 int r;
 
                 if (!label_is_valid(list[i]->resource) || list[i]->amount > AMOUNT_MAX) {
-                        refuse(t, EINVAL, "'%s' is no name of a resource, or there cannot be so much of it",
-                               list[i]->resource);
+                        ticket_refuse(t, EINVAL,
+                                      "'%s' is no name of a resource, or there cannot be so much of it",
+                                      list[i]->resource);
                         return CHECK_REFUSED;
                 }
                 r = scheduler_resource_known(l, list[i]->resource);
                 if (r == -ENOSPC) {
-                        refuse(t, ENOSPC, "there are as many kinds of resources as can be counted: not %s",
-                               list[i]->resource);
+                        ticket_refuse(t, ENOSPC,
+                                      "there are as many kinds of resources as can be counted: not %s",
+                                      list[i]->resource);
                         return CHECK_REFUSED;
                 }
                 if (r < 0)
@@ -123,9 +120,10 @@ static int put_role(Ticket *t, BatchBuilder *b, Argosy__RoleRecord *next,
                 return r;
         bad = contradiction(next);
         if (bad)
-                return refuse(t, EINVAL, "more %s would be guaranteed to the role than its limit", bad);
+                return ticket_refuse(t, EINVAL, "more %s would be guaranteed to the role than its limit",
+                                     bad);
         if (next->n_guarantee > AMOUNTS_MAX || next->n_limit > AMOUNTS_MAX)
-                return refuse(t, E2BIG, "%s: more kinds of resources than can be counted", m->name);
+                return ticket_refuse(t, E2BIG, "%s: more kinds of resources than can be counted", m->name);
         r = batch_builder_put_role(b, next);
         return r < 0 ? r : into_batch(t);
 }
@@ -135,7 +133,7 @@ static int set_role(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Request
         int r;
 
         if (m->weight > WEIGHT_MAX)
-                return refuse(t, EINVAL, "%s: a weight is 1 to 10000", m->name);
+                return ticket_refuse(t, EINVAL, "%s: a weight is 1 to 10000", m->name);
         r = check_amounts(l, t, m->guarantee, m->n_guarantee);
         if (r == 0)
                 r = check_amounts(l, t, m->limit, m->n_limit);
@@ -154,10 +152,10 @@ static int remove_role(Leader *l, Ticket *t, BatchBuilder *b, const char *name) 
         int r;
 
         if (!cluster_state_find_role(l->state, name))
-                return refuse(t, ENOENT, "there is no role '%s'", name);
+                return ticket_refuse(t, ENOENT, "there is no role '%s'", name);
         if (n > 0) {
-                ticket_settle(t, response_error(EEXIST, "%zu unit%s of role %s: it stays", n,
-                                                n == 1 ? " is" : "s are", name));
+                ticket_refuse(t, EEXIST, "%zu unit%s of role %s: it stays", n, n == 1 ? " is" : "s are",
+                              name);
                 return 0;
         }
         if (batch_builder_uses_role(b, name))
@@ -170,8 +168,8 @@ int roles_plan_role(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__RoleChange *m = t->request->role_change;
 
         if (!label_is_valid(m->name))
-                return refuse(t, EINVAL, "'%s' is no name of a role: 1 to 63 letters, digits and ._/-",
-                              m->name);
+                return ticket_refuse(t, EINVAL,
+                                     "'%s' is no name of a role: 1 to 63 letters, digits and ._/-", m->name);
         if (batch_builder_has_role(b, m->name))
                 return -EBUSY;
         return m->remove ? remove_role(l, t, b, m->name) : set_role(l, t, b, m);
@@ -182,7 +180,7 @@ int roles_plan_role(Leader *l, Ticket *t, BatchBuilder *b) {
 // 0, CHECK_REFUSED, or a negative errno.
 static int check_members(Leader *l, Ticket *t, const Argosy__Request__PoolChange *m) {
         if (m->n_hosts + m->n_labels == 0 || m->n_hosts + m->n_labels > POOL_WORDS_MAX) {
-                refuse(t, EINVAL, "%s: a pool is made of 1 to 4096 nodes and labels", m->name);
+                ticket_refuse(t, EINVAL, "%s: a pool is made of 1 to 4096 nodes and labels", m->name);
                 return CHECK_REFUSED;
         }
         for (size_t i = 0; i < m->n_labels; i++)
@@ -192,7 +190,7 @@ static int check_members(Leader *l, Ticket *t, const Argosy__Request__PoolChange
                 }
         for (size_t i = 0; i < m->n_hosts; i++)
                 if (!cluster_state_resolve_host(l->state, m->hosts[i], NULL)) {
-                        refuse(t, ENOENT, "there is no node '%s', or several are meant", m->hosts[i]);
+                        ticket_refuse(t, ENOENT, "there is no node '%s', or several are meant", m->hosts[i]);
                         return CHECK_REFUSED;
                 }
         return 0;
@@ -221,13 +219,13 @@ int roles_plan_pool(Leader *l, Ticket *t, BatchBuilder *b) {
         int r;
 
         if (!label_is_valid(m->name))
-                return refuse(t, EINVAL, "'%s' is no name of a pool: 1 to 63 letters, digits and ._/-",
-                              m->name);
+                return ticket_refuse(t, EINVAL,
+                                     "'%s' is no name of a pool: 1 to 63 letters, digits and ._/-", m->name);
         if (batch_builder_has_pool(b, m->name))
                 return -EBUSY;
         if (m->remove) {
                 if (!known)
-                        return refuse(t, ENOENT, "there is no pool '%s'", m->name);
+                        return ticket_refuse(t, ENOENT, "there is no pool '%s'", m->name);
                 r = batch_builder_remove_pool(b, m->name);
                 return r < 0 ? r : into_batch(t);
         }

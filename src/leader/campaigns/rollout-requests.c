@@ -42,18 +42,6 @@ enum { HEALTH_US_MAX = 3600 * 1000000U };
 
 // ------------------------------------------------------------------------------------------------ requests
 
-static int refuse(Ticket *t, int status, const char *format, ...) _printf_(3, 4);
-static int refuse(Ticket *t, int status, const char *format, ...) {
-        char why[2 * ROLLOUT_REASON_SIZE];
-        va_list args;
-
-        va_start(args, format);
-        str_vfit(why, sizeof(why), format, args);
-        va_end(args);
-        ticket_settle(t, response_error(status, "%s", why));
-        return 0;
-}
-
 static Argosy__Response *response_about(const char *name, uint64_t revision, const char *message) {
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
         Argosy__Response__UnitResult *result;
@@ -95,7 +83,7 @@ static int plan_abort(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Reque
         int k;
 
         if (!rollout_is_under_way(r))
-                return refuse(t, ENOENT, "nothing is under way for %s", m->name);
+                return ticket_refuse(t, ENOENT, "nothing is under way for %s", m->name);
         if (rollout_is_returning(r)) {
                 ticket_settle(t, response_about(r->name, r->revision, "it goes back already"));
                 return 0;
@@ -189,7 +177,7 @@ static int check_unit(Ticket *t, const Plan *p, const char *name) {
         if (p->request->file &&
             unit_parts_place(name, p->request->file->content.data, p->request->file->content.len, &why) < 0)
                 return -ENOMEM;
-        refuse(t, EINVAL, "%s", why ?: "the file is not valid");
+        ticket_refuse(t, EINVAL, "%s", why ?: "the file is not valid");
         return CHECK_REFUSED;
 }
 
@@ -277,7 +265,7 @@ static int find_content(Ticket *t, Plan *p, UnitFile **ret_parsed) {
         *ret_parsed = NULL;
         if (!f) {
                 if (!p->entry || !p->template) {
-                        refuse(t, ENOENT, "%s: there is no file of that name", p->name);
+                        ticket_refuse(t, ENOENT, "%s: there is no file of that name", p->name);
                         return CHECK_REFUSED;
                 }
                 p->hash = p->entry->spec->hash;
@@ -290,13 +278,13 @@ static int find_content(Ticket *t, Plan *p, UnitFile **ret_parsed) {
         if (r >= 0)
                 r = carried_files_check(*f->path ? f->path : f->name, f->name, f->content.data, f->content.len, *ret_parsed, &why);
         if (r == -EINVAL) {
-                refuse(t, EINVAL, "%s", why ?: "the file is not valid");
+                ticket_refuse(t, EINVAL, "%s", why ?: "the file is not valid");
                 return CHECK_REFUSED;
         }
         if (r >= 0)
                 r = unit_file_check_name(*ret_parsed, p->name, &why);
         if (r == -EINVAL) {
-                refuse(t, EINVAL, "%s: %s", p->name, why ?: "its files cannot be");
+                ticket_refuse(t, EINVAL, "%s: %s", p->name, why ?: "its files cannot be");
                 return CHECK_REFUSED;
         }
         p->file = *ret_parsed;
@@ -310,10 +298,11 @@ static int check_global(Ticket *t, const Plan *p) {
 
         if (p->file->global == global)
                 return 0;
-        refuse(t, EINVAL,
-               p->template ? "instances that run on every node are updated one by one: name the instance"
-                           : "Global= differs from what %s has; use `start --replace`",
-               p->name);
+        ticket_refuse(t, EINVAL,
+                      p->template
+                              ? "instances that run on every node are updated one by one: name the instance"
+                              : "Global= differs from what %s has; use `start --replace`",
+                      p->name);
         return CHECK_REFUSED;
 }
 
@@ -329,7 +318,7 @@ static int check_beside(Ticket *t, const Plan *p) {
                 r = quadlet_beside_check_next(p->before->content, p->before->len, next, len, &why);
         if (r != -EINVAL)
                 return r;
-        refuse(t, EINVAL, "%s: %s", p->name, why);
+        ticket_refuse(t, EINVAL, "%s: %s", p->name, why);
         return CHECK_REFUSED;
 }
 
@@ -342,11 +331,12 @@ static int put_content(Leader *l, Ticket *t, BatchBuilder *b, const Plan *p) {
         int r = f ? batch_put_content(b, l->state, &sent, &p->hash, f->content.data, f->content.len, &reason) : 0;
 
         if (r == -EINVAL) {
-                refuse(t, EINVAL, "%s: %s", p->name, reason ?: "its files cannot be");
+                ticket_refuse(t, EINVAL, "%s: %s", p->name, reason ?: "its files cannot be");
                 return CHECK_REFUSED;
         }
         if (r == -EDQUOT) {
-                refuse(t, ENOSPC, "%s: %s", p->name, cluster_refusal_words(l->state, b->refusal, why));
+                ticket_refuse(t, ENOSPC, "%s: %s", p->name,
+                              cluster_refusal_words(l->state, b->refusal, why));
                 return CHECK_REFUSED;
         }
         return r;
@@ -396,7 +386,7 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
         if (r == 0)
                 r = tally_units(l, t, p);
         if (r == 0 && !p->entry && p->n_units == 0) {
-                refuse(t, ENOENT, "%s: no such unit in the cluster", p->name);
+                ticket_refuse(t, ENOENT, "%s: no such unit in the cluster", p->name);
                 r = CHECK_REFUSED;
         }
         if (r == 0 && update)
@@ -442,9 +432,12 @@ int rollout_controller_plan_as(Leader *l, Ticket *t, BatchBuilder *b, const Argo
         Plan p = {.request = m, .name = m->name, .template = kind == UNIT_NAME_TEMPLATE};
 
         if (!is_sensible(m) || kind == UNIT_NAME_INVALID)
-                return refuse(t, EINVAL, "%s is no name, or a number is out of range", m->name);
+                return ticket_refuse(t, EINVAL, "%s is no name, or a number is out of range", m->name);
         if (*m->secret && (m->kind != ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART || !cluster_state_find_secret(l->state, m->secret)))
-                return refuse(t, EINVAL, "%s: units are restarted for a secret that there is, and there is no '%.64s'", m->name, m->secret);
+                return ticket_refuse(
+                        t, EINVAL,
+                        "%s: units are restarted for a secret that there is, and there is no '%.64s'",
+                        m->name, m->secret);
         if (batch_builder_has_rollout(b, m->name) || batch_builder_has_unit(b, m->name))
                 return -EBUSY;
         p.entry = cluster_state_find_unit(l->state, m->name);
@@ -459,12 +452,13 @@ int rollout_controller_plan_as(Leader *l, Ticket *t, BatchBuilder *b, const Argo
                 char phrase[ROLLOUT_REASON_SIZE];
 
                 (void) rollout_phrase(l, m->name, phrase, sizeof(phrase));
-                return refuse(t, EEXIST, "%s: %s; wait for that, or end it with `argosyctl update --abort`",
-                              m->name, phrase);
+                return ticket_refuse(t, EEXIST,
+                                     "%s: %s; wait for that, or end it with `argosyctl update --abort`",
+                                     m->name, phrase);
         }
         if (kind == UNIT_NAME_INSTANCE && p.entry && p.entry->record->from_template &&
             !p.entry->record->global)
-                return refuse(t, EINVAL, "%s is an instance; name its template", m->name);
+                return ticket_refuse(t, EINVAL, "%s is an instance; name its template", m->name);
         return plan_begin(l, t, b, &p);
 }
 
@@ -506,7 +500,6 @@ bool rollout_phrase(const Leader *l, const char *name, char *ret, size_t size) {
 
 int rollout_waiter_start(Leader *l, Ticket *t) {
         ticket_join(t, TICKET_ROLLOUT, &l->rollout_waiters);
-        t->rollout_left = UINT32_MAX;
         leader_mark(l);
         return 0;
 }
@@ -541,12 +534,11 @@ static void notify(Leader *l, Ticket *t) {
                 ticket_settle(t, ended_response(r, m->name, m->revision));
                 return;
         }
-        if (!o || o->due || o->left == t->rollout_left)
+        if (!o || o->due || !ticket_report(t, o->left))
                 return;
-        t->rollout_left = (uint32_t) o->left;
         response = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
         if (response) {
-                response->progress->remaining = t->rollout_left;
+                response->progress->remaining = (uint32_t) o->left;
                 if (rollout_is_returning(r))
                         (void) field_set(&response->message, r->reason);
         }

@@ -21,8 +21,29 @@
 #include "tickets.h"
 #include "turn.h"
 
-static int refuse(Ticket *t, int status, const char *why) {
-        ticket_settle(t, response_error(status, "%s", why));
+typedef struct Forgetting {
+        TicketWork work;
+        size_t at, end; // revs that were looked at; and with the entry that is on its way
+        size_t n_now;   // contents that units have
+} Forgetting;
+
+static void forgetting_free(Ticket *t, TicketWork *work) {
+        free(CONTAINER_OF(work, Forgetting, work));
+}
+
+static const TicketWorkKind forgetting_kind = {forgetting_free};
+
+static Forgetting *forgetting_of(const Ticket *t) {
+        return CONTAINER_OF(ticket_work(t, &forgetting_kind), Forgetting, work);
+}
+
+// 0 or -ENOMEM.
+static int begin(Ticket *t) {
+        Forgetting *f = calloc(1, sizeof(*f));
+
+        if (!f)
+                return -ENOMEM;
+        ticket_add_work(t, &forgetting_kind, &f->work);
         return 0;
 }
 
@@ -38,40 +59,47 @@ static bool is_former(const Leader *l, const char *rev, Hash *ret, bool *ret_kno
 }
 
 static void count_used(const Leader *l, Ticket *t) {
-        for (size_t i = t->forget.at; i < t->forget.end; i++) {
+        Forgetting *f = forgetting_of(t);
+
+        for (size_t i = f->at; i < f->end; i++) {
                 bool known;
                 Hash hash;
 
                 (void) is_former(l, t->request->forget->revs[i], &hash, &known);
-                t->forget.n_now += known;
+                f->n_now += known;
         }
 }
 
 static void tell(Ticket *t) {
-        if (t->forget.n_now > 0 && t->response)
+        const Forgetting *f = forgetting_of(t);
+
+        if (f->n_now > 0 && t->response)
                 (void) field_printf(&t->response->message, "%zu of %zu are not erased: units have them now",
-                                    t->forget.n_now, t->request->forget->n_revs);
+                                    f->n_now, t->request->forget->n_revs);
 }
 
 // The log has this piece.
 static void on_committed(Leader *l, Ticket *t) {
+        Forgetting *f = forgetting_of(t);
+
         count_used(l, t);
-        t->forget.at = t->forget.end;
-        if (t->forget.at == t->request->forget->n_revs)
+        f->at = f->end;
+        if (f->at == t->request->forget->n_revs)
                 tell(t);
 }
 
 // Puts the contents of the next piece that can be erased; *ret_n: how many. 0 or -ENOMEM.
 static int put_piece(Leader *l, Ticket *t, BatchBuilder *b, size_t *ret_n) {
         const Argosy__Request__Forget *m = t->request->forget;
-        size_t most = MIN_OF(m->n_revs - t->forget.at, (size_t) l->limits.forgets), n = 0;
+        Forgetting *f = forgetting_of(t);
+        size_t most = MIN_OF(m->n_revs - f->at, (size_t) l->limits.forgets), n = 0;
         _cleanup_free_ Hash *hashes = calloc(most + 1, sizeof(*hashes));
         _cleanup_free_ ProtobufCBinaryData *fields = calloc(most + 1, sizeof(*fields));
 
         if (!hashes || !fields)
                 return -ENOMEM;
-        t->forget.end = t->forget.at + most;
-        for (size_t i = t->forget.at; i < t->forget.end; i++) {
+        f->end = f->at + most;
+        for (size_t i = f->at; i < f->end; i++) {
                 bool known;
 
                 if (is_former(l, m->revs[i], &hashes[n], &known)) {
@@ -85,9 +113,11 @@ static int put_piece(Leader *l, Ticket *t, BatchBuilder *b, size_t *ret_n) {
 
 // Nothing of this piece is to be erased, and nothing of those before it has to be told to the log.
 static int pass(Leader *l, Ticket *t) {
+        Forgetting *f = forgetting_of(t);
+
         count_used(l, t);
-        t->forget.at = t->forget.end;
-        if (t->forget.at < t->request->forget->n_revs) {
+        f->at = f->end;
+        if (f->at < t->request->forget->n_revs) {
                 leader_mark(l);
                 return 0;
         }
@@ -95,8 +125,8 @@ static int pass(Leader *l, Ticket *t) {
                 ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
                 return 0;
         }
-        return t->forget.n_now > 0 ? refuse(t, EEXIST, "units have that now: nothing was erased")
-                                   : refuse(t, ENOENT, "nothing of that is kept");
+        return f->n_now > 0 ? ticket_refuse(t, EEXIST, "units have that now: nothing was erased")
+                            : ticket_refuse(t, ENOENT, "nothing of that is kept");
 }
 
 int forget_plan(Leader *l, Ticket *t, BatchBuilder *b) {
@@ -105,11 +135,14 @@ int forget_plan(Leader *l, Ticket *t, BatchBuilder *b) {
         int r;
 
         if (t->request->forget->n_revs > FORGET_MAX)
-                return refuse(t, E2BIG, "so many contents are not erased at once");
+                return ticket_refuse(t, E2BIG, "so many contents are not erased at once");
+        r = ticket_work(t, &forgetting_kind) ? 0 : begin(t);
+        if (r < 0)
+                return r;
         r = put_piece(l, t, b, &n);
         if (r < 0)
                 return r;
-        last = t->forget.end == t->request->forget->n_revs;
+        last = forgetting_of(t)->end == t->request->forget->n_revs;
         if (n == 0 && !(last && ticket_has_open_job(t)))
                 return pass(l, t);
         ticket_when_committed(t, on_committed, !last);

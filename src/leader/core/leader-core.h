@@ -208,7 +208,6 @@ struct Leader {
         // What core owes to those above it, given when the leader is made.
         void (*on_outside_done)(Leader *l); // one of n_outside has come
         void (*on_answer)(Ticket *t, Argosy__Response *response); // it is about to be said
-        void (*on_ticket_over)(Ticket *t);  // ends all work on it; called again at its free
         // A unit of a running job is to be judged.
         void (*on_job_waited)(Leader *l, WaiterItem *item, const WaitSeen *seen);
 

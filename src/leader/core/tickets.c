@@ -7,10 +7,10 @@
 #include "tickets.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "job-end.h"
-#include "author-questions.h"
 #include "job-words.h"
 #include "message.h"
 #include "response.h"
@@ -38,9 +38,8 @@ static Ticket *make(Leader *l, Argosy__Request *request, LeaderRespond respond, 
         t->respond = respond;
         t->userdata = userdata;
         list_init(&t->queue);
-        list_init(&t->calls);
         list_init(&t->responses);
-        list_init(&t->marks);
+        t->reported = TICKET_REPORTED_NOTHING;
         if (map_add(&l->tickets_by_id, &t->id, sizeof(t->id), t) < 0) {
                 free(t);
                 return NULL;
@@ -98,8 +97,12 @@ static void let_go(Ticket *t) {
                 t->leader->dry_run = NULL;
         for (unsigned i = 0; i < TICKET_LISTS; i++)
                 list_unlink(&t->in[i]);
-        author_questions_drop(t->leader, TAKE_PTR(t->questions));
-        t->leader->on_ticket_over(t);
+        while (t->works) {
+                TicketWork *w = t->works;
+
+                t->works = w->next;
+                w->kind->free(t, w);
+        }
 }
 
 void ticket_free(Ticket *t) {
@@ -116,9 +119,55 @@ void ticket_free(Ticket *t) {
         message_free(t->author);
         free(t->rolls);
         message_free(t->response);
-        message_free(t->readable);
         free(t);
 }
+
+// ------------------------------------------------------------------------------------------------ work of others
+
+void ticket_add_work(Ticket *t, const TicketWorkKind *kind, TicketWork *w) {
+        w->kind = kind;
+        w->next = t->works;
+        t->works = w;
+}
+
+TicketWork *ticket_work(const Ticket *t, const TicketWorkKind *kind) {
+        for (TicketWork *w = t->works; w; w = w->next)
+                if (w->kind == kind)
+                        return w;
+        return NULL;
+}
+
+TicketWork *ticket_take_work(Ticket *t, const TicketWorkKind *kind) {
+        for (TicketWork **at = &t->works; *at; at = &(*at)->next) {
+                TicketWork *w = *at;
+
+                if (w->kind != kind)
+                        continue;
+                *at = w->next;
+                return w;
+        }
+        return NULL;
+}
+
+void ticket_drop_work(Ticket *t, const TicketWorkKind *kind) {
+        TicketWork *w = ticket_take_work(t, kind);
+
+        if (w)
+                kind->free(t, w);
+}
+
+void ticket_is_under_way(Ticket *t) {
+        t->under_way = true;
+}
+
+bool ticket_report(Ticket *t, uint64_t figure) {
+        bool is_news = t->reported != figure;
+
+        t->reported = figure;
+        return is_news;
+}
+
+// ------------------------------------------------------------------------------------------------ queues
 
 bool ticket_taker_is_full(const Ticket *t) {
         const Leader *l = t->leader;
@@ -254,12 +303,27 @@ void ticket_end(Ticket *t) {
         into_outbox(t);
 }
 
-void ticket_settle(Ticket *t, Argosy__Response *response) {
+int ticket_settle(Ticket *t, Argosy__Response *response) {
         if (t->response != response)
                 message_free(t->response);
         t->response = NULL;
         ticket_send(t, response);
         ticket_end(t);
+        return PLAN_SETTLED;
+}
+
+int ticket_refuse(Ticket *t, int status, const char *format, ...) {
+        Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        va_list ap;
+
+        if (response) {
+                response->status = status;
+                va_start(ap, format);
+                (void) field_vprintf(&response->message, format,
+                                     ap); // without the words the number still tells
+                va_end(ap);
+        }
+        return ticket_settle(t, response);
 }
 
 void ticket_fail(Ticket *t, Argosy__Response *response) {

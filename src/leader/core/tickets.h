@@ -3,20 +3,10 @@
 
 // Requests from their arrival to their final response.
 
+#include <stdint.h>
+
 #include "event-cursor.h"
 #include "leader-core.h"
-
-typedef struct Waiter Waiter;
-typedef struct ChangeParts ChangeParts;
-typedef struct LogParts LogParts;
-typedef struct PlanTurns PlanTurns;
-typedef struct Listing Listing;
-typedef struct JobShow JobShow;
-typedef struct UndoWork UndoWork;
-typedef struct CancelWork CancelWork;
-typedef struct QueueLook QueueLook;
-typedef struct ImagePinning ImagePinning;
-typedef struct ImagePulls ImagePulls;
 
 // What is said by who plans what a ticket asks for (Handler.plan and decide), and by each step on the way there; or it is a
 // negative errno, -EBUSY for the next batch.
@@ -27,12 +17,17 @@ enum {
 };
 enum { CHECK_REFUSED = 1 }; // of a check that is 0 otherwise, or a negative errno: the ticket was answered
 
-// How far a Why is with a unit that runs on all nodes.
-typedef struct WhyPlace {
-        bool begun;    // it was told what is said of the unit itself
-        bool any;      // something of a node
-        uint32_t host; // the last that was looked at; 0: none yet
-} WhyPlace;
+// What a folder keeps of a pending request while it works on it: a struct of that folder begins with this, and nobody else
+// knows the rest. A request has at most one of each kind.
+typedef struct TicketWork TicketWork;
+typedef struct TicketWorkKind {
+        // Nobody works on the request any more, or the folder has dropped the work.
+        void (*free)(Ticket *t, TicketWork *w);
+} TicketWorkKind;
+struct TicketWork {
+        const TicketWorkKind *kind;
+        TicketWork *next; // of the same request
+};
 
 // Lists in which a pending request waits, one per part of the leader that works on it.
 typedef enum TicketList {
@@ -43,6 +38,8 @@ typedef enum TicketList {
         TICKET_WHY,       // Leader.whys_due
         TICKET_LISTS
 } TicketList;
+
+#define TICKET_REPORTED_NOTHING UINT64_MAX
 
 typedef void (*TicketCommitted)(Leader *l, Ticket *t);
 
@@ -67,14 +64,10 @@ struct Ticket {
         bool ended;      // nothing comes after that
         Argosy__Response *response;              // what will be said when the batch is committed
         TicketCommitted committed;               // finishes `response`; NULL: nothing to add
-        Waiter *waiter;
-        Listing *listing; // of a list that is made in turns; NULL: none
-        JobShow *show;    // of a question about one job that takes long; NULL: it does not
-        Watcher *watcher; // of a question for events; NULL: it is none
-        ChangeParts *parts; // of a Change that goes into the log in parts; NULL: it does not
-        LogParts *log_parts; // of what goes into the log in parts, once it is begun: a Change, an Apply, an Undo or a JobCancel
-        UndoWork *undo;     // of an Undo, once it is begun
-        CancelWork *cancel; // of a JobCancel, once it is begun
+        TicketWork *works;                       // of those who work on it, the newest first; owned
+        uint64_t
+                reported; // of one that waits: how much remained, or was done, when it was told last; TICKET_REPORTED_NOTHING
+        bool under_way; // what it asks for has begun: it is not judged anew, and goes on without its client
         char *rolls;        // of an Undo or an Apply: name of the rollout that it begins; owned; NULL: it begins none
         const uint64_t *cancels; // jobs that are running, of which its next entry calls off what has not begun
         size_t n_cancels;
@@ -83,60 +76,23 @@ struct Ticket {
                 uint64_t revision;    // of the state against which it is asked; 0: it was not looked at yet
                 uint64_t if_revision; // that it is bound to; 0: to none
                 size_t n_looks;       // at jobs, to find out who has changed what
-        } asked; // of what goes into the log in parts (changed-since.h)
-        struct {
-                size_t at, end; // revs that were looked at; and with the entry that is on its way
-                size_t n_now;   // contents that units have
-        } forget; // of a Forget
-        PlanTurns *plan;    // of a Change that is only asked about, over many turns; NULL: none has begun
+        } asked;                      // of what goes into the log in parts (changed-since.h)
         EventCursor before;  // where the stream was when the first entry of what it asked for went to the log
         bool has_before;     // else it has put nothing there
         uint64_t job;        // number of its job, once the log has a part of it; 0: it has none
         uint64_t job_flying; // that of the entry that is on its way
         const char *job_failed; // with this entry that job fails, why: constant; NULL: it does not
         struct HeldJob *held; // the held job whose request it is; NULL: of a client
-        QueueLook *look;      // what the rules of the queue say of it, if that takes more than a turn; NULL: it does not
         struct {
                 uint32_t *nodes; // of an update: those that could not pull its image; owned by `pulls`
                 size_t n;
                 const char *why; // the words of the last of them
         } without;
-        ImagePulls *pulls;    // likewise, of an update whose hosts are asked to have its image; NULL: they are not
-        ImagePinning *images; // of what brings containers, while they get their digests, and then; NULL: it does not
         uint32_t limited_by;  // number of the rule that its job counts for; 0: none
         uint64_t content;    // job_request_content()
         bool has_content;
-        struct AuthorQuestions *questions; // the author's counter; NULL: nodes are not asked
-        const struct NodeQuestion *question; // the row of its kind, if nodes are asked
-        ListNode calls;   // NodeCall.by_ticket
-        ListNode marks;   // of lines of journals, that were not taken yet
-        uint64_t last_mark;
-        uint32_t window; // of each call of a journal; 0: there is none
-        size_t n_calls;
-        uint32_t n_could_be_asked; // of a Verify: nodes
-        uint32_t n_readings; // parts of those of a Top, or of a Verify, that were passed on
         ListNode in[TICKET_LISTS];
-        size_t n_asked;      // units of a Status about which nodes were asked, or that were answered; of a Why that were told
-        bool asks_hosts;     // one after the other
-        uint32_t asked_host; // the last of these, or that was listed; 0: none yet
-        size_t n_said;       // of a Status: nodes of which something is said of the unit that is at hand
-        struct {
-                uint32_t n_told; // reasons
-                size_t bytes;    // of these
-                WhyPlace at;     // in the unit that is at hand
-        } why;               // of a Why that is answered in turns
-        uint64_t asked_us;   // when it arrived, by our clock
-        uint32_t removing;   // host number, for ClusterRemove
-        bool removal_begun;  // its record says that it is to be no voter
-        uint64_t removal_until_us; // what was told to stop there has certainly ended then, since the host was lost; 0: it says so
-        bool removal_empties; // its nodes are in maintenance, or about to be, and what runs there is waited for
-        Argosy__Response__Removal *readable; // the secrets that it could read; NULL: not looked at yet
-        uint32_t drain_left; // of a drain or a job, as it was told last
-        uint32_t rollout_left; // likewise, of a rollout or a rebalance
-        size_t n_reported;   // of its moves
-        Hash pin;            // of a joining host
-        Hash secret_hash;    // of its token
-        Buf cert;            // of a joining host
+        uint64_t asked_us; // when it arrived, by our clock
 };
 
 // Whether the log has a part of what it asks for and waits for more: if there is none, an entry has to say so.
@@ -149,6 +105,15 @@ Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, 
 // The same of a request that stays the asker's (leader_request_lent()).
 Ticket *ticket_borrow(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 void ticket_free(Ticket *t);
+// The work becomes the request's, which frees it when nobody works on the request any more, also without a final response.
+void ticket_add_work(Ticket *t, const TicketWorkKind *kind, TicketWork *w);
+TicketWork *ticket_work(const Ticket *t, const TicketWorkKind *kind); // NULL: it has none of that kind
+TicketWork *ticket_take_work(Ticket *t, const TicketWorkKind *kind);  // the same, and it is the caller's
+void ticket_drop_work(Ticket *t, const TicketWorkKind *kind);         // frees it, if there is one
+// What it asks for has begun, before anything of it is in the log.
+void ticket_is_under_way(Ticket *t);
+// Of one that waits: how much remains, or is done. Whether it was told another figure last, or none; it is told this one now.
+bool ticket_report(Ticket *t, uint64_t figure);
 // Whether the receiver has yet to take earlier responses: of answers that are made in parts, no more is made
 // until then. leader_on_host_drained() marks the leader when it has. Clients of this host take answers at
 // once.
@@ -186,7 +151,9 @@ void ticket_stop_answering(Ticket *t); // the client is gone
 void ticket_send(Ticket *t, Argosy__Response *response);
 // What is said until now is all: the last one will be final. Nobody works on the ticket any more.
 void ticket_end(Ticket *t);
-void ticket_settle(Ticket *t, Argosy__Response *response); // both
+int ticket_settle(Ticket *t, Argosy__Response *response); // both; PLAN_SETTLED
+// The same with an error: a positive errno, and the reason.
+int ticket_refuse(Ticket *t, int status, const char *format, ...) _printf_(3, 4);
 // Besides the outbox: of what is only shown, which needs no authority. The ticket, and any other, may be gone afterwards.
 void ticket_send_now(Ticket *t, Argosy__Response *response, bool final);
 // What is still to be said is not said; this is.

@@ -13,14 +13,10 @@
 #include "decision.h"
 #include "disruption-budget.h"
 #include "forget-request.h"
+#include "log-parts.h"
 #include "response.h"
 #include "str.h"
 #include "tables.h"
-
-static int settle(Ticket *t, Argosy__Response *response) {
-        ticket_settle(t, response);
-        return PLAN_SETTLED;
-}
 
 int decide_bound_describe(const Leader *l, const Ticket *t, const char *unit,
                           Argosy__Response__UnitResult *ret) {
@@ -43,16 +39,15 @@ int decide_bound_check_units(const Leader *l, Ticket *t, const Argosy__Request__
                 const UnitEntry *u = cluster_state_find_unit(l->state, change->names[i]);
 
                 if (!u)
-                        return settle(t, response_error(ESTALE,
-                                                        "%s is not in the cluster, and may have been at revision "
-                                                        "%" PRIu64 ": %s",
-                                                        change->names[i], revision, decide_extent(t, extent)));
+                        return ticket_refuse(t, ESTALE,
+                                             "%s is not in the cluster, and may have been at revision "
+                                             "%" PRIu64 ": %s",
+                                             change->names[i], revision, decide_extent(t, extent));
                 if (u->record->revision > revision)
-                        return settle(t, response_error(ESTALE,
-                                                        "%s has changed since revision %" PRIu64 ", it is at %" PRIu64
-                                                        ": %s",
-                                                        change->names[i], revision, u->record->revision,
-                                                        decide_extent(t, extent)));
+                        return ticket_refuse(
+                                t, ESTALE,
+                                "%s has changed since revision %" PRIu64 ", it is at %" PRIu64 ": %s",
+                                change->names[i], revision, u->record->revision, decide_extent(t, extent));
         }
         return STEP_PASSED;
 }
@@ -62,10 +57,10 @@ int decide_bound_check_revision(Ticket *t, const char *what, uint64_t at) {
 
         if (revision == 0 || at <= revision)
                 return STEP_PASSED;
-        return settle(t, response_error(ESTALE,
-                                        "%s: something may have changed after revision %" PRIu64 ", up to %" PRIu64
-                                        ": nothing was changed",
-                                        what, revision, at));
+        return ticket_refuse(t, ESTALE,
+                             "%s: something may have changed after revision %" PRIu64 ", up to %" PRIu64
+                             ": nothing was changed",
+                             what, revision, at);
 }
 
 uint64_t decide_bound_group_revision(const Leader *l, const char *name) {
@@ -109,10 +104,10 @@ static int check_contents(const ClusterState *state, Ticket *t, const Argosy__Re
         uint64_t newest = 0;
 
         if (m->n_revs > t->leader->limits.forgets)
-                return settle(t, response_error(E2BIG,
-                                                "with --if-revision up to %u unit files are erased at once, and "
-                                                "these are %zu: nothing was erased",
-                                                t->leader->limits.forgets, m->n_revs));
+                return ticket_refuse(t, E2BIG,
+                                     "with --if-revision up to %u unit files are erased at once, and "
+                                     "these are %zu: nothing was erased",
+                                     t->leader->limits.forgets, m->n_revs);
         for (size_t i = 0; i < m->n_revs; i++) {
                 const SpecEntry *spec;
                 Hash hash;
@@ -134,7 +129,7 @@ int decide_bound_check(const Leader *l, Ticket *t, const HandlerLog *log) {
 
         switch (log->bound) {
         case BOUND_UNITS:
-                return t->parts ? STEP_PASSED : decide_bound_check_units(l, t, q->change);
+                return log_parts_of(t) ? STEP_PASSED : decide_bound_check_units(l, t, q->change);
         case BOUND_GROUP:
                 return decide_bound_check_revision(t, q->rollout->name, decide_bound_group_revision(l, q->rollout->name));
         case BOUND_FOLDER:

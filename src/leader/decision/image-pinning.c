@@ -55,7 +55,8 @@ typedef struct Pin {
         size_t n_asked;
 } Pin;
 
-struct ImagePinning {
+typedef struct ImagePinning {
+        TicketWork work;
         Pin *pins;
         size_t n, allocated;
         bool listed;  // `pins` are all that the request needs
@@ -64,7 +65,7 @@ struct ImagePinning {
                 Hash source, content;
         } *pinned; // of the files, those that got a digest
         size_t n_pinned, pinned_allocated;
-};
+} ImagePinning;
 
 static void pin_done(Pin *p) {
         free(p->unit);
@@ -73,11 +74,9 @@ static void pin_done(Pin *p) {
         free(p->here);
 }
 
-void image_pinning_free(Ticket *t) {
-        ImagePinning *p = TAKE_PTR(t->images);
+static void images_free(Ticket *t, TicketWork *work) {
+        ImagePinning *p = CONTAINER_OF(work, ImagePinning, work);
 
-        if (!p)
-                return;
         for (size_t i = 0; i < p->n; i++)
                 pin_done(&p->pins[i]);
         free(p->pins);
@@ -85,15 +84,26 @@ void image_pinning_free(Ticket *t) {
         free(p);
 }
 
+static const TicketWorkKind images_kind = {images_free};
+
+// NULL: it brings no container.
+static ImagePinning *images_of(const Ticket *t) {
+        TicketWork *work = ticket_work(t, &images_kind);
+
+        return work ? CONTAINER_OF(work, ImagePinning, work) : NULL;
+}
+
 static int begin(Ticket *t) {
-        if (!t->images)
-                t->images = calloc(1, sizeof(*t->images));
-        return t->images ? 0 : -ENOMEM;
+        ImagePinning *p = images_of(t) ? NULL : calloc(1, sizeof(*p));
+
+        if (p)
+                ticket_add_work(t, &images_kind, &p->work);
+        return images_of(t) ? 0 : -ENOMEM;
 }
 
 bool image_pinning_waits(const Ticket *t) {
-        for (size_t i = 0; t->images && i < t->images->n; i++)
-                if (t->images->pins[i].call)
+        for (size_t i = 0; images_of(t) && i < images_of(t)->n; i++)
+                if (images_of(t)->pins[i].call)
                         return true;
         return false;
 }
@@ -134,7 +144,7 @@ static size_t count_files(Ticket *t) {
 }
 
 static int note_pinned(Ticket *t, const Hash *source, const void *content, size_t len) {
-        ImagePinning *p = t->images;
+        ImagePinning *p = images_of(t);
         int r = ARRAY_GROW(p->pinned, p->pinned_allocated, p->n_pinned + 1);
 
         if (r == 0)
@@ -240,7 +250,7 @@ static int adopt(Ticket *t, Argosy__NamedFile *f) {
 int image_pinning_adopt(Ticket *t) {
         int r = 0;
 
-        if (t->lent || (t->images && t->images->listed))
+        if (t->lent || (images_of(t) && images_of(t)->listed))
                 return 0;
         for (size_t i = 0; r >= 0 && i < count_files(t); i++) {
                 _cleanup_content_image_ ContentImage image = {};
@@ -257,9 +267,9 @@ Hash image_pinning_content(const Ticket *t, const SpecEntry *now, const Hash *so
         _cleanup_buf_ Buf text = {};
         const UnitFile *file;
 
-        for (size_t i = 0; t->images && i < t->images->n_pinned; i++)
-                if (hash_equal(&t->images->pinned[i].source, source))
-                        return t->images->pinned[i].content;
+        for (size_t i = 0; images_of(t) && i < images_of(t)->n_pinned; i++)
+                if (hash_equal(&images_of(t)->pinned[i].source, source))
+                        return images_of(t)->pinned[i].content;
         if (now && !hash_equal(&now->hash, source) && spec_entry_file((SpecEntry *) now, &file) == 0 && file->container &&
             content_image_unpin(now->content, now->len, &text) == 0) {
                 Hash hash = hash_of(text.data, text.len);
@@ -273,7 +283,7 @@ Hash image_pinning_content(const Ticket *t, const SpecEntry *now, const Hash *so
 // ------------------------------------------------------------------------------------------------ what is to be asked
 
 static int add_pin(Ticket *t, size_t file, const char *unit, const ContentImage *image) {
-        ImagePinning *p = t->images;
+        ImagePinning *p = images_of(t);
         int r = p->n < IMAGES_MAX ? ARRAY_GROW(p->pins, p->allocated, p->n + 1) : -E2BIG;
         Pin *pin = r == 0 ? &p->pins[p->n] : NULL;
 
@@ -445,7 +455,7 @@ static int list_pins(Ticket *t) {
         n = count_files(t);
         for (size_t i = 0; r == 0 && i < n; i++)
                 r = list_file(t, i, n, pulls);
-        t->images->listed = r == 0;
+        images_of(t)->listed = r == 0;
         return r;
 }
 
@@ -488,7 +498,7 @@ static Pin *find_call(ImagePinning *p, uint64_t call) {
 
 static void on_answered(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer, uint64_t number,
                         void *userdata) {
-        Pin *pin = find_call(t->images, number);
+        Pin *pin = find_call(images_of(t), number);
 
         leader_mark(t->leader);
         if (!pin)
@@ -527,7 +537,7 @@ static Pin *find_alike(ImagePinning *p, const Pin *pin) {
 
 // Whether all have their digests. Else *ret_why is the first that will not.
 static int ask_all(Ticket *t, const Pin **ret_failed) {
-        ImagePinning *p = t->images;
+        ImagePinning *p = images_of(t);
         bool all = true;
         int r = 0;
 
@@ -545,13 +555,8 @@ static int ask_all(Ticket *t, const Pin **ret_failed) {
         return r < 0 ? r : all;
 }
 
-static int settle(Ticket *t, Argosy__Response *response) {
-        ticket_settle(t, response);
-        return PLAN_SETTLED;
-}
-
 static int refuse(Ticket *t, const Pin *pin) {
-        return settle(t, response_error(EIO,
+        return ticket_settle(t, response_error(EIO,
                                         "the image %s of %s cannot be resolved to a digest: %s; nothing was changed, and "
                                         "--unpinned takes the file without one",
                                         pin->image, pin->unit, pin->why));
@@ -572,14 +577,14 @@ static int put_digest(Ticket *t, const Pin *pin, char **ret_why) {
 }
 
 static int put_all(Ticket *t) {
-        ImagePinning *p = t->images;
+        ImagePinning *p = images_of(t);
         _cleanup_free_ char *why = NULL;
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < p->n; i++)
                 r = put_digest(t, &p->pins[i], &why);
         if (r == -EINVAL)
-                return settle(t, response_error(EINVAL, "%s", why));
+                return ticket_settle(t, response_error(EINVAL, "%s", why));
         p->done = r == 0;
         return r < 0 ? r : STEP_PASSED;
 }
@@ -608,20 +613,20 @@ int image_pinning_admit(Ticket *t) {
         const Pin *failed = NULL;
         int r;
 
-        if (!is_about_files(t) || t->lent || (t->images && t->images->done))
+        if (!is_about_files(t) || t->lent || (images_of(t) && images_of(t)->done))
                 return STEP_PASSED;
         r = begin(t);
         if (r == 0 && is_unpinned(t)) {
                 r = image_pinning_adopt(t);
-                t->images->done = r == 0;
+                images_of(t)->done = r == 0;
                 return r < 0 ? r : STEP_PASSED;
         }
-        if (r == 0 && !t->images->listed)
+        if (r == 0 && !images_of(t)->listed)
                 r = list_pins(t);
         if (r == -E2BIG)
-                return settle(t, response_error(E2BIG, "it brings more than %d images at once", IMAGES_MAX));
+                return ticket_settle(t, response_error(E2BIG, "it brings more than %d images at once", IMAGES_MAX));
         if (r == -EOPNOTSUPP)
-                return settle(t, response_error(EOPNOTSUPP,
+                return ticket_settle(t, response_error(EOPNOTSUPP,
                                                 "the image of each instance is another one (Image= has a specifier), and %s gives "
                                                 "all of them one file: `start --replace` names the instances",
                                                 is_rolled(t) ? "an update" : "an apply"));

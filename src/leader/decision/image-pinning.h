@@ -17,4 +17,3 @@ bool image_pinning_waits(const Ticket *t);
 // The content that a unit is to have whose folder says `source`: that which came with the request, with its digest, or
 // that of `now`, if this has the same source. `now`: what the unit has; NULL: nothing.
 Hash image_pinning_content(const Ticket *t, const SpecEntry *now, const Hash *source);
-void image_pinning_free(Ticket *t);

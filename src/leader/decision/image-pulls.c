@@ -38,23 +38,31 @@ typedef struct Puller {
         char *why; // it does not have it; NULL: it does, if it was asked
 } Puller;
 
-struct ImagePulls {
+typedef struct ImagePulls {
+        TicketWork work;
         Puller *list;
         size_t n, allocated;
         bool listed;       // these are all
         uint32_t *without; // Ticket.without.nodes
-};
+} ImagePulls;
 
-void image_pulls_free(Ticket *t) {
-        ImagePulls *p = TAKE_PTR(t->pulls);
+static void pulls_free(Ticket *t, TicketWork *work) {
+        ImagePulls *p = CONTAINER_OF(work, ImagePulls, work);
 
-        if (!p)
-                return;
         for (size_t i = 0; i < p->n; i++)
                 free(p->list[i].why);
         free(p->list);
         free(p->without);
         free(p);
+}
+
+static const TicketWorkKind pulls_kind = {pulls_free};
+
+// NULL: no host is asked.
+static ImagePulls *pulls_of(const Ticket *t) {
+        TicketWork *work = ticket_work(t, &pulls_kind);
+
+        return work ? CONTAINER_OF(work, ImagePulls, work) : NULL;
 }
 
 static size_t count_open(const ImagePulls *p) {
@@ -66,15 +74,20 @@ static size_t count_open(const ImagePulls *p) {
 }
 
 bool image_pulls_wait(const Ticket *t) {
-        const ImagePulls *p = t->pulls;
+        const ImagePulls *p = pulls_of(t);
         size_t n = p ? count_open(p) : 0;
 
         return n >= PULLS_MAX || (n > 0 && p->list[p->n - 1].asked);
 }
 
-static int settle(Ticket *t, Argosy__Response *response) {
-        ticket_settle(t, response);
-        return PLAN_SETTLED;
+// 0 or -ENOMEM.
+static int begin(Ticket *t) {
+        ImagePulls *p = calloc(1, sizeof(*p));
+
+        if (!p)
+                return -ENOMEM;
+        ticket_add_work(t, &pulls_kind, &p->work);
+        return 0;
 }
 
 // ------------------------------------------------------------------------------------------------ whom to ask
@@ -99,10 +112,10 @@ static int add_nodes_of(Ticket *t, const Unit *u) {
         if (!e || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return 0;
         if (!e->record->global)
-                return u->node ? add_puller(t->pulls, u->node) : 0;
+                return u->node ? add_puller(pulls_of(t), u->node) : 0;
         list_foreach (i, &u->on_nodes)
                 if (r == 0)
-                        r = add_puller(t->pulls, CONTAINER_OF(i, UnitOnNode, by_unit)->node);
+                        r = add_puller(pulls_of(t), CONTAINER_OF(i, UnitOnNode, by_unit)->node);
         return r;
 }
 
@@ -115,14 +128,14 @@ static int list_pullers(Ticket *t) {
                 list_foreach (i, &g->units)
                         if (r == 0)
                                 r = add_nodes_of(t, CONTAINER_OF(i, Unit, of_budget));
-        t->pulls->listed = r == 0;
+        pulls_of(t)->listed = r == 0;
         return r;
 }
 
 static void on_pulled(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer, uint64_t number, void *userdata) {
         leader_mark(t->leader);
-        for (size_t i = 0; t->pulls && i < t->pulls->n; i++) {
-                Puller *p = &t->pulls->list[i];
+        for (size_t i = 0; pulls_of(t) && i < pulls_of(t)->n; i++) {
+                Puller *p = &pulls_of(t)->list[i];
 
                 if (p->call != number)
                         continue;
@@ -134,11 +147,11 @@ static void on_pulled(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *an
 
 // Who cannot be asked has its turn when it is back, and pulls then.
 static int ask_pullers(Ticket *t, const char *image) {
-        size_t n = count_open(t->pulls);
+        size_t n = count_open(pulls_of(t));
         int r = 0;
 
-        for (size_t i = 0; i < t->pulls->n && n < PULLS_MAX && r == 0; i++) {
-                Puller *p = &t->pulls->list[i];
+        for (size_t i = 0; i < pulls_of(t)->n && n < PULLS_MAX && r == 0; i++) {
+                Puller *p = &pulls_of(t)->list[i];
                 Node *node = p->asked ? NULL : node_find(t->leader, p->node);
 
                 p->asked = true;
@@ -175,7 +188,7 @@ static char *pulled_image(const Ticket *t) {
 
 // Those that leave.
 static int note_failed(Ticket *t) {
-        ImagePulls *p = t->pulls;
+        ImagePulls *p = pulls_of(t);
 
         free(p->without);
         p->without = calloc(p->n ?: 1, sizeof(*p->without));
@@ -201,11 +214,9 @@ int image_pulls_admit(Ticket *t) {
 
         if (!image)
                 return STEP_PASSED;
-        if (!t->pulls)
-                t->pulls = calloc(1, sizeof(*t->pulls));
-        if (!t->pulls)
+        if (!pulls_of(t) && begin(t) < 0)
                 return -ENOMEM;
-        if (!t->pulls->listed)
+        if (!pulls_of(t)->listed)
                 r = list_pullers(t);
         if (r == 0)
                 r = ask_pullers(t, image);
@@ -213,9 +224,9 @@ int image_pulls_admit(Ticket *t) {
                 return r;
         if (image_pulls_wait(t))
                 return PLAN_SETTLED;
-        failed = first_failed(t->pulls, &n_failed);
-        if (!failed || n_failed < t->pulls->n)
+        failed = first_failed(pulls_of(t), &n_failed);
+        if (!failed || n_failed < pulls_of(t)->n)
                 return failed && note_failed(t) < 0 ? -ENOMEM : STEP_PASSED;
-        return settle(t, response_error(EIO, "%s: no host can have its new image, so nothing was changed: %s",
+        return ticket_settle(t, response_error(EIO, "%s: no host can have its new image, so nothing was changed: %s",
                                         m->name, failed->why));
 }

@@ -10,4 +10,3 @@
 int image_pulls_admit(Ticket *t);
 // Whether hosts are asked at present, so that nothing is to be decided.
 bool image_pulls_wait(const Ticket *t);
-void image_pulls_free(Ticket *t);

@@ -29,29 +29,35 @@
 #include "turn.h"
 #include "walks.h"
 
-int log_parts_begin(Ticket *t) {
-        _cleanup_free_ LogParts *p = NULL;
+static void parts_free(Ticket *t, TicketWork *work) {
+        LogParts *p = CONTAINER_OF(work, LogParts, work);
 
-        if (t->log_parts)
+        message_free(p->part);
+        walk_forget(t->leader, &p->walk);
+        free(p);
+}
+
+static const TicketWorkKind parts_kind = {parts_free};
+
+LogParts *log_parts_of(const Ticket *t) {
+        TicketWork *work = ticket_work(t, &parts_kind);
+
+        return work ? CONTAINER_OF(work, LogParts, work) : NULL;
+}
+
+int log_parts_begin(Ticket *t) {
+        LogParts *p;
+
+        if (log_parts_of(t))
                 return 0;
         p = calloc(1, sizeof(*p));
         if (!p)
                 return -ENOMEM;
-        t->log_parts = TAKE_PTR(p);
-        t->log_parts->resumed = ticket_has_open_job(t);
-        if (t->log_parts->resumed)
-                walk_resume(t->leader, &t->log_parts->walk);
+        ticket_add_work(t, &parts_kind, &p->work);
+        p->resumed = ticket_has_open_job(t);
+        if (p->resumed)
+                walk_resume(t->leader, &p->walk);
         return 0;
-}
-
-void log_parts_free(Ticket *t) {
-        LogParts *p = TAKE_PTR(t->log_parts);
-
-        if (!p)
-                return;
-        message_free(p->part);
-        walk_forget(t->leader, &p->walk);
-        free(p);
 }
 
 size_t log_parts_slice(const LogParts *p, size_t whole) {
@@ -69,7 +75,9 @@ bool log_parts_fit(const Decision *d, BatchBuilderMark mark) {
 }
 
 const Argosy__Response__Change *log_parts_results(const Ticket *t) {
-        return t->log_parts && t->log_parts->part ? t->log_parts->part->change : NULL;
+        const LogParts *p = log_parts_of(t);
+
+        return p && p->part ? p->part->change : NULL;
 }
 
 bool log_parts_is_left(const Argosy__Response__UnitResult *result) {
@@ -85,7 +93,7 @@ static bool leaves_units(const LogParts *p) {
 
 // What is said of the last part ends the ticket: it stays for who does that.
 static void part_done(Leader *l, Ticket *t) {
-        LogParts *p = t->log_parts;
+        LogParts *p = log_parts_of(t);
         Argosy__Response__Change *change = p->part->change;
 
         decide_complete(l, t, p->part);
@@ -101,14 +109,16 @@ void log_parts_count_kept(Ticket *t, size_t n_units) {
 }
 
 static void on_part_committed(Leader *l, Ticket *t) {
-        log_parts_count_kept(t, t->log_parts->n_stored);
+        LogParts *p = log_parts_of(t);
+
+        log_parts_count_kept(t, p->n_stored);
         part_done(l, t);
-        if (t->log_parts->last)
-                (void) ticket_prepare(t, TAKE_PTR(t->log_parts->part));
+        if (p->last)
+                (void) ticket_prepare(t, TAKE_PTR(p->part));
 }
 
 int log_parts_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
-        LogParts *p = t->log_parts;
+        LogParts *p = log_parts_of(t);
 
         walk_sliced(d->leader, &p->walk, p->last ? 1 : 0);
         if (d->batch.n_ops != mark.n_ops || ((p->last || leaves_units(p)) && ticket_has_open_job(t))) {

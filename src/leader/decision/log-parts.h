@@ -5,19 +5,21 @@
 
 #include "decision.h"
 
-struct LogParts {
-        size_t at, end;           // the part under way, of the request's items
+typedef struct LogParts {
+        TicketWork work;
+        size_t at, end;           // of what the request is about, as whoever plans it counts: the part under way
         bool last;                // nothing is to be done behind it
         bool resumed;             // the log had a part of it when this leader began it
         size_t n_stored;          // units of the part, once they are in the batch
         Argosy__Response *part;   // what becomes of these; NULL: that is not planned
         size_t n_told;            // rows of the answer that were in the parts before
         LeaderWalk walk;                // a leader before this one has begun it
-};
+} LogParts;
 
-// Ticket.log_parts are there, at the beginning if they were not. 0 or -ENOMEM.
+// Of a Change, an Apply, an Undo or a JobCancel that goes into the log in parts, once it is begun; NULL: it is not.
+LogParts *log_parts_of(const Ticket *t);
+// They are there, at the beginning if they were not. 0 or -ENOMEM.
 int log_parts_begin(Ticket *t);
-void log_parts_free(Ticket *t);
 // How many units the next part may have, where that of a request which no other leader has begun has `whole`.
 size_t log_parts_slice(const LogParts *p, size_t whole);
 // Up to there what is planned next goes. What was planned before for an entry that was not taken is dropped.

@@ -7,8 +7,10 @@
 #include "event-cursor.h"
 #include "event-maker.h"
 #include "leader-core.h"
+#include "tickets.h"
 
 struct Watcher {
+        TicketWork work;
         Ticket *ticket;
         ListNode all; // in Leader.watchers: .due, .idle or .behind
         EventCursor cursor;

@@ -124,6 +124,20 @@ static void enqueue(Leader *l, Watcher *w) {
         list_append(is_behind ? &l->watchers.behind : &l->watchers.due, &w->all);
 }
 
+static void watcher_free(Ticket *t, TicketWork *work) {
+        Watcher *w = CONTAINER_OF(work, Watcher, work);
+        Leader *l = t->leader;
+
+        l->watchers.n--;
+        if (l->events)
+                l->events->until_us = leader_now(l) + l->limits.events_kept_sec * USEC_PER_SEC;
+        list_unlink(&w->all);
+        message_free(w->answer);
+        free(w);
+}
+
+static const TicketWorkKind watcher_kind = {watcher_free};
+
 int watcher_start(Leader *l, Ticket *t) {
         Watcher *w = calloc(1, sizeof(*w));
         Argosy__Response *refusal;
@@ -131,7 +145,7 @@ int watcher_start(Leader *l, Ticket *t) {
         if (!w)
                 return -ENOMEM;
         w->ticket = t;
-        t->watcher = w;
+        ticket_add_work(t, &watcher_kind, &w->work);
         l->watchers.n++;
         list_init(&w->all);
         w->kinds = kinds_of(t->request->events);
@@ -143,16 +157,6 @@ int watcher_start(Leader *l, Ticket *t) {
                 event_stream_keep(l);
         leader_mark(l);
         return 0;
-}
-
-void watcher_free(Leader *l, Watcher *w) {
-        l->watchers.n--;
-        if (l->events)
-                l->events->until_us = leader_now(l) + l->limits.events_kept_sec * USEC_PER_SEC;
-        list_unlink(&w->all);
-        message_free(w->answer);
-        w->ticket->watcher = NULL;
-        free(w);
 }
 
 // ------------------------------------------------------------------------------------------------ answers

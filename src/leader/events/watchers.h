@@ -6,6 +6,5 @@
 #include "leader-core.h"
 
 int watcher_start(Leader *l, Ticket *t); // Handler.begin
-void watcher_free(Leader *l, Watcher *w);
 // At the end of the turn: what was marked gets its sequences, and those who wait for it their answers.
 void watchers_turn(Leader *l);

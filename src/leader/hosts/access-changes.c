@@ -15,11 +15,6 @@
 #include "response.h"
 #include "tickets.h"
 
-static int settle(Ticket *t, Argosy__Response *response) {
-        ticket_settle(t, response);
-        return 0;
-}
-
 // Why there can be no such record, for people; NULL: there can.
 static const char *grant_error(const Argosy__GrantRecord *g) {
         if (g->right < ARGOSY__RIGHT__RIGHT_VIEW || g->right > ARGOSY__RIGHT__RIGHT_ADMIN)
@@ -51,16 +46,15 @@ static int put(Leader *l, Ticket *t, BatchBuilder *b, Argosy__GrantRecord *grant
         int r;
 
         if (error)
-                return settle(t, response_error(EINVAL, "%s", error));
+                return ticket_refuse(t, EINVAL, "%s", error);
         if (batch_builder_has_access(b))
                 return -EBUSY;
         if (revoke && !is_given(l, grant))
-                return settle(t, response_error(ENOENT,
-                                                "that right was not given to %s %s: argosyctl access list",
-                                                *grant->user ? "user" : "group",
-                                                *grant->user ? grant->user : grant->group));
+                return ticket_refuse(t, ENOENT, "that right was not given to %s %s: argosyctl access list",
+                                     *grant->user ? "user" : "group",
+                                     *grant->user ? grant->user : grant->group);
         if (!revoke && is_given(l, grant))
-                return settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+                return ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         r = batch_builder_change_access(b, grant, revoke);
         if (r < 0)
                 return r;

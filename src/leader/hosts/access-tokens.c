@@ -31,11 +31,6 @@ typedef struct TokenUse {
         char id[ACCESS_TOKEN_ID_LEN + 1]; // the map's key
 } TokenUse;
 
-static int settle(Ticket *t, Argosy__Response *response) {
-        ticket_settle(t, response);
-        return 0;
-}
-
 // ------------------------------------------------------------------------------------------------ rows
 
 static uint64_t last_use(const Leader *l, const Argosy__AccessTokenRecord *token) {
@@ -142,24 +137,21 @@ int access_tokens_plan_create(Leader *l, Ticket *t, BatchBuilder *b) {
         Hash hash;
 
         if (error)
-                return settle(t, response_error(EINVAL, "%s", error));
+                return ticket_refuse(t, EINVAL, "%s", error);
         if (batch_builder_has_access(b))
                 return -EBUSY;
         (void) hash_from_bytes(m->hash.data, m->hash.len, &hash); // it has that length
         access_token_id(&hash, id);
         there = access_token_find(list, id);
         if (there && is_same(there, m))
-                return settle(t, answer_one(l, there, list.now));
+                return ticket_settle(t, answer_one(l, there, list.now));
         if (there)
-                return settle(
-                        t, response_error(
-                                   EEXIST,
-                                   "there is a token with the id %s already: try again with another secret",
-                                   id));
+                return ticket_refuse(
+                        t, EEXIST, "there is a token with the id %s already: try again with another secret",
+                        id);
         if (access_token_resolve(list, m->name))
-                return settle(t, response_error(EEXIST,
-                                                "there is a token called '%s' already: argosyctl token list",
-                                                m->name));
+                return ticket_refuse(t, EEXIST, "there is a token called '%s' already: argosyctl token list",
+                                     m->name);
         authorization_author_at(l, t->author, by, sizeof(by));
         record.id = id;
         record.name = m->name;
@@ -177,15 +169,12 @@ int access_tokens_plan_create(Leader *l, Ticket *t, BatchBuilder *b) {
 
 static int refuse_end(Ticket *t, AccessList list, const Argosy__AccessTokenRecord *token, const char *word) {
         if (!token)
-                return settle(
-                        t, response_error(
-                                   ENOENT,
-                                   "no token that can be used is called '%s', or has that id: nothing was "
-                                   "changed; argosyctl token list",
-                                   word));
-        return settle(
-                t, response_error(EALREADY, "the token '%s' is %s already: nothing was changed", token->name,
-                                  access_token_state_to_string(access_token_state(token, list.now))));
+                return ticket_refuse(t, ENOENT,
+                                     "no token that can be used is called '%s', or has that id: nothing was "
+                                     "changed; argosyctl token list",
+                                     word);
+        return ticket_refuse(t, EALREADY, "the token '%s' is %s already: nothing was changed", token->name,
+                             access_token_state_to_string(access_token_state(token, list.now)));
 }
 
 int access_tokens_plan_revoke(Leader *l, Ticket *t, BatchBuilder *b) {
@@ -202,7 +191,7 @@ int access_tokens_plan_revoke(Leader *l, Ticket *t, BatchBuilder *b) {
                         return refuse_end(t, list, token, m->tokens[i]);
         }
         if (m->n_tokens == 0 || m->n_tokens > CLUSTER_ACCESS_TOKENS_MAX)
-                return settle(t, response_error(EINVAL, "this names %zu tokens", m->n_tokens));
+                return ticket_refuse(t, EINVAL, "this names %zu tokens", m->n_tokens);
         authorization_author_at(l, t->author, by, sizeof(by));
         for (size_t i = 0; i < m->n_tokens; i++) {
                 int r = batch_builder_end_access_token(b, access_token_resolve(list, m->tokens[i])->id,

@@ -398,18 +398,6 @@ int ca_controller_notice(const Leader *l, char **notice) {
         return field_printf(notice, "the key of the next CA comes to the voters%s%s", *names ? "; waiting for " : "", names);
 }
 
-static int refuse(Ticket *t, int status, const char *format, ...) _printf_(3, 4);
-static int refuse(Ticket *t, int status, const char *format, ...) {
-        char why[768];
-        va_list ap;
-
-        va_start(ap, format);
-        str_vfit(why, sizeof(why), format, ap);
-        va_end(ap);
-        ticket_settle(t, response_error(status, "%s; nothing was changed", why));
-        return 0;
-}
-
 static int answer(Ticket *t, const char *format, ...) _printf_(2, 3);
 static int answer(Ticket *t, const char *format, ...) {
         char text[768];
@@ -473,13 +461,18 @@ int ca_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
         if (batch_builder_has_cluster(b))
                 return -EBUSY;
         if (!ca)
-                return refuse(t, ENOKEY, "the log names no CA");
+                return ticket_refuse(t, ENOKEY, "the log names no CA; nothing was changed");
         if (!finish)
-                return ca->phase == ARGOSY__CA_PHASE__CA_SETTLED ? plan_begin(l, t, b)
-                                                                 : refuse(t, EEXIST, "a rotation of the CA is under way: %s", notice);
+                return ca->phase == ARGOSY__CA_PHASE__CA_SETTLED
+                               ? plan_begin(l, t, b)
+                               : ticket_refuse(t, EEXIST,
+                                               "a rotation of the CA is under way: %s; nothing was changed",
+                                               notice);
         if (ca->phase == ARGOSY__CA_PHASE__CA_SETTLED)
-                return refuse(t, ENOENT, "no rotation of the CA is under way");
+                return ticket_refuse(t, ENOENT, "no rotation of the CA is under way; nothing was changed");
         if (ca->phase == ARGOSY__CA_PHASE__CA_HAND_OUT)
-                return refuse(t, EAGAIN, "no host can have a new certificate yet: %s", notice);
+                return ticket_refuse(t, EAGAIN,
+                                     "no host can have a new certificate yet: %s; nothing was changed",
+                                     notice);
         return plan_finish(l, t, b);
 }

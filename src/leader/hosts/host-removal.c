@@ -46,19 +46,56 @@
 #define MAINTENANCE ARGOSY__NODE_MODE__MODE_MAINTENANCE
 #define REASON "it leaves the cluster"
 
-static int refuse(Ticket *t, int status, const char *why) {
-        ticket_settle(t, response_error(status, "%s", why));
-        return 0;
+typedef struct HostRemoval {
+        TicketWork work;
+        uint32_t host; // number
+        bool begun;    // its record says that it is to be no voter
+        bool empties;  // its nodes are in maintenance, or about to be, and what runs there is waited for
+        uint64_t
+                until_us; // what was told to stop there has certainly ended then, since the host was lost; 0: it says so
+        Argosy__Response__Removal
+                *readable; // the secrets that it could read; owned; NULL: not looked at yet
+} HostRemoval;
+
+static void removal_free(Ticket *t, TicketWork *work) {
+        HostRemoval *m = CONTAINER_OF(work, HostRemoval, work);
+
+        message_free(m->readable);
+        free(m);
+}
+
+static const TicketWorkKind removal_kind = {removal_free};
+
+// NULL: nothing was looked at yet.
+static HostRemoval *removal_of(const Ticket *t) {
+        TicketWork *work = ticket_work(t, &removal_kind);
+
+        return work ? CONTAINER_OF(work, HostRemoval, work) : NULL;
+}
+
+static int removal_begin(Leader *l, Ticket *t, const Argosy__HostRecord *record) {
+        HostRemoval *m = removal_of(t) ?: calloc(1, sizeof(*m));
+
+        if (!m)
+                return -ENOMEM;
+        if (!m->work.kind)
+                ticket_add_work(t, &removal_kind, &m->work);
+        m->host = record->host;
+        ticket_is_under_way(t);
+        if (!m->readable)
+                m->readable = secret_readers_of(l, record);
+        return m->readable ? 0 : -ENOMEM;
 }
 
 // Refuses a removal that was begun: the nodes stay as they are.
 static int refuse_midway(Ticket *t, int status, const Argosy__HostRecord *record, const char *why) {
         const char *name = record->name;
 
-        ticket_settle(t, t->removal_empties
-                                 ? response_error(status, "%s; nodes of %s that are in maintenance stay so until `argosyctl uncordon %s`",
-                                                  why, name, name)
-                                 : response_error(status, "%s", why));
+        ticket_settle(t, removal_of(t)->empties ? response_error(status,
+                                                                 "%s; nodes of %s that are in maintenance "
+                                                                 "stay so until `argosyctl uncordon %s`",
+                                                                 why, name, name)
+                                                : response_error(status, "%s", why));
         return 0;
 }
 
@@ -81,7 +118,7 @@ static int plan_vote(Leader *l, Ticket *t, const Argosy__HostRecord *record, boo
                 return STEP_PASSED;
         if (record->no_promote && host_is_last_to_vote(l, record))
                 return refuse_last(t, record);
-        if (!record->no_promote && t->removal_begun)
+        if (!record->no_promote && removal_of(t)->begun)
                 return refuse_midway(t, ECANCELED, record, "the removal was called off (cluster promote): the host stays a voter");
         if (!record->no_promote) {
                 r = host_may_stop_voting(l, t, record, "remove");
@@ -89,12 +126,13 @@ static int plan_vote(Leader *l, Ticket *t, const Argosy__HostRecord *record, boo
                         return r;
         }
         *ret_gives_up = !record->no_promote;
-        t->removal_begun |= record->no_promote;
+        removal_of(t)->begun |= record->no_promote;
         return STEP_PASSED;
 }
 
 static bool is_to_lose_its_vote(const Leader *l, const Ticket *t, const Argosy__HostRecord *record) {
-        return t->removal_begun && host_votes(record) && record->no_promote && !host_is_last_to_vote(l, record);
+        return removal_of(t)->begun && host_votes(record) && record->no_promote &&
+               !host_is_last_to_vote(l, record);
 }
 
 // ------------------------------------------------------------------------------------------------ its units
@@ -108,11 +146,12 @@ static bool is_closed(const Argosy__HostRecord *record) {
 
 // Whether the host leaves, by this removal or by one that only the log knows.
 static bool is_leaving(const Ticket *t, const Argosy__HostRecord *record) {
+        const HostRemoval *m = removal_of(t);
         bool closed_for_it = is_closed(record);
 
         for (size_t i = 0; i < record->n_nodes; i++)
                 closed_for_it &= streq(record->nodes[i]->mode_reason, REASON);
-        return t->removal_empties || closed_for_it;
+        return (m && m->empties) || closed_for_it;
 }
 
 // Nobody waits for what runs there.
@@ -136,7 +175,7 @@ static DrainEnd judge_drain(const Leader *l, const Host *h, const Argosy__HostRe
 }
 
 static void begin_emptying(Leader *l, Ticket *t) {
-        t->removal_empties = true;
+        removal_of(t)->empties = true;
         if (!list_is_linked(&t->in[TICKET_WAIT]))
                 ticket_join(t, TICKET_WAIT, &l->removals);
 }
@@ -172,30 +211,42 @@ static int plan_emptying(Leader *l, Ticket *t, const Argosy__HostRecord *record,
 
         *ret_closes = false;
         *ret_end = DRAIN_EMPTY;
-        if (is_taken_for_dead(t, h, record) || (!t->removal_empties && is_empty(h)))
+        if (is_taken_for_dead(t, h, record) || (!removal_of(t)->empties && is_empty(h)))
                 return STEP_PASSED;
         *ret_end = judge_drain(l, h, record);
-        if (*ret_end == DRAIN_OVER && t->removal_empties)
+        if (*ret_end == DRAIN_OVER && removal_of(t)->empties)
                 return refuse_opened(t, record);
         *ret_closes = *ret_end == DRAIN_OVER;
         if (!*ret_closes)
                 begin_emptying(l, t);
         if (*ret_end == DRAIN_EMPTY)
-                t->removal_until_us = ends_at(l, h);
-        return t->removal_until_us <= leader_now(l) ? STEP_PASSED : PLAN_SETTLED;
+                removal_of(t)->until_us = ends_at(l, h);
+        return removal_of(t)->until_us <= leader_now(l) ? STEP_PASSED : PLAN_SETTLED;
 }
 
-bool host_removal_is_ready(const Leader *l, const Ticket *t) {
-        const Argosy__HostRecord *record = cluster_state_find_host(l->state, t->removing);
+bool host_removal_is_ready(Leader *l, const Ticket *t) {
+        const HostRemoval *m = removal_of(t);
+        const Argosy__HostRecord *record = m ? cluster_state_find_host(l->state, m->host) : NULL;
         const Host *h = record ? host_find(l, record->host) : NULL;
 
         if (!record)
                 return true;
         if (is_to_lose_its_vote(l, t, record))
                 return false;
-        if (!t->removal_empties || is_taken_for_dead(t, h, record))
+        if (!m->empties || is_taken_for_dead(t, h, record))
                 return true;
-        return judge_drain(l, h, record) != DRAIN_GOES_ON && t->removal_until_us <= leader_now(l);
+        return judge_drain(l, h, record) != DRAIN_GOES_ON && m->until_us <= leader_now(l);
+}
+
+Argosy__Response *host_removal_failed(const Ticket *t, int error) {
+        const HostRemoval *m = removal_of(t);
+
+        if (!m || (!m->begun && !m->empties))
+                return NULL;
+        return response_error(
+                -error,
+                "the host is %s, but could not be removed: %s; to go on, give the same command again",
+                m->begun ? "no voter any more" : "in maintenance", strerror(-error));
 }
 
 void host_removals_notify(Leader *l) {
@@ -208,12 +259,13 @@ void host_removals_notify(Leader *l) {
 
 // The log has the closed nodes: opening one from now on calls the removal off.
 static void on_begun(Leader *l, Ticket *t) {
-        const Argosy__HostRecord *record = cluster_state_find_host(l->state, t->removing);
+        HostRemoval *m = removal_of(t);
+        const Argosy__HostRecord *record = cluster_state_find_host(l->state, m->host);
 
         if (!record)
                 return;
-        t->removal_begun |= host_votes(record) && record->no_promote;
-        if (is_closed(record) && !t->removal_empties)
+        m->begun |= host_votes(record) && record->no_promote;
+        if (is_closed(record) && !m->empties)
                 begin_emptying(l, t);
 }
 
@@ -281,21 +333,22 @@ static int move(Leader *l, const Argosy__HostRecord *record, BatchBuilder *b, bo
 }
 
 static void on_removed(Leader *l, Ticket *t) {
+        uint32_t host = removal_of(t)->host;
         Argosy__ToHost__Removed removed = ARGOSY__TO_HOST__REMOVED__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
         removed.why = "the host was removed from the cluster";
         m.msg_case = ARGOSY__TO_HOST__MSG_REMOVED;
         m.removed = &removed;
-        leader_to_host_in_passing(l, t->removing, &m); // a dead one does not hear it
-        if (t->removing != l->config.self)
-                l->ops.drop_host(t->removing, l->userdata);
+        leader_to_host_in_passing(l, host, &m); // a dead one does not hear it
+        if (host != l->config.self)
+                l->ops.drop_host(host, l->userdata);
 }
 
 // There is nothing left to do. What the log has of it has to say that it is done.
 static int end_removal(Ticket *t) {
         if (!ticket_has_open_job(t))
-                return refuse(t, 0, "");
+                return ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
 
@@ -311,13 +364,14 @@ static int tell_dropped_tokens(Leader *l, char **ret) {
 
 // What is worth nothing any more, and what only other values make so.
 static int fill_removal(Leader *l, Ticket *t, const Argosy__HostRecord *record) {
-        _cleanup_free_ char *tokens = NULL, *secrets = secret_readers_words(t->readable, record->name);
+        const Argosy__Response__Removal *readable = removal_of(t)->readable;
+        _cleanup_free_ char *tokens = NULL, *secrets = secret_readers_words(readable, record->name);
 
         if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT_REMOVAL)) < 0 || !secrets ||
             tell_dropped_tokens(l, &tokens) < 0)
                 return -ENOMEM;
         message_free(t->response->removal);
-        t->response->removal = message_copy(t->readable); // the entry may be taken back, and this said again
+        t->response->removal = message_copy(readable); // the entry may be taken back, and this said again
         if (!t->response->removal)
                 return -ENOMEM;
         return field_printf(&t->response->message, "%s%s%s", tokens, *tokens && *secrets ? "; " : "", secrets);
@@ -349,7 +403,8 @@ static int remove_record(Leader *l, Ticket *t, const Argosy__HostRecord *record,
         if (r < 0)
                 return r;
         ticket_when_committed(t, on_removed, false);
-        if (secret_readers_add(l, record, t->readable) < 0) // until a moment ago it may have been sent the log
+        // Until a moment ago it may have been sent the log.
+        if (secret_readers_add(l, record, removal_of(t)->readable) < 0)
                 return -ENOMEM;
         return fill_removal(l, t, record) >= 0 ? PLAN_IN_BATCH : -ENOMEM;
 }
@@ -374,23 +429,23 @@ static int plan_steps(Leader *l, Ticket *t, const Argosy__HostRecord *record, Ba
 
 int host_removal_plan(Leader *l, Ticket *t, BatchBuilder *b) {
         const char *word = t->request->cluster_remove->host;
+        const HostRemoval *m = removal_of(t);
         const Argosy__HostRecord *record;
         bool ambiguous = false;
         size_t n_hosts;
+        int r;
 
-        record = t->removing ? cluster_state_find_host(l->state, t->removing)
-                             : cluster_state_resolve_host(l->state, word, &ambiguous);
-        if (!record && (t->removing || (!ambiguous && ticket_has_open_job(t)))) // another command did it
+        record = m ? cluster_state_find_host(l->state, m->host)
+                   : cluster_state_resolve_host(l->state, word, &ambiguous);
+        if (!record && (m || (!ambiguous && ticket_has_open_job(t)))) // somebody else's command did it
                 return end_removal(t);
         if (!record)
                 return host_refuse_unknown(t, word, ambiguous);
         (void) cluster_state_hosts(l->state, &n_hosts);
         if (n_hosts == 1)
-                return refuse(t, EEXIST, "it is the only host of the cluster");
+                return ticket_refuse(t, EEXIST, "it is the only host of the cluster");
         if (batch_builder_has_host(b, record->host))
                 return -EBUSY;
-        t->removing = record->host;
-        if (!t->readable)
-                t->readable = secret_readers_of(l, record);
-        return t->readable ? plan_steps(l, t, record, b) : -ENOMEM;
+        r = removal_begin(l, t, record);
+        return r < 0 ? r : plan_steps(l, t, record, b);
 }

@@ -15,11 +15,6 @@
 #include "tickets.h"
 #include "voters.h"
 
-static int refuse(Ticket *t, int status, const char *why) {
-        ticket_settle(t, response_error(status, "%s", why));
-        return 0;
-}
-
 int host_refuse_unknown(Ticket *t, const char *word, bool ambiguous) {
         ticket_settle(t,
                       response_error(ENOENT,
@@ -62,21 +57,23 @@ int host_may_stop_voting(Leader *l, Ticket *t, const Argosy__HostRecord *record,
         int r;
 
         if (!can_do_without(l, record))
-                return refuse(t, EEXIST, "no other host can keep the cluster's log at present: nothing was changed");
+                return ticket_refuse(
+                        t, EEXIST,
+                        "no other host can keep the cluster's log at present: nothing was changed");
         r = voters_judge(l, record->host, t->asked_us, verb, why, sizeof(why));
         if (r == VOTERS_UNSAFE)
-                return refuse(t, EEXIST, why);
+                return ticket_refuse(t, EEXIST, "%s", why);
         return r < 0 ? r : r == VOTERS_SAFE ? STEP_PASSED : PLAN_SETTLED;
 }
 
 // ------------------------------------------------------------------------------------------------ requests
 
 static int refuse_too_old(Leader *l, Ticket *t, const Argosy__HostRecord *record) {
-        ticket_settle(t, response_error(EPROTONOSUPPORT,
-                                        "the argosyd of %s is too old to keep this cluster's log (feature level "
-                                        "%u, needed %u): install a newer one there",
-                                        record->name, host_find(l, record->host)->feature_level,
-                                        cluster_state_feature_level(l->state)));
+        ticket_refuse(t, EPROTONOSUPPORT,
+                      "the argosyd of %s is too old to keep this cluster's log (feature level "
+                      "%u, needed %u): install a newer one there",
+                      record->name, host_find(l, record->host)->feature_level,
+                      cluster_state_feature_level(l->state));
         return 0;
 }
 
@@ -126,11 +123,11 @@ int host_roles_plan_voters(Leader *l, Ticket *t, BatchBuilder *b) {
         int r;
 
         if (wanted != 1 && wanted != 3 && wanted != 5)
-                return refuse(t, EINVAL, "a cluster has 1, 3 or 5 voters");
+                return ticket_refuse(t, EINVAL, "a cluster has 1, 3 or 5 voters");
         if (wanted != cluster.voters_wanted) {
                 r = voters_judge_wanted(l, wanted, t->asked_us, why, sizeof(why));
                 if (r == VOTERS_UNSAFE)
-                        return refuse(t, EEXIST, why);
+                        return ticket_refuse(t, EEXIST, "%s", why);
                 if (r != VOTERS_SAFE)
                         return r < 0 ? r : 0; // asked again when they had time to answer
         }

@@ -61,16 +61,18 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
         if (!r)
                 return -ENOMEM;
         if (cluster->ca && cluster->ca->phase == ARGOSY__CA_PHASE__CA_HAND_OUT) {
-                ticket_settle(t, response_error(EBUSY, "the cluster's CA is about to change, and tokens with it: `argosyctl cluster status` says how "
-                                                       "far that is"));
+                ticket_refuse(t, EBUSY,
+                              "the cluster's CA is about to change, and tokens with it: `argosyctl cluster "
+                              "status` says how "
+                              "far that is");
                 return 0;
         }
         if (ttl > TOKEN_TTL_MAX_SEC) {
-                ticket_settle(t, response_error(EINVAL, "a token may be valid for 30 days at most"));
+                ticket_refuse(t, EINVAL, "a token may be valid for 30 days at most");
                 return 0;
         }
         if (*t->request->cluster_token->for_host && !host_name_is_valid(t->request->cluster_token->for_host)) {
-                ticket_settle(t, response_error(EINVAL, "no host can have the name that the token is to be for"));
+                ticket_refuse(t, EINVAL, "no host can have the name that the token is to be for");
                 return 0;
         }
         if (!cluster->ca)
@@ -172,16 +174,17 @@ static const Argosy__TokenRecord *find_token(Leader *l, const char *id, const ch
         return NULL;
 }
 
-// The first of a joiner's two requests: the member that serves it gets a proof that it can ask the leader.
-// This changes nothing, and the proof holds on that connection only.
-static int show_membership(Ticket *t) {
+// The first of its two requests: whoever serves it shows that it can ask us. This changes nothing, and holds on that one
+// connection only.
+static int show_membership(Ticket *t, const Hash *secret_hash) {
         const Argosy__Request__Join *q = t->request->join;
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_JOIN);
         Hash proof;
 
         if (!r)
                 return -ENOMEM;
-        if (join_proof_make(&t->secret_hash, JOIN_BY_MEMBER, q->channel.data, q->channel.len, NULL, 0, &proof) < 0)
+        if (join_proof_make(secret_hash, JOIN_BY_MEMBER, q->channel.data, q->channel.len, NULL, 0, &proof) <
+            0)
                 return refuse_join(t, EBADMSG, "the member that it asked sent nothing of their connection");
         if (bytes_set(&r->join->proof, proof.bytes, HASH_SIZE) < 0)
                 return -ENOMEM;
@@ -301,9 +304,43 @@ static Argosy__Voter *voter_new(const Argosy__HostRecord *h) {
         return v;
 }
 
+// Of a host that joins.
+typedef struct Joining {
+        TicketWork work;
+        Hash pin;         // of its key
+        Hash secret_hash; // of its token
+        Buf cert;
+} Joining;
+
+static void joining_free(Ticket *t, TicketWork *work) {
+        Joining *j = CONTAINER_OF(work, Joining, work);
+
+        buf_done(&j->cert);
+        free(j);
+}
+
+static const TicketWorkKind joining_kind = {joining_free};
+
+static Joining *joining_of(const Ticket *t) {
+        return CONTAINER_OF(ticket_work(t, &joining_kind), Joining, work);
+}
+
+// The same, made if it is not there. NULL: out of memory.
+static Joining *joining_get(Ticket *t) {
+        Joining *j;
+
+        if (ticket_work(t, &joining_kind))
+                return joining_of(t);
+        j = calloc(1, sizeof(*j));
+        if (j)
+                ticket_add_work(t, &joining_kind, &j->work);
+        return j;
+}
+
 static int fill_answer(Leader *l, Ticket *t, Argosy__JoinAnswer *reply) {
+        const Joining *joining = joining_of(t);
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
-        const Argosy__HostRecord *host = cluster_state_find_host_by_pin(l->state, &t->pin);
+        const Argosy__HostRecord *host = cluster_state_find_host_by_pin(l->state, &joining->pin);
         const HostEntry *hosts;
         size_t n;
 
@@ -315,7 +352,7 @@ static int fill_answer(Leader *l, Ticket *t, Argosy__JoinAnswer *reply) {
                 return -ENOKEY;
         if (bytes_set(&reply->ca_cert, cluster->ca->cert.data, cluster->ca->cert.len) < 0 ||
             bytes_set(&reply->cluster_id, cluster->cluster_id.data, cluster->cluster_id.len) < 0 ||
-            bytes_set(&reply->cert, t->cert.data, t->cert.len) < 0)
+            bytes_set(&reply->cert, joining->cert.data, joining->cert.len) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < host->n_nodes; i++)
                 if (FIELD_APPEND(reply->nodes, reply->n_nodes,
@@ -348,16 +385,13 @@ static int answer_joiner(Leader *l, Ticket *t, Argosy__JoinReply *reply) {
                 r = -ENOMEM;
         if (r >= 0) {
                 argosy__join_answer__pack(answer, bytes);
-                r = join_proof_make(&t->secret_hash, JOIN_ANSWER, q->channel.data, q->channel.len, bytes, len, &proof);
+                r = join_proof_make(&joining_of(t)->secret_hash, JOIN_ANSWER, q->channel.data,
+                                    q->channel.len, bytes, len, &proof);
         }
         message_free(answer);
         if (r >= 0)
                 r = bytes_set(&reply->answer, bytes, len);
         return r < 0 ? r : bytes_set(&reply->proof, proof.bytes, HASH_SIZE);
-}
-
-void members_forget_join(Ticket *t) {
-        buf_done(&t->cert);
 }
 
 static void on_joined(Leader *l, Ticket *t) {
@@ -371,14 +405,14 @@ static void on_joined(Leader *l, Ticket *t) {
         (void) field_set(&t->response->join->error, "the host could not be made a member");
 }
 
-// Why the proof, the token or the form does not let the host join; NULL: they do.
-static const char *judge_joiner(Ticket *t, const Argosy__TokenRecord *token) {
+// NULL: it may be a member, as far as its token and its form say.
+static const char *judge_joiner(Ticket *t, const Hash *secret_hash, const Argosy__TokenRecord *token) {
         Argosy__Request__Join *q = t->request->join;
         const Argosy__JoinRequest *j = q->join;
         const Argosy__JoinBody *body;
 
-        if (!join_proof_holds(&t->secret_hash, JOIN_BY_HOST, q->channel.data, q->channel.len, j->body.data, j->body.len, j->proof.data,
-                              j->proof.len))
+        if (!join_proof_holds(secret_hash, JOIN_BY_HOST, q->channel.data, q->channel.len, j->body.data,
+                              j->body.len, j->proof.data, j->proof.len))
                 return "the token is wrong";
         body = take_body(q);
         if (!body)
@@ -398,18 +432,21 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__TokenRecord *token = NULL;
         const Argosy__HostRecord *same, *other;
         const char *why = "the request is empty";
+        Joining *joining = joining_get(t);
         Argosy__JoinBody *j;
         bool machine;
         int r;
 
+        if (!joining)
+                return -ENOMEM;
         if (asked)
                 token = find_token(l, asked->token_id, &why);
         if (token)
-                memcpy(t->secret_hash.bytes, token->secret_hash.data, HASH_SIZE);
+                memcpy(joining->secret_hash.bytes, token->secret_hash.data, HASH_SIZE);
         if (token && asked->body.len == 0)
-                return show_membership(t);
+                return show_membership(t, &joining->secret_hash);
         if (token)
-                why = judge_joiner(t, token);
+                why = judge_joiner(t, &joining->secret_hash, token);
         if (why)
                 return refuse_join(t, EACCES, "%s", why);
         j = t->request->join->host;
@@ -426,17 +463,18 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
                                              "`argosyctl --user`"
                                            : "this is a cluster of machines: a user's argosyd cannot join "
                                              "it");
-        t->cert.len = 0; // of a former plan, whose batch was full
-        r = sign(l, j->csr, j->name, &t->cert, &t->pin);
+        joining->cert.len = 0; // planned before, in a batch that was full
+        r = sign(l, j->csr, j->name, &joining->cert, &joining->pin);
         if (r == -ENOMEM)
                 return r;
         if (r == -ENOKEY)
                 return refuse_join(t, ENOKEY, "the leader lacks the key of the cluster's CA; try again when another voter leads");
         if (r < 0)
                 return refuse_join(t, EBADMSG, "its certificate request cannot be signed");
-        if (token->used_by.len == HASH_SIZE && memcmp(token->used_by.data, t->pin.bytes, HASH_SIZE) != 0)
+        if (token->used_by.len == HASH_SIZE &&
+            memcmp(token->used_by.data, joining->pin.bytes, HASH_SIZE) != 0)
                 return refuse_join(t, EACCES, "the token was for one host, which has joined with it: make a new one with `argosyctl cluster token`");
-        same = cluster_state_find_host_by_pin(l->state, &t->pin);
+        same = cluster_state_find_host_by_pin(l->state, &joining->pin);
         other = find_double(l, j, same, &machine);
         if (other)
                 return refuse_double(l, t, other, machine);
@@ -448,7 +486,7 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
                 ticket_settle(t, t->response);
                 return 0;
         }
-        r = batch_builder_claim(b, t->pin.bytes, HASH_SIZE);
+        r = batch_builder_claim(b, joining->pin.bytes, HASH_SIZE);
         if (r >= 0 && token->once)
                 r = batch_builder_claim(b, token->id, strlen(token->id));
         if (r >= 0)
@@ -458,9 +496,9 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
         if (r < 0)
                 return r; // another joiner of this batch looks too much like it: it is judged when that one
                           // is a member
-        r = put_joiner(l, b, j, &t->pin, joiners_address(j, t->request->join->peer_address));
+        r = put_joiner(l, b, j, &joining->pin, joiners_address(j, t->request->join->peer_address));
         if (r >= 0 && token->once)
-                r = use_up(b, token, &t->pin);
+                r = use_up(b, token, &joining->pin);
         if (r == -EDQUOT) {
                 char words[CLUSTER_REFUSAL_SIZE];
 

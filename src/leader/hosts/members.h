@@ -10,4 +10,3 @@
 int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b);
 int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b);
 void members_on_renew(Leader *l, Host *h, const Argosy__ToVoter__Renew *renew);
-void members_forget_join(Ticket *t); // at the ticket's end: frees what was made for the joiner

@@ -27,11 +27,6 @@ enum {
         NODES_MAX = 1000, // named in one request
 };
 
-static int refuse(Ticket *t, int status, const char *format, const char *word) {
-        ticket_settle(t, response_error(status, format, word));
-        return 0;
-}
-
 // NULL: refused, and if the request names others too, none of them is changed.
 static const Argosy__HostRecord *resolve(Leader *l, Ticket *t, const char *word, bool others,
                                          uint32_t *ret_node) {
@@ -42,10 +37,9 @@ static const Argosy__HostRecord *resolve(Leader *l, Ticket *t, const char *word,
         host = strchr(word, '/') ? cluster_state_resolve_node(l->state, word, ret_node, &ambiguous)
                                  : cluster_state_resolve_host(l->state, word, &ambiguous);
         if (!host)
-                ticket_settle(t,
-                              response_error(ENOENT, "%s '%s'%s",
-                                             ambiguous ? "several nodes are meant by" : "there is no node",
-                                             word, others ? "; nothing was changed" : ""));
+                ticket_refuse(t, ENOENT, "%s '%s'%s",
+                              ambiguous ? "several nodes are meant by" : "there is no node", word,
+                              others ? "; nothing was changed" : "");
         return host;
 }
 
@@ -140,13 +134,15 @@ static int plan_mode(Leader *l, Ticket *t, BatchBuilder *b, char *const *words, 
         _cleanup_free_ ModeChange *m = NULL;
 
         if (!mode_is_known(mode) || strlen(reason) > REASON_LEN_MAX || deadline_sec > DEADLINE_MAX_SEC)
-                return refuse(t, EINVAL, "%s",
-                              "the mode is unknown, the reason longer than 200 bytes, or the deadline "
-                              "beyond 30 days");
+                return ticket_refuse(
+                        t, EINVAL, "%s",
+                        "the mode is unknown, the reason longer than 200 bytes, or the deadline "
+                        "beyond 30 days");
         if (!str_is_plain(reason))
-                return refuse(t, EINVAL, "%s", "the reason has characters that are no text, or that turn text around");
+                return ticket_refuse(t, EINVAL, "%s",
+                                     "the reason has characters that are no text, or that turn text around");
         if (n == 0 || n > NODES_MAX)
-                return refuse(t, EINVAL, "%s", "the request names no node, or more than 1000");
+                return ticket_refuse(t, EINVAL, "%s", "the request names no node, or more than 1000");
         m = calloc(1, sizeof(*m) + n * sizeof(*m->named));
         if (!m)
                 return -ENOMEM;
@@ -195,7 +191,8 @@ int nodes_plan_labels(Leader *l, Ticket *t, BatchBuilder *b) {
         if (!host)
                 return 0;
         if (node)
-                return refuse(t, EINVAL, "labels belong to hosts, and '%s' is one node of a host", m->node);
+                return ticket_refuse(t, EINVAL, "labels belong to hosts, and '%s' is one node of a host",
+                                     m->node);
         if (batch_builder_has_host(b, host->host))
                 return -EBUSY;
         next = message_copy(host);
@@ -203,7 +200,7 @@ int nodes_plan_labels(Leader *l, Ticket *t, BatchBuilder *b) {
                 return -ENOMEM;
         r = change_labels(next, m);
         if (r == -E2BIG)
-                r = refuse(t, E2BIG, "%s", "a host can have 64 labels that are set at run time");
+                r = ticket_refuse(t, E2BIG, "%s", "a host can have 64 labels that are set at run time");
         else {
                 r = r < 0 ? r : node_change_put_host(l, b, next);
                 r = r < 0 ? r : put_done(t, true);

@@ -473,18 +473,6 @@ int secrets_key_controller_notice(const Leader *l, char **notice) {
 
 // ---- requests
 
-static int refuse(Ticket *t, int status, const char *format, ...) _printf_(3, 4);
-static int refuse(Ticket *t, int status, const char *format, ...) {
-        char why[768];
-        va_list ap;
-
-        va_start(ap, format);
-        str_vfit(why, sizeof(why), format, ap);
-        va_end(ap);
-        ticket_settle(t, response_error(status, "%s; nothing was changed", why));
-        return PLAN_SETTLED;
-}
-
 static int answer(Ticket *t, const char *text) {
         if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0 ||
             field_set(&t->response->message, text) < 0)
@@ -499,9 +487,13 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b) {
         int r;
 
         if (key == 0)
-                return refuse(t, ENOENT, "there is no key: the first secret makes one");
+                return ticket_refuse(t, ENOENT,
+                                     "there is no key: the first secret makes one; nothing was changed");
         if (n_absent > 0)
-                return refuse(t, EHOSTUNREACH, "every voter has to take the new key, and %s %s not there", names, n_absent == 1 ? "is" : "are");
+                return ticket_refuse(
+                        t, EHOSTUNREACH,
+                        "every voter has to take the new key, and %s %s not there; nothing was changed",
+                        names, n_absent == 1 ? "is" : "are");
         r = put(l, b, key, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT);
         if (r < 0)
                 return r;
@@ -513,9 +505,9 @@ static int plan_abort(Leader *l, Ticket *t, BatchBuilder *b) {
         int r;
 
         if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED)
-                return refuse(t, ENOENT, "no other key is on its way");
+                return ticket_refuse(t, ENOENT, "no other key is on its way; nothing was changed");
         if (phase_of(l) != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT)
-                return refuse(t, EBUSY, "the new key seals already");
+                return ticket_refuse(t, EBUSY, "the new key seals already; nothing was changed");
         r = put(l, b, secrets_key_in_use(l), ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED);
         if (r < 0)
                 return r;
@@ -535,5 +527,5 @@ int secrets_key_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
                 return plan_abort(l, t, b);
         if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED || (secrets_key_is_lost(l) && !is_handed_out(l)))
                 return plan_begin(l, t, b);
-        return refuse(t, EEXIST, "another key is on its way: %s", notice);
+        return ticket_refuse(t, EEXIST, "another key is on its way: %s; nothing was changed", notice);
 }

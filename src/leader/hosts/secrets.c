@@ -35,11 +35,6 @@ enum {
         NAMED_USERS_MAX = 3,    // in an error
 };
 
-static int settle(Ticket *t, Argosy__Response *response) {
-        ticket_settle(t, response);
-        return PLAN_SETTLED;
-}
-
 // ------------------------------------------------------------------------------------------------ rows
 
 typedef struct Row {
@@ -183,8 +178,8 @@ Argosy__Response *secrets_refuse_set(const Argosy__Request *request) {
 }
 
 static int no_key(Ticket *t, bool lost) {
-        return settle(t, response_error(ENOKEY, "%s: nothing was changed",
-                                        lost ? SECRETS_KEY_LOST : "the leader has no key to seal secrets with"));
+        return ticket_refuse(t, ENOKEY, "%s: nothing was changed",
+                             lost ? SECRETS_KEY_LOST : "the leader has no key to seal secrets with");
 }
 
 static bool is_kept_by(const Argosy__VoterSecretRecord *key, uint32_t raft_id) {
@@ -296,18 +291,20 @@ static int refuse_used(Leader *l, Ticket *t, const char *name) {
         Named named = {};
 
         secret_users_each(&l->secret_users, name, name_user, &named);
-        return settle(t, response_error(EBUSY, "%zu unit%s the secret %s (%s%s): nothing was changed", n,
-                                        n == 1 ? " has" : "s have", name, named.text, n > NAMED_USERS_MAX ? ", ..." : ""));
+        return ticket_refuse(t, EBUSY, "%zu unit%s the secret %s (%s%s): nothing was changed", n,
+                             n == 1 ? " has" : "s have", name, named.text,
+                             n > NAMED_USERS_MAX ? ", ..." : "");
 }
 
 int secrets_plan_delete(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__SecretDelete *m = t->request->secret_delete;
 
         if (m->n_names == 0 || m->n_names > CLUSTER_SECRETS_MAX)
-                return settle(t, response_error(EINVAL, "this names %zu secrets", m->n_names));
+                return ticket_refuse(t, EINVAL, "this names %zu secrets", m->n_names);
         for (size_t i = 0; i < m->n_names; i++) {
                 if (!cluster_state_find_secret(l->state, m->names[i]))
-                        return settle(t, response_error(ENOENT, "there is no secret '%.64s': nothing was changed", m->names[i]));
+                        return ticket_refuse(t, ENOENT, "there is no secret '%.64s': nothing was changed",
+                                             m->names[i]);
                 if (secret_users_count(&l->secret_users, m->names[i]) > 0)
                         return refuse_used(l, t, m->names[i]);
                 if (batch_builder_has_secret(b, m->names[i]) || batch_builder_uses_secret(b, m->names[i]))

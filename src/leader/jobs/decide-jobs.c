@@ -36,11 +36,6 @@
 #include "turn.h"
 #include "unit-name.h"
 
-static int settle(Ticket *t, Argosy__Response *response) {
-        ticket_settle(t, response);
-        return PLAN_SETTLED;
-}
-
 // ------------------------------------------------------------------------------------------------ before
 
 static bool is_current_rollout(const Leader *l, const Argosy__Request__Rollout *m) {
@@ -100,7 +95,7 @@ static int admit_going_on(const Leader *l, Ticket *t) {
 
         if (!id || !cluster_state_find_key(l->state, id->data, &key) || !key.given_up)
                 return STEP_PASSED;
-        return settle(t, refuse_given_up(t->job));
+        return ticket_settle(t, refuse_given_up(t->job));
 }
 
 // What an earlier leader has put into the log of it. 0 or -ENOMEM.
@@ -121,19 +116,21 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key, const Handle
         const Argosy__Request *q = t->request;
 
         if (key->content != t->content)
-                return settle(t, response_error(EEXIST,
-                                                "the same key was given to another request before (job %" PRIu64
-                                                "): nothing was changed",
-                                                key->job));
+                return ticket_refuse(t, EEXIST,
+                                     "the same key was given to another request before (job %" PRIu64
+                                     "): nothing was changed",
+                                     key->job);
         ticket_set_job(t, key->job);
         if (key->given_up)
-                return settle(t, refuse_given_up(key->job));
+                return ticket_settle(t, refuse_given_up(key->job));
         if (cluster_state_job_state(l->state, key->job) == ARGOSY__JOB_STATE__JOB_HELD)
-                return settle(t, decide_queue_held_response(l, key->job));
+                return ticket_settle(t, decide_queue_held_response(l, key->job));
         if (was_cancelled_while_held(l, key->job))
-                return settle(t, response_error(ECANCELED, "job %" PRIu64 " was cancelled before it began", key->job));
+                return ticket_refuse(t, ECANCELED, "job %" PRIu64 " was cancelled before it began",
+                                     key->job);
         if (was_called_off(l, key))
-                return settle(t, response_error(ECANCELED, "job %" PRIu64 " was called off before all of it began", key->job));
+                return ticket_refuse(t, ECANCELED, "job %" PRIu64 " was called off before all of it began",
+                                     key->job);
         if (key->more && count_kept(l, t) < 0)
                 return -ENOMEM;
         if (key->more || log->again == AGAIN_PLANNED)
@@ -141,12 +138,12 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key, const Handle
         if (log->again == AGAIN_CURRENT && !q->rollout->abort) {
                 if (is_current_rollout(l, q->rollout))
                         return STEP_PASSED;
-                return settle(t, response_error(ECANCELED,
-                                                "this was begun before, as job %" PRIu64
-                                                ", and %s has had another update or restart since, or is gone",
-                                                t->job, q->rollout->name));
+                return ticket_refuse(t, ECANCELED,
+                                     "this was begun before, as job %" PRIu64
+                                     ", and %s has had another update or restart since, or is gone",
+                                     t->job, q->rollout->name);
         }
-        return settle(t, done_before(t));
+        return ticket_settle(t, done_before(t));
 }
 
 enum { CONTENT_BYTES = 128 * 1024 }; // of a request, at about 10 ns each to pack and hash them, beside what else a turn does
@@ -181,9 +178,9 @@ static int admit_by_id(Decision *d, Ticket *t, const ProtobufCBinaryData *id, co
         if (cluster_state_find_key(state, id->data, &key))
                 return admit_known(d->leader, t, &key, log);
         if (job && job->age_ms > 0 && cluster_state_may_have_forgotten(state, job->age_ms))
-                return settle(t, response_error(ESTALE,
-                                                "outcome unknown: the request is so old that the cluster may have "
-                                                "carried it out and forgotten it; look before you send it anew"));
+                return ticket_refuse(t, ESTALE,
+                                     "outcome unknown: the request is so old that the cluster may have "
+                                     "carried it out and forgotten it; look before you send it anew");
         return STEP_PASSED;
 }
 
@@ -201,7 +198,7 @@ int decide_job_admit(Decision *d, Ticket *t, const HandlerLog *log) {
                 return admit_going_on(d->leader, t);
         error = job_form_error(t->request);
         if (error)
-                return settle(t, response_error(EINVAL, "%s", error));
+                return ticket_refuse(t, EINVAL, "%s", error);
         if (id)
                 r = admit_by_id(d, t, id, log);
         if (r == STEP_PASSED && t->job == 0 && job && job->if_revision > 0)

@@ -32,11 +32,6 @@
 #include "response.h"
 #include "turn.h"
 
-static int settle(Ticket *t, Argosy__Response *response) {
-        ticket_settle(t, response);
-        return PLAN_SETTLED;
-}
-
 // ------------------------------------------------------------------------------------------------ what it waits for
 
 // STEP_PASSED: it may wait for these.
@@ -46,21 +41,19 @@ static int check_after(const Leader *l, Ticket *t) {
 
         for (size_t i = 0; job && i < job->n_after; i++) {
                 if (job->after[i] == 0 || job->after[i] > last)
-                        return settle(t, response_error(EINVAL,
-                                                        "there is no job %" PRIu64
-                                                        ": a job waits for jobs that came before it, so "
-                                                        "that nothing goes in a "
-                                                        "cycle; nothing was changed",
-                                                        job->after[i]));
+                        return ticket_refuse(t, EINVAL,
+                                             "there is no job %" PRIu64
+                                             ": a job waits for jobs that came before it, so "
+                                             "that nothing goes in a "
+                                             "cycle; nothing was changed",
+                                             job->after[i]);
                 if (cluster_state_job_state(l->state, job->after[i]) == ARGOSY__JOB_STATE__JOB_UNKNOWN)
-                        return settle(
-                                t,
-                                response_error(
-                                        ENOENT,
-                                        "job %" PRIu64
-                                        " is not kept any more, or nobody knows how it ended; nothing was "
-                                        "changed",
-                                        job->after[i]));
+                        return ticket_refuse(
+                                t, ENOENT,
+                                "job %" PRIu64
+                                " is not kept any more, or nobody knows how it ended; nothing was "
+                                "changed",
+                                job->after[i]);
         }
         return STEP_PASSED;
 }
@@ -82,11 +75,11 @@ static int refuse_over(const Leader *l, Ticket *t) {
 
         for (size_t i = 0; i < job->n_after; i++)
                 if (held_job_after(cluster_state_job_state(l->state, job->after[i])) == HELD_AFTER_FAILED)
-                        return settle(t, response_error(ECANCELED,
-                                                        "job %" PRIu64
-                                                        " has ended, and is not done: nothing was changed",
-                                                        job->after[i]));
-        return settle(t, NULL);
+                        return ticket_refuse(t, ECANCELED,
+                                             "job %" PRIu64
+                                             " has ended, and is not done: nothing was changed",
+                                             job->after[i]);
+        return ticket_settle(t, NULL);
 }
 
 // ------------------------------------------------------------------------------------------------ into the log
@@ -120,10 +113,12 @@ static int check_length(const Decision *d, Ticket *t, const Argosy__StoredReques
         size_t len = argosy__stored_request__get_packed_size(stored);
 
         if (len > STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES || stored->request.len > CLUSTER_STORED_REQUEST_MAX)
-                return settle(t, response_error(E2BIG,
-                                                "the request has %zu KiB with all files in it, and one that is held back may have %d: "
-                                                "nothing was changed. Ask for fewer units at a time, or when nothing holds it back",
-                                                (len + 1023) / 1024, (STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES) / 1024));
+                return ticket_refuse(
+                        t, E2BIG,
+                        "the request has %zu KiB with all files in it, and one that is held back may have "
+                        "%d: "
+                        "nothing was changed. Ask for fewer units at a time, or when nothing holds it back",
+                        (len + 1023) / 1024, (STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES) / 1024);
         return d->batch.packed.len + len > STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES ? -EBUSY : STEP_PASSED;
 }
 
@@ -221,8 +216,9 @@ static int check_nodes(const Leader *l, Ticket *t) {
                 const char *word = several ? q->nodes_change->nodes[i] : one;
 
                 if (!is_node(l, word, &ambiguous))
-                        return settle(t, response_error(ENOENT, "%s '%s': nothing was changed",
-                                                        ambiguous ? "several nodes are meant by" : "there is no node", word));
+                        return ticket_refuse(t, ENOENT, "%s '%s': nothing was changed",
+                                             ambiguous ? "several nodes are meant by" : "there is no node",
+                                             word);
         }
         return STEP_PASSED;
 }
@@ -238,9 +234,8 @@ static int hold(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRul
 
         if (!held_jobs_can_hold(t->request)) {
                 held_verdict_phrase(d->leader, v, rule, NULL, 0, why);
-                return settle(t, response_error(EEXIST, "%s cannot be held back%s%s: nothing was changed",
-                                                job_verb(t->request), *why ? ", and would wait for " : "",
-                                                why));
+                return ticket_refuse(t, EEXIST, "%s cannot be held back%s%s: nothing was changed",
+                                     job_verb(t->request), *why ? ", and would wait for " : "", why);
         }
         stored.author = t->author;
         if (job) {
@@ -265,10 +260,10 @@ static int check_author(const Leader *l, Ticket *t, bool is_held) {
 
         if (!opens || !queue_policy_is_limited(t->request) || queue_undoes_rules(l, t->request) || author_jobs_open(l, t->author) < max)
                 return STEP_PASSED;
-        return settle(t, response_error(EDQUOT,
-                                        "%s has %zu jobs that are running or held back, as many as an author may have "
-                                        "(see argosyctl queue limit): nothing was changed",
-                                        author_text(t->author, who), author_jobs_open(l, t->author)));
+        return ticket_refuse(t, EDQUOT,
+                             "%s has %zu jobs that are running or held back, as many as an author may have "
+                             "(see argosyctl queue limit): nothing was changed",
+                             author_text(t->author, who), author_jobs_open(l, t->author));
 }
 
 // ------------------------------------------------------------------------------------------------ the request
@@ -280,7 +275,7 @@ int decide_queue_admit(Decision *d, Ticket *t) {
         int r;
 
         if (t->job > 0 || queue_policy_only_asks(t->request)) { // it has begun, or never will
-                queue_look_end(t);
+                (void) queue_look_free(queue_look_take(t));
                 return STEP_PASSED;
         }
         r = t->held ? STEP_PASSED : check_after(l, t);
@@ -300,9 +295,8 @@ int decide_queue_admit(Decision *d, Ticket *t) {
                 return PLAN_SETTLED;
         }
         if (v == HELD_JOB_REFUSED)
-                return settle(t, response_error(EPERM,
-                                                "%s (rule %" PRIu32 " of the queue); nothing was changed",
-                                                rule->text, rule->number));
+                return ticket_refuse(t, EPERM, "%s (rule %" PRIu32 " of the queue); nothing was changed",
+                                     rule->text, rule->number);
         if (v == HELD_JOB_OVER)
                 return refuse_over(l, t);
         r = check_author(l, t, true);

@@ -60,7 +60,7 @@ int field_set(char **field, const char *value) {
         return 0;
 }
 
-static int field_vprintf(char **field, const char *format, va_list ap) {
+int field_vprintf(char **field, const char *format, va_list ap) {
         char *text = NULL;
 
         if (vasprintf(&text, format, ap) < 0)

@@ -3,6 +3,8 @@
 
 // Making responses. Messages made here own all that they point to and are freed with message_free().
 
+#include <stdarg.h>
+
 #include "argosy.pb-c.h"
 #include "array.h"
 #include "macro.h"
@@ -34,6 +36,7 @@ Argosy__Response *response_no_label(const Argosy__Label *label);
 // Replaces a string field of a message by a copy. NULL counts as "". -ENOMEM leaves it as it was.
 int field_set(char **field, const char *value);
 int field_printf(char **field, const char *format, ...) _printf_(2, 3);
+int field_vprintf(char **field, const char *format, va_list ap) _printf_(2, 0);
 // Appends a message (NULL: out of memory) to a repeated field, and takes it over also on failure.
 #define FIELD_APPEND(array, n, item)                                      \
         ({                                                                \

@@ -49,7 +49,9 @@ enum {
         BEGUN_MAX = 8,
 };
 
-struct PlanTurns {
+// Of a Change that is only asked about, over many turns.
+typedef struct PlanTurns {
+        TicketWork work;
         RequestTies ties;
         bool judged, whole;  // whether it is planned in one turn is known; it is
         unsigned n_begun;
@@ -63,7 +65,7 @@ struct PlanTurns {
         bool kept;           // `plan` is counted in Leader.n_plans_kept
         AuthorTurn *asker;   // the author that waits for nodes; NULL: it does not
         uint64_t due_us;     // until then they may answer
-};
+} PlanTurns;
 
 // It waits for nodes no more. Others may be begun.
 static void stop_asking(Leader *l, PlanTurns *p, bool owner) {
@@ -93,18 +95,9 @@ static void start_asking(Leader *l, PlanTurns *p, const Ticket *t) {
         p->kept = p->plan;
 }
 
-bool dry_run_may_begin(const Ticket *t) {
-        if (t->plan) // it goes on
-                return true;
-        return author_turn_n_asking(t->turn) < t->leader->limits.plans_asking &&
-               (t->author->owner || t->leader->n_plans_asking < t->leader->limits.plans_asking_others);
-}
+static void turns_free(Ticket *t, TicketWork *work) {
+        PlanTurns *p = CONTAINER_OF(work, PlanTurns, work);
 
-void plan_turns_free(Ticket *t) {
-        PlanTurns *p = TAKE_PTR(t->plan);
-
-        if (!p)
-                return;
         stop_asking(t->leader, p, t->author->owner);
         request_ties_done(&p->ties);
         drop_plan(t->leader, p);
@@ -112,10 +105,26 @@ void plan_turns_free(Ticket *t) {
         free(p);
 }
 
+static const TicketWorkKind turns_kind = {turns_free};
+
+// NULL: none has begun.
+static PlanTurns *turns_of(const Ticket *t) {
+        TicketWork *work = ticket_work(t, &turns_kind);
+
+        return work ? CONTAINER_OF(work, PlanTurns, work) : NULL;
+}
+
+bool dry_run_may_begin(const Ticket *t) {
+        if (turns_of(t)) // it goes on
+                return true;
+        return author_turn_n_asking(t->turn) < t->leader->limits.plans_asking &&
+               (t->author->owner || t->leader->n_plans_asking < t->leader->limits.plans_asking_others);
+}
+
 // ------------------------------------------------------------------------------------------------ what nodes say
 
 static void on_settled(Ticket *t) {
-        stop_asking(t->leader, t->plan, t->author->owner);
+        stop_asking(t->leader, turns_of(t), t->author->owner);
         // In Leader.dry_runs again: what nodes have said takes room until it is over.
         ticket_wait_again(t, true);
         leader_mark(t->leader);
@@ -124,7 +133,7 @@ static void on_settled(Ticket *t) {
 uint64_t dry_runs_next_deadline(const Leader *l) {
         const ListNode *first = l->dry_runs_asking.next;
 
-        return first == &l->dry_runs_asking ? 0 : CONTAINER_OF(first, Ticket, queue)->plan->due_us;
+        return first == &l->dry_runs_asking ? 0 : turns_of(CONTAINER_OF(first, Ticket, queue))->due_us;
 }
 
 void dry_runs_on_time(Leader *l) {
@@ -133,7 +142,7 @@ void dry_runs_on_time(Leader *l) {
         while ((due_us = dry_runs_next_deadline(l)) && due_us <= leader_now(l)) {
                 Ticket *t = CONTAINER_OF(l->dry_runs_asking.next, Ticket, queue);
 
-                plan_names_give_up(t->plan->names);
+                plan_names_give_up(turns_of(t)->names);
                 on_settled(t);
         }
 }
@@ -300,25 +309,29 @@ static PlanTurns *turns_new(Ticket *t) {
                 free(p);
                 return NULL;
         }
-        return t->plan = p;
+        ticket_add_work(t, &turns_kind, &p->work);
+        return p;
 }
 
 int decide_dry_run(Decision *d, Ticket *t) {
+        PlanTurns *p = turns_of(t);
         Argosy__Response *response = NULL;
         int r;
 
         assert(d->batch.n_ops == 0); // that would count only when the log has it
         assert(!d->scheduler);       // two at once would not know of each other
-        if (!t->plan && (image_pinning_adopt(t) < 0 || !turns_new(t)))
+        if (!p)
+                p = image_pinning_adopt(t) < 0 ? NULL : turns_new(t);
+        if (!p)
                 return -ENOMEM;
-        t->plan->waits = false;
+        p->waits = false;
         if (t->request->change->n_names <= t->leader->limits.plan_part_units)
-                r = plan_at_once(t->plan, t, &response);
+                r = plan_at_once(p, t, &response);
         else
-                r = step(t->plan, d, t, &response);
+                r = step(p, d, t, &response);
         if (r >= 0 && !response)
-                return t->plan->waits ? 0 : DRY_RUN_GOES_ON;
-        plan_turns_free(t);
+                return p->waits ? 0 : DRY_RUN_GOES_ON;
+        ticket_drop_work(t, &turns_kind);
         if (r < 0)
                 return r;
         ticket_settle(t, response);

@@ -16,4 +16,3 @@ bool dry_run_may_begin(const Ticket *t);
 enum { DRY_RUN_NODES_US = 5 * 1000 * 1000 };
 uint64_t dry_runs_next_deadline(const Leader *l);
 void dry_runs_on_time(Leader *l);
-void plan_turns_free(Ticket *t); // where it is with one

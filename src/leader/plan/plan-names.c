@@ -229,7 +229,7 @@ static void on_answered(Ticket *t, Node *n, const Argosy__ToVoter__NameAnswer *a
 }
 
 void plan_names_give_up(PlanNames *p) {
-        node_calls_end(p->leader, p->ticket);
+        node_calls_end(p->ticket);
         for (size_t i = 0; i < p->n; i++)
                 if (p->list[i]->verdict == NAME_ASKED)
                         p->list[i]->verdict = NAME_UNKNOWN;

@@ -21,7 +21,6 @@ enum { STUCK_SHOWN_MAX = 100 }; // units named at the end of a drain that cannot
 
 int drain_waiter_start(Leader *l, Ticket *t) {
         ticket_join(t, TICKET_WAIT, &l->drains);
-        t->drain_left = UINT32_MAX;
         leader_mark(l);
         return 0;
 }
@@ -92,7 +91,7 @@ static void notify(Leader *l, Ticket *t) {
         v = drain_view(h, node);
         switch (drain_view_judge(l, &v)) {
         case DRAIN_OVER:
-                ticket_settle(t, response_error(ECANCELED, "%s is not being drained any more", word));
+                ticket_refuse(t, ECANCELED, "%s is not being drained any more", word);
                 break;
         case DRAIN_EMPTY:
                 ticket_settle(t, progress_response(0));
@@ -101,10 +100,8 @@ static void notify(Leader *l, Ticket *t) {
                 ticket_settle(t, stuck_response(l, h, node, v.stuck));
                 break;
         case DRAIN_GOES_ON:
-                if (t->drain_left == v.left)
-                        break;
-                t->drain_left = (uint32_t) v.left;
-                ticket_send(t, progress_response(v.left));
+                if (ticket_report(t, v.left))
+                        ticket_send(t, progress_response(v.left));
                 break;
         case DRAIN_GONE: // is a refusal by now
                 break;

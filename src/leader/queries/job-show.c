@@ -16,19 +16,25 @@
 #include "turn.h"
 #include "wait-seen.h"
 
-struct JobShow {
+typedef struct JobShow {
+        TicketWork work;
         JobLooks looks;
         size_t at;      // of these
         WaitWalk *walk; // through the nodes of that unit; NULL: none was begun
-};
+} JobShow;
 
-JobShow *job_show_free(JobShow *s) {
-        if (!s)
-                return NULL;
+static void show_free(Ticket *t, TicketWork *work) {
+        JobShow *s = CONTAINER_OF(work, JobShow, work);
+
         wait_walk_free(s->walk);
         free(s->looks.looks);
         free(s);
-        return NULL;
+}
+
+static const TicketWorkKind show_kind = {show_free};
+
+static JobShow *show_of(const Ticket *t) {
+        return CONTAINER_OF(ticket_work(t, &show_kind), JobShow, work);
 }
 
 bool job_show_is_long(const Leader *l, const Argosy__Request *request) {
@@ -41,10 +47,12 @@ static void queue(Leader *l, Ticket *t) {
 }
 
 int job_show_start(Leader *l, Ticket *t) {
-        t->show = calloc(1, sizeof(*t->show));
-        if (!t->show)
+        JobShow *s = calloc(1, sizeof(*s));
+
+        if (!s)
                 return -ENOMEM;
-        if (ticket_prepare(t, answer_jobs_with(l, t->author, t->request, &t->show->looks)) < 0)
+        ticket_add_work(t, &show_kind, &s->work);
+        if (ticket_prepare(t, answer_jobs_with(l, t->author, t->request, &s->looks)) < 0)
                 return -ENOMEM;
         queue(l, t);
         return 0;
@@ -79,7 +87,7 @@ static void end(const Leader *l, Ticket *t) {
 }
 
 static void go_on(Leader *l, Ticket *t, size_t *left) {
-        JobShow *s = t->show;
+        JobShow *s = show_of(t);
         int r = 1;
 
         while (r > 0 && *left > 0 && s->at < s->looks.n)
@@ -106,7 +114,7 @@ void job_shows_turn(Leader *l) {
 
 void job_shows_on_unit_gone(Leader *l, const Unit *u) {
         list_foreach (i, &l->job_shows) {
-                JobShow *s = ticket_in(i, TICKET_TURN)->show;
+                JobShow *s = show_of(ticket_in(i, TICKET_TURN));
 
                 if (s->walk && wait_walk_is_of(s->walk, u))
                         s->walk = wait_walk_free(s->walk);

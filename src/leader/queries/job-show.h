@@ -11,4 +11,3 @@ bool job_show_is_long(const Leader *l, const Argosy__Request *request);
 int job_show_start(Leader *l, Ticket *t);
 void job_shows_turn(Leader *l); // once per turn
 void job_shows_on_unit_gone(Leader *l, const Unit *u);
-JobShow *job_show_free(JobShow *s); // NULL

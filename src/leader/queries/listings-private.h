@@ -9,6 +9,7 @@
 #include "listings.h"
 #include "macro.h"
 #include "row-filter.h"
+#include "tickets.h"
 
 enum { LISTING_RUN = 512 }; // names that are sorted at a time
 
@@ -20,6 +21,7 @@ typedef struct Run {
 typedef enum ListingPhase { LISTING_WAITS, LISTING_MADE, LISTING_GIVEN } ListingPhase;
 
 struct Listing {
+        TicketWork work; // while somebody listens
         Leader *leader;
         Ticket *ticket; // NULL: nobody listens
         ListNode all;   // in Leader.listings

@@ -77,6 +77,18 @@ static void take_patterns(Listing *g, const Argosy__Request *q) {
         g->walks = g->n_globs > 0 || g->n_patterns == 0;
 }
 
+// Nobody listens any more. What the list holds is freed in turns.
+static void on_unheard(Ticket *t, TicketWork *work) {
+        Listing *g = CONTAINER_OF(work, Listing, work);
+
+        g->ticket = NULL;
+        if (g->leader->listing_made == g)
+                g->leader->listing_made = NULL;
+        leader_mark(g->leader);
+}
+
+static const TicketWorkKind listing_kind = {on_unheard};
+
 int listing_start(Leader *l, Ticket *t) {
         const Argosy__Request *q = t->request;
         Listing *g = calloc(1, sizeof(*g));
@@ -100,17 +112,9 @@ int listing_start(Leader *l, Ticket *t) {
         }
         list_init(&g->stale);
         list_append(&l->listings, &g->all);
-        t->listing = g;
+        ticket_add_work(t, &listing_kind, &g->work);
         leader_mark(l);
         return 0;
-}
-
-void listing_end(Listing *g) {
-        g->ticket->listing = NULL;
-        g->ticket = NULL;
-        if (g->leader->listing_made == g)
-                g->leader->listing_made = NULL;
-        leader_mark(g->leader);
 }
 
 static void free_pieces(ListedName *n, size_t *left) {

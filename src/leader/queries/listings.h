@@ -7,7 +7,6 @@
 
 // Begins a long list (listing-question.h). 0 or -ENOMEM.
 int listing_start(Leader *l, Ticket *t);
-void listing_end(Listing *g); // the client is gone; what the list holds is freed in turns
 // What was seen or changed, while the list is made: about a unit, also one that goes; and about a node. What hosts note
 // of themselves is Leader.n_host_changes.
 void listings_on_unit(Leader *l, const char *name);

@@ -53,13 +53,13 @@ static void notify(Leader *l, Ticket *t) {
         const Host *h = host ? host_find(l, host->host) : NULL;
 
         if (!h)
-                ticket_settle(t, response_error(ENOENT, "this host is no member of the cluster any more"));
+                ticket_refuse(t, ENOENT, "this host is no member of the cluster any more");
         else if (q->detached && !record)
                 ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         else if (!q->detached && n && !streq(n->reason ?: "", MANAGER_NOT_REACHED))
                 ticket_settle(t, attached_response(n));
         else if (h->complaint && (q->detached || !n))
-                ticket_settle(t, response_error(EINVAL, "%s", h->complaint));
+                ticket_refuse(t, EINVAL, "%s", h->complaint);
 }
 
 void manager_waiters_notify(Leader *l) {

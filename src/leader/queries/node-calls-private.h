@@ -3,7 +3,9 @@
 
 // What the questions to nodes share that have files of their own (node-questions.c, status-calls.c, verify-calls.c), with node-calls.c.
 
+#include "author-questions.h"
 #include "node-calls.h"
+#include "tickets.h"
 
 enum {
         NODE_CALLS_MORE = 1,    // no looks are left in this turn
@@ -26,6 +28,27 @@ struct NodeQuestion {
         void (*complete)(Leader *l, Argosy__Response *r, NodeCall *c);
         Argosy__Response *(*lost)(Leader *l, const NodeCall *c); // instead of an answer that will not come
 };
+
+// What a pending request asks of nodes.
+typedef struct NodeAsking {
+        TicketWork work;
+        const struct NodeQuestion *question; // the row of its kind; NULL: it only asks about names
+        AuthorQuestions *questions;          // of whoever asks nodes this; NULL likewise
+        ListNode calls;                      // NodeCall.by_ticket
+        size_t n_calls;
+        ListNode marks; // of lines of journals, that were not taken yet
+        uint64_t last_mark;
+        uint32_t window;           // of each call of a journal; 0: there is none
+        uint32_t n_could_be_asked; // of a Verify: nodes
+        uint32_t n_readings;       // parts of those of a Top, or of a Verify, that were passed on
+        bool asks_hosts;           // one after the other
+        uint32_t asked_host;       // the last of these; 0: none yet
+        size_t n_asked;            // units of a Status about which nodes were asked, or that were answered
+        size_t n_said; // of a Status: nodes of which something is said of the unit that is at hand
+} NodeAsking;
+
+NodeAsking *node_asking(const Ticket *t); // NULL: it asks nothing
+NodeAsking *node_asking_begin(Ticket *t); // the same, made if it is not there; NULL: out of memory
 
 // What the leader says by itself. 0.
 int node_calls_respond(Ticket *t, Argosy__Response *r);

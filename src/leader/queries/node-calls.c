@@ -33,8 +33,8 @@ enum {
 };
 
 typedef struct Mark {
-        ListNode list; // in Ticket.marks
-        uint64_t call; // the call, if it is still there
+        ListNode list; // in NodeAsking.marks
+        uint64_t call; // whose it is, if that is still there
         uint64_t theirs, ours;
 } Mark;
 
@@ -51,8 +51,8 @@ static void node_call_free(Leader *l, NodeCall *c) {
         map_take(&l->calls_by_id, &c->id, sizeof(c->id));
         list_unlink(&c->by_ticket);
         list_unlink(&c->by_node);
-        if (c->ticket)
-                c->ticket->n_calls--;
+        if (c->asking)
+                c->asking->n_calls--;
         c->node->questions.n_listeners -= c->listens;
         free(c->unit);
         free(c);
@@ -74,22 +74,56 @@ static void cancel(Leader *l, NodeCall *c) {
         node_call_free(l, c);
 }
 
-// Ends the ticket's calls, the first of thousands now: the others wait for their turn without a ticket.
-void node_calls_end(Leader *l, Ticket *t) {
-        for (unsigned n = 0; n < l->limits.calls_cancelled && !list_is_empty(&t->calls); n++)
-                cancel(l, CONTAINER_OF(t->calls.next, NodeCall, by_ticket));
-        if (!list_is_empty(&t->calls))
+// Of thousands the first: the others wait for their turn without a ticket.
+static void end_calls(Leader *l, NodeAsking *a) {
+        for (unsigned n = 0; n < l->limits.calls_cancelled && !list_is_empty(&a->calls); n++)
+                cancel(l, CONTAINER_OF(a->calls.next, NodeCall, by_ticket));
+        if (!list_is_empty(&a->calls))
                 leader_mark(l);
-        while (!list_is_empty(&t->calls)) {
-                NodeCall *c = CONTAINER_OF(t->calls.next, NodeCall, by_ticket);
+        while (!list_is_empty(&a->calls)) {
+                NodeCall *c = CONTAINER_OF(a->calls.next, NodeCall, by_ticket);
 
                 c->ticket = NULL;
+                c->asking = NULL;
                 list_unlink(&c->by_ticket);
                 list_append(&l->calls_over, &c->by_ticket);
         }
-        t->n_calls = 0;
-        list_foreach_safe (i, &t->marks)
+}
+
+static void asking_free(Ticket *t, TicketWork *work) {
+        NodeAsking *a = CONTAINER_OF(work, NodeAsking, work);
+
+        author_questions_drop(t->leader, a->questions);
+        end_calls(t->leader, a);
+        list_foreach_safe (i, &a->marks)
                 mark_free(CONTAINER_OF(i, Mark, list));
+        free(a);
+}
+
+static const TicketWorkKind asking_kind = {asking_free};
+
+NodeAsking *node_asking(const Ticket *t) {
+        TicketWork *work = ticket_work(t, &asking_kind);
+
+        return work ? CONTAINER_OF(work, NodeAsking, work) : NULL;
+}
+
+NodeAsking *node_asking_begin(Ticket *t) {
+        NodeAsking *a = node_asking(t);
+
+        if (a)
+                return a;
+        a = calloc(1, sizeof(*a));
+        if (!a)
+                return NULL;
+        list_init(&a->calls);
+        list_init(&a->marks);
+        ticket_add_work(t, &asking_kind, &a->work);
+        return a;
+}
+
+void node_calls_end(Ticket *t) {
+        ticket_drop_work(t, &asking_kind);
 }
 
 void node_calls_cancel_some(Leader *l) {
@@ -110,19 +144,25 @@ int node_calls_respond(Ticket *t, Argosy__Response *r) {
 }
 
 static NodeCall *call_new(Leader *l, Ticket *t, const char *unit, Node *n, bool listens) {
-        NodeCall *c = calloc(1, sizeof(*c));
+        NodeAsking *a = node_asking_begin(t);
+        NodeCall *c = a ? calloc(1, sizeof(*c)) : NULL;
 
         if (!c)
                 return NULL;
-        *c = (NodeCall){.id = ++l->last_call, .ticket = t, .node = n, .unit = strdup(unit), .listens = listens};
+        *c = (NodeCall){.id = ++l->last_call,
+                        .ticket = t,
+                        .asking = a,
+                        .node = n,
+                        .unit = strdup(unit),
+                        .listens = listens};
         if (!c->unit || map_add(&l->calls_by_id, &c->id, sizeof(c->id), c) < 0) {
                 free(c->unit);
                 free(c);
                 return NULL;
         }
-        list_append(&t->calls, &c->by_ticket);
+        list_append(&a->calls, &c->by_ticket);
         list_append(&n->questions.calls, &c->by_node);
-        t->n_calls++;
+        a->n_calls++;
         n->questions.n_listeners += listens;
         return c;
 }
@@ -157,7 +197,7 @@ int node_call_begin(Leader *l, Ticket *t, const char *unit, Node *n, NodeCall **
 void node_call_send(Leader *l, NodeCall *c) {
         Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
         Argosy__Request request = *c->ticket->request;
-        const struct NodeQuestion *question = c->ticket->question;
+        const struct NodeQuestion *question = c->asking->question;
         RequestOfOne room;
 
         if (question->narrow)
@@ -181,15 +221,16 @@ int node_calls_ask(Leader *l, Ticket *t, const char *unit, Node *n) {
 
 int node_calls_ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *l, Ticket *t, Node *n)) {
         const Argosy__HostRecord *next;
+        NodeAsking *a = node_asking(t);
         int r = 0;
 
-        t->asks_hosts = true;
-        while ((next = cluster_state_next_host(l->state, t->asked_host))) {
+        a->asks_hosts = true;
+        while ((next = cluster_state_next_host(l->state, a->asked_host))) {
                 const Host *h = host_find(l, next->host);
 
                 if (*left == 0)
                         return NODE_CALLS_MORE;
-                t->asked_host = next->host;
+                a->asked_host = next->host;
                 (*left)--;
                 if (h)
                         list_foreach (i, &h->nodes)
@@ -198,14 +239,14 @@ int node_calls_ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *
                 if (r < 0)
                         return r;
         }
-        t->asks_hosts = false;
-        t->asked_host = 0;
+        a->asks_hosts = false;
+        a->asked_host = 0;
         return 0;
 }
 
 int node_calls_ask_some(Leader *l, Ticket *t) {
         size_t left = l->limits.status_share;
-        int r = t->question->more(l, t, &left);
+        int r = node_asking(t)->question->more(l, t, &left);
 
         if (r != NODE_CALLS_MORE)
                 return r;
@@ -284,7 +325,7 @@ static void watch_nodes_of(Leader *l, Host *h) {
                 Ticket *t = CONTAINER_OF(i, Ticket, all);
 
                 if (t->request->what_case != ARGOSY__REQUEST__WHAT_TOP || *t->request->top->node ||
-                    !t->request->top->interval_ms || !t->n_calls)
+                    !t->request->top->interval_ms || !node_asking(t) || !node_asking(t)->n_calls)
                         continue;
                 list_foreach (k, &h->nodes) {
                         Node *n = CONTAINER_OF(k, Node, of_host);
@@ -317,25 +358,30 @@ static void send_taken(Leader *l, const NodeCall *c, uint64_t mark) {
 
 // The mark of a node's lines goes on as the ticket's next one.
 void node_calls_pass_mark_on(Ticket *t, NodeCall *c, Argosy__Response__Journal *j) {
+        NodeAsking *a = node_asking(t);
         uint64_t theirs = j->mark;
         Mark *m;
 
         j->mark = 0;
-        if (!theirs || !t->window || c->n_marks >= CALL_MARKS_MAX)
+        if (!theirs || !a->window || c->n_marks >= CALL_MARKS_MAX)
                 return;
         m = malloc(sizeof(*m));
         if (!m) {
                 send_taken(t->leader, c, theirs); // no later mark will do it
                 return;
         }
-        *m = (Mark){.call = c->id, .theirs = theirs, .ours = ++t->last_mark};
-        list_append(&t->marks, &m->list);
+        *m = (Mark){.call = c->id, .theirs = theirs, .ours = ++a->last_mark};
+        list_append(&a->marks, &m->list);
         c->n_marks++;
         j->mark = m->ours;
 }
 
 void node_calls_on_taken(Leader *l, Ticket *t, uint64_t mark) {
-        list_foreach_safe (i, &t->marks) {
+        NodeAsking *a = node_asking(t);
+
+        if (!a)
+                return;
+        list_foreach_safe (i, &a->marks) {
                 Mark *m = CONTAINER_OF(i, Mark, list);
                 NodeCall *c = map_find(&l->calls_by_id, &m->call, sizeof(m->call));
 
@@ -350,11 +396,14 @@ void node_calls_on_taken(Leader *l, Ticket *t, uint64_t mark) {
 }
 
 bool node_calls_has_more(const Ticket *t) {
-        return t->request->what_case == ARGOSY__REQUEST__WHAT_STATUS && t->n_asked < t->request->status->n_names;
+        return t->request->what_case == ARGOSY__REQUEST__WHAT_STATUS &&
+               node_asking(t)->n_asked < t->request->status->n_names;
 }
 
 void node_calls_end_without_calls(Ticket *t) {
-        if (!t->n_calls && !t->asks_hosts && !node_calls_has_more(t))
+        const NodeAsking *a = node_asking(t);
+
+        if (!a || (!a->n_calls && !a->asks_hosts && !node_calls_has_more(t)))
                 ticket_end(t);
 }
 
@@ -389,8 +438,8 @@ void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *r
                 return;
         }
         r = message_copy(reply->response);
-        if (r && t->question->complete)
-                t->question->complete(l, r, c);
+        if (r && c->asking->question->complete)
+                c->asking->question->complete(l, r, c);
         if (r)
                 authorization_filter(l, t->author, r);
         if (reply->response->final)
@@ -421,7 +470,7 @@ void node_calls_on_node_lost(Leader *l, Node *n) {
                         answer_image(l, c, NULL);
                         continue;
                 }
-                r = t->question->lost(l, c);
+                r = c->asking->question->lost(l, c);
                 node_call_free(l, c);
                 ticket_send(t, r);
                 node_calls_end_without_calls(t);

@@ -16,6 +16,7 @@ typedef void NodeImageAnswered(Ticket *t, Node *n, const Argosy__ToVoter__ImageA
 struct NodeCall {
         uint64_t id;
         Ticket *ticket; // NULL: it is over, and the node is to hear that
+        struct NodeAsking *asking; // of that ticket
         Node *node;
         ListNode by_ticket, by_node; // the first of what is over in Leader.calls_over
         char *unit;
@@ -45,5 +46,5 @@ void node_calls_on_node_lost(Leader *l, Node *n);
 // were welcomed.
 void node_calls_on_sessions_ended(Leader *l);
 void node_calls_on_sessions_begun(Leader *l);
-void node_calls_end(Leader *l, Ticket *t);
-void node_calls_clear(Leader *l); // at the end of a term: all tickets have ended
+void node_calls_end(Ticket *t);   // what it asks nodes is over: they are told, some in each turn
+void node_calls_clear(Leader *l); // who leads no more: all tickets have ended

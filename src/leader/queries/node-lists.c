@@ -70,7 +70,27 @@ static void queue(Leader *l, Ticket *t) {
         leader_mark(l);
 }
 
+typedef struct NodeList {
+        TicketWork work;
+        uint32_t host; // the last that was listed; 0: none yet
+} NodeList;
+
+static void list_free(Ticket *t, TicketWork *work) {
+        free(CONTAINER_OF(work, NodeList, work));
+}
+
+static const TicketWorkKind list_kind = {list_free};
+
+static NodeList *list_of(const Ticket *t) {
+        return CONTAINER_OF(ticket_work(t, &list_kind), NodeList, work);
+}
+
 int node_list_start(Leader *l, Ticket *t) {
+        NodeList *list = calloc(1, sizeof(*list));
+
+        if (!list)
+                return -ENOMEM;
+        ticket_add_work(t, &list_kind, &list->work);
         if (ticket_prepare(t, answer_new(t->request)) < 0)
                 return -ENOMEM;
         queue(l, t);
@@ -104,7 +124,7 @@ void node_lists_turn(Leader *l) {
         if (!t)
                 return;
         ticket_leave(t, TICKET_TURN);
-        done = list_some(l, t->request, l->limits.nodes_listed, &t->asked_host, t->response);
+        done = list_some(l, t->request, l->limits.nodes_listed, &list_of(t)->host, t->response);
         if (done < 0)
                 ticket_settle(t, NULL);
         else if (done)

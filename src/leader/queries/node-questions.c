@@ -29,7 +29,7 @@ static Argosy__Response *question_lost(Leader *l, const NodeCall *c) {
 
 static void narrow_journal(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room) {
         room->journal = *request->journal;
-        room->journal.window = t->window;
+        room->journal.window = node_asking(t)->window;
         request->journal = &room->journal;
 }
 
@@ -48,7 +48,7 @@ static int ask_journal_of_one(Leader *l, Ticket *t) {
 
         if (!number)
                 return node_calls_respond(t, response_error(ENOENT, "%s: no such node", m->node));
-        t->window = flow_window_share(m->window, 1);
+        node_asking(t)->window = flow_window_share(m->window, 1);
         if (!n || !node_is_heard(n))
                 return node_calls_respond(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
         return node_calls_ask(l, t, m->name, n);
@@ -57,7 +57,7 @@ static int ask_journal_of_one(Leader *l, Ticket *t) {
 static int ask_for_more_journals(Leader *l, Ticket *t, size_t *left) {
         int r = node_calls_ask_hosts(l, t, left, ask_journal_of);
 
-        if (r != 0 || t->n_calls || !list_is_empty(&t->responses))
+        if (r != 0 || node_asking(t)->n_calls || !list_is_empty(&t->responses))
                 return r;
         return node_calls_respond(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", t->request->journal->name));
 }
@@ -81,7 +81,7 @@ static int ask_for_journal(Leader *l, Ticket *t) {
                 return node_calls_respond(t, response_error(ENOENT, "%s: no such unit", m->name));
         if (*m->node)
                 return ask_journal_of_one(l, t);
-        t->window = flow_window_share(m->window, count_holders(u));
+        node_asking(t)->window = flow_window_share(m->window, count_holders(u));
         return node_calls_ask_some(l, t);
 }
 
@@ -102,7 +102,7 @@ static int ask_usage_of(Leader *l, Ticket *t, Node *n) {
 static int ask_for_more_usage(Leader *l, Ticket *t, size_t *left) {
         int r = node_calls_ask_hosts(l, t, left, ask_usage_of);
 
-        if (r != 0 || t->n_calls || !list_is_empty(&t->responses))
+        if (r != 0 || node_asking(t)->n_calls || !list_is_empty(&t->responses))
                 return r;
         return node_calls_respond(t, response_error(EHOSTUNREACH, "no node can be reached"));
 }
@@ -128,7 +128,7 @@ static void complete_usage(Leader *l, Argosy__Response *r, NodeCall *c) {
 
         if (r->what_case == ARGOSY__RESPONSE__WHAT_USAGE) {
                 (void) field_set(&r->usage->node, n->name);
-                r->usage->number = ++c->ticket->n_readings;
+                r->usage->number = ++c->asking->n_readings;
         } else if (r->status != 0) {
                 _cleanup_free_ char *why = strdup(r->message);
 
@@ -162,10 +162,16 @@ bool node_questions_has(Argosy__Request__WhatCase what) {
 }
 
 int node_questions_start(Leader *l, Ticket *t) {
+        NodeAsking *a = node_asking_begin(t);
         int r;
 
-        t->question = &questions[t->request->what_case]; // a request without one was refused
-        r = t->question->ask(l, t);
+        if (!a)
+                return -ENOMEM;
+        a->question = &questions[t->request->what_case]; // who has none was not taken on
+        a->questions = author_questions_add(l, t->author);
+        if (!a->questions)
+                return -ENOMEM;
+        r = a->question->ask(l, t);
         if (r >= 0)
                 node_calls_end_without_calls(t);
         return r;

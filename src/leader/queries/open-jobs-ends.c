@@ -339,9 +339,8 @@ static void tell(OpenJob *job) {
         list_foreach (i, &job->tickets) {
                 Ticket *t = ticket_in(i, TICKET_WAIT);
 
-                if (t->drain_left != job->n_open)
+                if (ticket_report(t, job->n_open))
                         ticket_send(t, progress(job));
-                t->drain_left = (uint32_t) job->n_open;
         }
 }
 
@@ -387,7 +386,6 @@ uint64_t open_jobs_next_deadline(const Leader *l) {
 
 void open_job_add_waiter(Leader *l, OpenJob *job, Ticket *t) {
         ticket_join(t, TICKET_WAIT, &job->tickets);
-        t->drain_left = UINT32_MAX;
         open_job_notify(l, job);
         if (job->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN)
                 l->jobs_urgent = true;

@@ -209,7 +209,7 @@ static bool is_remembered(const Leader *l, const Unit *u, const char *name, cons
         return (u && unit_on_node_find(u, n)) || cluster_state_find_tombstone(l->state, name, n->number);
 }
 
-// A unit, and the nodes about which something is said of it (Ticket.n_said).
+// A unit, and the nodes about which something is said of it (NodeAsking.n_said).
 typedef struct StatusQuestion {
         Ticket *ticket;
         const char *name;
@@ -218,7 +218,7 @@ typedef struct StatusQuestion {
 } StatusQuestion;
 
 static StatusQuestion status_question(const Leader *l, Ticket *t) {
-        const char *name = t->request->status->names[t->n_asked];
+        const char *name = t->request->status->names[node_asking(t)->n_asked];
 
         return (StatusQuestion){t, name, cluster_state_find_unit(l->state, name), unit_find(l, name)};
 }
@@ -230,7 +230,7 @@ static int status_on(Leader *l, const StatusQuestion *q, Node *node) {
 
         if (!why && !silent && !status_calls_unit_is_at(l, q->u, q->e, node))
                 return 0;
-        q->ticket->n_said++;
+        node_asking(q->ticket)->n_said++;
         return why      ? status_of_refusal(l, q->ticket, q->e, node, why)
                : silent ? status_of_silent(l, q->ticket, q->name, node)
                         : status_of_node(l, q->ticket, q->name, node);
@@ -266,20 +266,21 @@ static int status_of_nobody(Leader *l, const StatusQuestion *q) {
 // Goes on with the unit that is at hand. NODE_CALLS_MORE; or 0, with the next one at hand.
 static int status_of_unit(Leader *l, Ticket *t, size_t *left) {
         const StatusQuestion q = status_question(l, t);
+        NodeAsking *a = node_asking(t);
         int r = 0;
 
-        if (!t->asks_hosts) // it begins with the unit
+        if (!a->asks_hosts) // it begins with the unit
                 *left -= MIN_OF(*left, (size_t) LOOKS_OF_NAME);
-        if (t->asks_hosts || is_anywhere(l, &q))
+        if (a->asks_hosts || is_anywhere(l, &q))
                 r = node_calls_ask_hosts(l, t, left, status_on_node);
         else if (q.e)
                 r = status_where_it_is(l, &q);
-        if (r == 0 && t->n_said == 0)
+        if (r == 0 && a->n_said == 0)
                 r = status_of_nobody(l, &q);
         if (r != 0)
                 return r;
-        t->n_said = 0;
-        t->n_asked++; // not before: as long as there are more, nothing ends the ticket
+        a->n_said = 0;
+        a->n_asked++; // not before: as long as there are more, nothing ends the ticket
         return 0;
 }
 

@@ -64,6 +64,7 @@ static int respond(Ticket *t, Argosy__Response *r) {
 
 // `number` 0: of all nodes the first ones.
 static int begin_calls(Leader *l, Ticket *t, uint32_t number) {
+        NodeAsking *a = node_asking(t);
         NodeCall *c;
         int r = 0;
 
@@ -72,8 +73,8 @@ static int begin_calls(Leader *l, Ticket *t, uint32_t number) {
 
                 if (r < 0 || (number ? n->number != number || !node_calls_knows_names(n) : !can_verify(n)))
                         continue;
-                t->n_could_be_asked++;
-                if (t->n_calls < VERIFY_NODES_MAX)
+                a->n_could_be_asked++;
+                if (a->n_calls < VERIFY_NODES_MAX)
                         r = node_call_begin(l, t, "", n, &c);
         }
         return r;
@@ -92,7 +93,7 @@ int verify_calls_ask(Leader *l, Ticket *t) {
         r = begin_calls(l, t, number);
         if (r < 0)
                 return r;
-        if (t->n_calls > 0)
+        if (node_asking(t)->n_calls > 0)
                 return ticket_wait(t, &l->verifies);
         if (!list_is_empty(&t->responses))
                 return 0;
@@ -107,7 +108,7 @@ static NodeCall *next_of(Leader *l, const Ticket *t, bool *ret_more) {
         NodeCall *next = NULL;
 
         *ret_more = false;
-        list_foreach (i, &t->calls) {
+        list_foreach (i, &node_asking(t)->calls) {
                 NodeCall *c = CONTAINER_OF(i, NodeCall, by_ticket);
 
                 if (!c->unsent)
@@ -162,8 +163,8 @@ void verify_calls_complete(Leader *l, Argosy__Response *r, NodeCall *c) {
 
         if (r->what_case == ARGOSY__RESPONSE__WHAT_VERIFY) {
                 (void) field_set(&r->verify->node, c->node->name);
-                r->verify->nodes = c->ticket->n_could_be_asked;
-                r->verify->number = ++c->ticket->n_readings;
+                r->verify->nodes = c->asking->n_could_be_asked;
+                r->verify->number = ++c->asking->n_readings;
         } else if (r->status != 0) {
                 why = strdup(r->message);
                 (void) field_printf(&r->message, "%s: %s", c->node->name, why ?: "");

@@ -43,6 +43,7 @@ enum {
 };
 
 struct Waiter {
+        TicketWork work;
         Ticket *ticket;
         ListNode all; // in Leader.waiters
         ListNode due; // in Leader.waiters_due: not all of it has begun, or there is something to be said
@@ -65,7 +66,10 @@ void waiter_item_end(Leader *l, WaiterItem *item) {
         item->unit = NULL;
 }
 
-void waiter_free(Leader *l, Waiter *w) {
+static void waiter_free(Ticket *t, TicketWork *work) {
+        Waiter *w = CONTAINER_OF(work, Waiter, work);
+        Leader *l = t->leader;
+
         for (size_t i = 0; i < w->n_items; i++) {
                 Unit *u = w->items[i].unit;
 
@@ -78,9 +82,10 @@ void waiter_free(Leader *l, Waiter *w) {
         list_unlink(&w->all);
         list_unlink(&w->due);
         message_free(w->news);
-        w->ticket->waiter = NULL;
         free(w);
 }
+
+static const TicketWorkKind waiter_kind = {waiter_free};
 
 static int name_left_out(const Leader *l, const Unit *u, const UnitEntry *e,
                          Argosy__Response__UnitResult *result) {
@@ -399,7 +404,7 @@ int waiter_start(Leader *l, Ticket *t) {
         w->n_items = w->n_open = m->n_items;
         l->n_wait_items += m->n_items;
         list_append(&l->waiters, &w->all);
-        t->waiter = w;
+        ticket_add_work(t, &waiter_kind, &w->work);
         waiter_mark(l, w);
         leader_mark(l);
         return 0;

@@ -28,7 +28,6 @@ typedef struct WaitDue {
 } WaitDue;
 
 int waiter_start(Leader *l, Ticket *t);
-void waiter_free(Leader *l, Waiter *w);
 // What a wait of this verb for the unit would be told now. `seen`: what was seen of it in this turn; NULL: it is looked at now.
 WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
                          const WaitSeen *seen, WaitDue *ret_due);
@@ -42,6 +41,6 @@ void waiter_item_end(Leader *l, WaiterItem *item);
 // What a client would be told of this verdict; NULL: out of memory.
 Argosy__Response__UnitResult *waiter_result(Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
                                             const WaitVerdict *v);
-void waiters_on_unit(Leader *l, Unit *u); // its waiters are judged again
-void waiters_clear(Leader *l); // a term is over: nobody waits any more, see waiter_free()
+void waiters_on_unit(Leader *l, Unit *u); // whoever waits for it looks at it again
+void waiters_clear(Leader *l);            // a term is over: nobody waits any more
 void waiters_drain(Leader *l);

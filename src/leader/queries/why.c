@@ -265,16 +265,48 @@ typedef struct Responder {
         uint32_t n; // that were told
 } Responder;
 
-// Takes the response.
+// How far it is with a unit that runs on all nodes.
+typedef struct WhyPlace {
+        bool begun;    // it was told what is said of the unit itself
+        bool any;      // something of a node
+        uint32_t host; // the last that was looked at; 0: none yet
+} WhyPlace;
+
+// Of a question that is answered in turns.
+typedef struct WhyWork {
+        TicketWork work;
+        size_t n_asked;  // units that were told of
+        uint32_t n_told; // reasons
+        size_t bytes;    // of these
+        WhyPlace at;     // in the unit that is at hand
+} WhyWork;
+
+static void why_free(Ticket *t, TicketWork *work) {
+        free(CONTAINER_OF(work, WhyWork, work));
+}
+
+static const TicketWorkKind why_kind = {why_free};
+
+// NULL: it was answered.
+static WhyWork *why_of(const Ticket *t) {
+        TicketWork *work = ticket_work(t, &why_kind);
+
+        return work ? CONTAINER_OF(work, WhyWork, work) : NULL;
+}
+
+// Takes the response. The last one that there is room for says that the answer is too long.
 static void send_in_turn(Ticket *t, Argosy__Response *r) {
-        t->why.bytes += argosy__response__get_packed_size(r);
-        if (t->why.bytes <= ANSWER_BYTES_MAX) {
+        WhyWork *w = why_of(t);
+
+        if (w)
+                w->bytes += argosy__response__get_packed_size(r);
+        if (w && w->bytes <= ANSWER_BYTES_MAX) {
                 ticket_send(t, r);
                 return;
         }
         message_free(r);
-        if (!t->ended)
-                ticket_settle(t, response_too_long(t->why.bytes, false));
+        if (w)
+                ticket_settle(t, response_too_long(w->bytes, false));
 }
 
 // Takes the response; NULL stands for out of memory.
@@ -553,6 +585,11 @@ static void queue(Leader *l, Ticket *t) {
 }
 
 int why_start(Leader *l, Ticket *t) {
+        WhyWork *w = calloc(1, sizeof(*w));
+
+        if (!w)
+                return -ENOMEM;
+        ticket_add_work(t, &why_kind, &w->work);
         queue(l, t);
         return 0;
 }
@@ -578,35 +615,39 @@ static void end(const Leader *l, Ticket *t) {
 
 // A unit, or some nodes of one that runs everywhere. Returns how much was looked at.
 static size_t explain_next(Leader *l, Ticket *t, Responder *to, size_t most) {
-        const char *name = t->request->why->names[t->n_asked];
+        WhyWork *w = why_of(t);
+        const char *name = t->request->why->names[w->n_asked];
+        WhyPlace at = w->at;
+        bool goes_on;
         size_t n = MAX_OF(most / WHY_LOOKS_OF_UNIT, (size_t) 1), looks = looks_at(l, name);
 
-        if (t->why.at.begun)
+        if (at.begun)
                 looks = n * WHY_LOOKS_OF_UNIT;
         else if (is_refused(l, t, name))
                 return looks;
-        if (t->why.at.begun ? !why_everywhere(to, l, name, &t->why.at, n) : !why_unit(to, l, name)) {
-                t->why.at.begun = true;
+        goes_on = at.begun ? !why_everywhere(to, l, name, &at, n) : !why_unit(to, l, name);
+        if (t->ended) // what was to be said is too long
                 return looks;
-        }
-        t->why.at = (WhyPlace){};
-        t->n_asked++;
+        at.begun = true;
+        w->at = goes_on ? at : (WhyPlace){};
+        w->n_asked += !goes_on;
         return looks;
 }
 
 // Returns how much was looked at: that much, and the rest of a unit.
 static size_t explain_some(Leader *l, Ticket *t, size_t most) {
         const Argosy__Request__Why *m = t->request->why;
-        Responder to = {.request = t->request, .ticket = t, .n = t->why.n_told};
+        Responder to = {.request = t->request, .ticket = t, .n = why_of(t)->n_told};
+        WhyWork *w = why_of(t);
         size_t looks = 0;
 
-        while (looks < most && t->n_asked < m->n_names && !t->ended)
+        while (looks < most && !t->ended && w->n_asked < m->n_names)
                 looks += explain_next(l, t, &to, most - looks);
-        t->why.n_told = to.n;
         l->n_why_looks += looks;
         if (t->ended)
                 return looks;
-        if (t->n_asked < m->n_names)
+        w->n_told = to.n;
+        if (w->n_asked < m->n_names)
                 queue(l, t);
         else
                 end(l, t);

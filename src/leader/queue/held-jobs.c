@@ -567,7 +567,7 @@ static void on_response(const Argosy__Response *r, void *userdata) {
 static void go(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, const Argosy__QueueRule *rule) {
         Ticket *t = oom_checked(ticket_take(l, TAKE_PTR(h->request), on_response, h));
 
-        t->look = TAKE_PTR(h->look);
+        queue_look_keep(t, TAKE_PTR(h->look));
         t->author = oom_checked(message_copy(m->author));
         authorization_drop_files(l, t);
         t->held = h;
@@ -704,17 +704,19 @@ void held_jobs_step(Leader *l) {
 
 bool held_jobs_judge(Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule) {
         const Argosy__StoredRequest *m = t->held ? cluster_state_find_stored_request(l->state, t->held->number) : NULL;
+        QueueLook *look = queue_look_take(t);
         size_t left = l->limits.held_looks;
-        bool took_turns = t->look, known;
+        bool took_turns = look, known;
 
         known = held_verdict_find(l,
                                   &(HeldQuestion){.author = m ? m->author : t->author,
                                                   .request = t->request,
                                                   .stored = m,
                                                   .moment = m ? HELD_DECIDED : HELD_COMES},
-                                  &left, &t->look, ret, ret_rule);
+                                  &left, &look, ret, ret_rule);
         if (known && !took_turns) // should it come by here again, it is asked anew
-                queue_look_end(t);
+                look = queue_look_free(look);
+        queue_look_keep(t, look);
         return known;
 }
 

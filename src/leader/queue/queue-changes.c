@@ -30,11 +30,6 @@
 #include "tickets.h"
 #include "turn.h"
 
-static int settle(Ticket *t, Argosy__Response *response) {
-        ticket_settle(t, response);
-        return PLAN_SETTLED;
-}
-
 // ------------------------------------------------------------------------------------------------ rules
 
 static size_t find_rule(const Argosy__QueueRecord *queue, uint32_t number) {
@@ -69,9 +64,9 @@ static int add(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRe
         int r;
 
         if (error)
-                return settle(t, response_error(EINVAL, "%s", error));
+                return ticket_refuse(t, EINVAL, "%s", error);
         if (at == SIZE_MAX)
-                return settle(t, no_such_rule(m->before));
+                return ticket_settle(t, no_such_rule(m->before));
         r = insert(queue, m->add, at);
         return r < 0 ? r : STEP_PASSED;
 }
@@ -80,7 +75,7 @@ static int remove_rule(Ticket *t, uint32_t number, Argosy__QueueRecord *queue) {
         size_t at = find_rule(queue, number);
 
         if (at == SIZE_MAX)
-                return settle(t, no_such_rule(number));
+                return ticket_settle(t, no_such_rule(number));
         message_free(queue->rules[at]);
         memmove(&queue->rules[at], &queue->rules[at + 1], (--queue->n_rules - at) * sizeof(*queue->rules));
         return STEP_PASSED;
@@ -90,25 +85,27 @@ static int set_closed(Ticket *t, bool closed, Argosy__QueueRecord *queue) {
         const char *reason = closed && t->request->job ? t->request->job->reason : "";
 
         if (queue->closed == closed && strcmp(queue->reason, reason) == 0)
-                return settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+                return ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         queue->closed = closed;
         return field_set(&queue->reason, reason) < 0 ? -ENOMEM : STEP_PASSED;
 }
 
 static int set_open_max(Ticket *t, uint32_t max, Argosy__QueueRecord *queue) {
         if (max > CLUSTER_OPEN_JOBS_MAX)
-                return settle(t, response_error(EINVAL, "an author may have up to %d open jobs", CLUSTER_OPEN_JOBS_MAX));
+                return ticket_refuse(t, EINVAL, "an author may have up to %d open jobs",
+                                     CLUSTER_OPEN_JOBS_MAX);
         if ((queue->open_max ?: CLUSTER_OPEN_JOBS_DEFAULT) == max)
-                return settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+                return ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         queue->open_max = max;
         return STEP_PASSED;
 }
 
 static int set_history(Ticket *t, uint32_t mib, Argosy__QueueRecord *queue) {
         if (mib > CLUSTER_HISTORY_MIB_MAX)
-                return settle(t, response_error(EINVAL, "up to %d MiB of the past can be kept", CLUSTER_HISTORY_MIB_MAX));
+                return ticket_refuse(t, EINVAL, "up to %d MiB of the past can be kept",
+                                     CLUSTER_HISTORY_MIB_MAX);
         if ((queue->history_mib ?: CLUSTER_HISTORY_MIB_DEFAULT) == mib)
-                return settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+                return ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         queue->history_mib = mib;
         return STEP_PASSED;
 }
@@ -130,18 +127,19 @@ static int set_files(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__Q
         bool changed;
 
         if (m->file_kib > FILE_KIB || m->unit_files_kib > UNIT_KIB || m->files_mib > ALL_MIB)
-                return settle(t, response_error(EINVAL, "a file of a unit may have up to %d KiB, a unit with its files %d KiB, and all of them %d MiB", FILE_KIB,
-                                                UNIT_KIB, ALL_MIB));
+                return ticket_refuse(t, EINVAL,
+                                     "a file of a unit may have up to %d KiB, a unit with its files %d KiB, "
+                                     "and all of them %d MiB",
+                                     FILE_KIB, UNIT_KIB, ALL_MIB);
         changed = set_size(&queue->file_kib, m->file_kib, FILE_KIB);
         changed |= set_size(&queue->unit_files_kib, m->unit_files_kib, UNIT_KIB);
         changed |= set_size(&queue->files_mib, m->files_mib, ALL_MIB);
-        return changed ? STEP_PASSED : settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+        return changed ? STEP_PASSED : ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
 
 static int change(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
         if ((m->add != NULL) + (m->remove > 0) + m->close + m->open + (m->open_max > 0) + (m->history_mib > 0) + is_about_files(m) != 1)
-                return settle(t, response_error(EINVAL,
-                                                "the request does not say what is to become of the queue"));
+                return ticket_refuse(t, EINVAL, "the request does not say what is to become of the queue");
         if (m->add)
                 return add(t, m, queue);
         if (m->open_max > 0)
@@ -299,7 +297,7 @@ int queue_plan_release(Leader *l, Ticket *t, BatchBuilder *b) {
                 Argosy__Response *refusal = queue_forbid_held(l, t->author, m->numbers[i]);
 
                 if (refusal)
-                        return settle(t, refusal);
+                        return ticket_settle(t, refusal);
         }
         for (size_t i = 0; r == 0 && i < m->n_numbers; i++)
                 r = batch_builder_release_request(b, m->numbers[i], past_rules);

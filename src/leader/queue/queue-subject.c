@@ -101,6 +101,7 @@ typedef struct Subject {
 } Subject;
 
 struct QueueLook {
+        TicketWork work; // while it is a pending request's
         Subject subject;
         QueueWalk walk;
         uint64_t revision; // of the rules
@@ -574,8 +575,21 @@ QueueLook *queue_look_free(QueueLook *look) {
         return NULL;
 }
 
-void queue_look_end(Ticket *t) {
-        t->look = queue_look_free(t->look);
+static void look_free(Ticket *t, TicketWork *work) {
+        (void) queue_look_free(CONTAINER_OF(work, QueueLook, work));
+}
+
+static const TicketWorkKind look_kind = {look_free};
+
+QueueLook *queue_look_take(Ticket *t) {
+        TicketWork *work = ticket_take_work(t, &look_kind);
+
+        return work ? CONTAINER_OF(work, QueueLook, work) : NULL;
+}
+
+void queue_look_keep(Ticket *t, QueueLook *look) {
+        if (look)
+                ticket_add_work(t, &look_kind, &look->work);
 }
 
 static size_t count_sent(const Argosy__Request *request) {

@@ -35,7 +35,9 @@ typedef struct QueueLook QueueLook;
 bool queue_rule_find(Leader *l, const Argosy__Author *author, const Argosy__Request *request, size_t *left,
                      QueueLook **look, const Argosy__QueueRule **ret);
 QueueLook *queue_look_free(QueueLook *look); // NULL
-void queue_look_end(Ticket *t);              // that of a pending request, if there is one
+// That of a pending request, which keeps it from one turn to the next. NULL: there is none, or it is dropped.
+QueueLook *queue_look_take(Ticket *t);
+void queue_look_keep(Ticket *t, QueueLook *look);
 // What was asked of units for that. NULL: nothing, since no rule is about the request.
 typedef struct QueueWatch QueueWatch;
 struct HeldJob;

@@ -82,7 +82,8 @@ typedef struct CancelItem {
         bool lost; // the content that it had is not kept
 } CancelItem;
 
-struct CancelWork {
+typedef struct CancelWork {
+        TicketWork work;
         AimList aims;
         Leader *leader;
         CancelJob *jobs; // newest first
@@ -93,13 +94,11 @@ struct CancelWork {
         char who[WHO_SIZE];
         Argosy__Response *said; // of what is no unit
         void (*part_committed)(Leader *l, Ticket *t);
-};
+} CancelWork;
 
-void cancel_work_free(Ticket *t) {
-        CancelWork *w = TAKE_PTR(t->cancel);
+static void cancel_free(Ticket *t, TicketWork *work) {
+        CancelWork *w = CONTAINER_OF(work, CancelWork, work);
 
-        if (!w)
-                return;
         ticket_calls_off(t, NULL, 0);
         for (size_t i = 0; i < w->n_jobs; i++)
                 undo_list_done(&w->jobs[i].list);
@@ -111,9 +110,13 @@ void cancel_work_free(Ticket *t) {
         free(w);
 }
 
-static int settle(Ticket *t, Argosy__Response *response) {
-        ticket_settle(t, response);
-        return PLAN_SETTLED;
+static const TicketWorkKind cancel_kind = {cancel_free};
+
+// NULL: it has not begun.
+static CancelWork *cancel_of(const Ticket *t) {
+        TicketWork *work = ticket_work(t, &cancel_kind);
+
+        return work ? CONTAINER_OF(work, CancelWork, work) : NULL;
 }
 
 // Something of it is in the log: what is no unit, or there is none.
@@ -258,7 +261,7 @@ static int work_new(Leader *l, Ticket *t) {
 
         if (!w)
                 return -ENOMEM;
-        t->cancel = w;
+        ticket_add_work(t, &cancel_kind, &w->work);
         w->leader = l;
         name_author(w, t);
         w->jobs = calloc(m->n_numbers, sizeof(*w->jobs));
@@ -283,7 +286,7 @@ static int read_jobs(CancelWork *w, Ticket *t) {
                 if (r < 0)
                         return r;
                 if (refusal && !has_begun(t))
-                        return settle(t, refusal);
+                        return ticket_settle(t, refusal);
                 message_free(refusal);
         }
         return STEP_PASSED;
@@ -416,7 +419,7 @@ static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, co
                        Argosy__Response__UnitResult *ret) {
         const CancelItem *item = CONTAINER_OF(aim_item, const CancelItem, to);
         const char *why = why_it_stays(item);
-        CancelWork *w = t->cancel;
+        CancelWork *w = cancel_of(t);
         int r;
 
         if (item->lost) {
@@ -644,14 +647,14 @@ static int check(CancelWork *w, Ticket *t) {
                 if (has_to_wait(w->leader, &w->jobs[i]))
                         return PLAN_SETTLED;
                 if (w->jobs[i].kind != KIND_HELD && !open_job_is_known(w->leader, w->jobs[i].number))
-                        return settle(t, refuse_over(w->leader, w->jobs[i].number));
+                        return ticket_settle(t, refuse_over(w->leader, w->jobs[i].number));
                 r = look_at(w, &w->jobs[i], &n, &found);
                 if (r == PLAN_SETTLED)
                         leader_mark(w->leader);
                 if (r != STEP_PASSED)
                         return r;
                 if (!found)
-                        return settle(t, refuse_begun(&w->jobs[i]));
+                        return ticket_settle(t, refuse_begun(&w->jobs[i]));
         }
         return STEP_PASSED;
 }
@@ -670,7 +673,7 @@ static bool is_outdated(const CancelWork *w, const Ticket *t) {
 
 // The jobs of one of these kinds, that the log does not know yet to be called off.
 static void name_jobs(Ticket *t, bool of_units) {
-        CancelWork *w = t->cancel;
+        CancelWork *w = cancel_of(t);
         size_t n = 0;
 
         for (size_t i = 0; i < w->n_jobs; i++) {
@@ -706,7 +709,7 @@ static int finish(CancelWork *w, Argosy__Response *to) {
 }
 
 static void on_begun(Leader *l, Ticket *t) {
-        CancelWork *w = t->cancel;
+        CancelWork *w = cancel_of(t);
 
         for (size_t i = 0; i < w->n_jobs; i++)
                 if (is_rebalance(l, &w->jobs[i]))
@@ -716,14 +719,14 @@ static void on_begun(Leader *l, Ticket *t) {
 }
 
 static void on_part(Leader *l, Ticket *t) {
-        t->cancel->part_committed(l, t);
+        cancel_of(t)->part_committed(l, t);
         if (t->response)
-                (void) oom_check(finish(t->cancel, t->response));
+                (void) oom_check(finish(cancel_of(t), t->response));
 }
 
 // What is no unit. PLAN_IN_BATCH.
 static int begin(Decision *d, Ticket *t) {
-        CancelWork *w = t->cancel;
+        CancelWork *w = cancel_of(t);
         int r = 0;
 
         message_free(w->said); // its entry was not taken
@@ -740,7 +743,7 @@ static int begin(Decision *d, Ticket *t) {
 }
 
 static int go_on(Decision *d, Ticket *t) {
-        CancelWork *w = t->cancel;
+        CancelWork *w = cancel_of(t);
         int r;
 
         w->aims.describe = on_describe;
@@ -757,23 +760,23 @@ int decide_cancel(Decision *d, Ticket *t) {
         Leader *l = d->leader;
         int r = STEP_PASSED;
 
-        if (t->cancel && is_outdated(t->cancel, t))
-                cancel_work_free(t);
-        if (!t->cancel) {
+        if (cancel_of(t) && is_outdated(cancel_of(t), t))
+                ticket_drop_work(t, &cancel_kind);
+        if (!cancel_of(t)) {
                 r = work_new(l, t);
-                r = r < 0 ? r : read_jobs(t->cancel, t);
+                r = r < 0 ? r : read_jobs(cancel_of(t), t);
         }
         if (r != STEP_PASSED)
                 return r;
-        if (!t->cancel->items)
-                r = list_units(t->cancel);
+        if (!cancel_of(t)->items)
+                r = list_units(cancel_of(t));
         if (r == PLAN_SETTLED)
                 leader_mark(l);
         if (r == STEP_PASSED && !has_begun(t))
-                r = refuse_if_changed(t->cancel, t);
+                r = refuse_if_changed(cancel_of(t), t);
         if (r == STEP_PASSED && !has_begun(t))
-                r = check(t->cancel, t);
+                r = check(cancel_of(t), t);
         if (r != STEP_PASSED)
                 return r;
-        return has_begun(t) || !has_more_than_units(t->cancel) ? go_on(d, t) : begin(d, t);
+        return has_begun(t) || !has_more_than_units(cancel_of(t)) ? go_on(d, t) : begin(d, t);
 }

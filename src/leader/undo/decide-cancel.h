@@ -6,4 +6,3 @@
 #include "decision.h"
 
 int decide_cancel(Decision *d, Ticket *t); // as decide_change()
-void cancel_work_free(Ticket *t);          // where it is with a JobCancel

@@ -55,7 +55,8 @@ enum {
 };
 
 // Where a ticket is with it.
-struct UndoWork {
+typedef struct UndoWork {
+        TicketWork work;
         UndoList list;
         uint64_t own_job; // that an earlier leader has begun; 0: none has
         UndoList own;     // units of that: what the undo has put back already
@@ -63,27 +64,29 @@ struct UndoWork {
         uint64_t looked_index; // of the log, when it was begun to look at them
         uint64_t newest;    // revision of those that were looked at
         RolloutGroup rolls; // what gets its files back a few at a time
-};
+} UndoWork;
 
-void undo_work_free(Ticket *t) {
-        UndoWork *w = TAKE_PTR(t->undo);
+static void undo_free(Ticket *t, TicketWork *work) {
+        UndoWork *w = CONTAINER_OF(work, UndoWork, work);
 
-        if (!w)
-                return;
         undo_list_done(&w->list);
         undo_list_done(&w->own);
         rollout_group_done(&w->rolls);
         free(w);
 }
 
-// ------------------------------------------------------------------------------------------------ refusing
+static const TicketWorkKind undo_kind = {undo_free};
 
-static int settle(Ticket *t, Argosy__Response *response) {
-        ticket_settle(t, response);
-        return PLAN_SETTLED;
+// NULL: it has not begun.
+static UndoWork *undo_of(const Ticket *t) {
+        TicketWork *work = ticket_work(t, &undo_kind);
+
+        return work ? CONTAINER_OF(work, UndoWork, work) : NULL;
 }
 
-// The first obstacle, and the number of the others.
+// ------------------------------------------------------------------------------------------------ refusing
+
+// Of what is in the way the first, and how much more.
 typedef struct Obstacles {
         size_t n;
         Buf name; // of the first one
@@ -152,8 +155,8 @@ static uint64_t revision_of_setting(const ClusterState *state, Argosy__SettingKi
 
 // STEP_PASSED: nothing that the job changed has changed after the revision that the request names.
 static int refuse_if_changed(const Leader *l, Ticket *t) {
-        const UndoSettings *settings = &t->undo->list.settings;
-        uint64_t newest = t->undo->newest;
+        const UndoSettings *settings = &undo_of(t)->list.settings;
+        uint64_t newest = undo_of(t)->newest;
 
         for (size_t i = 0; i < settings->n; i++)
                 newest = MAX_OF(newest, revision_of_setting(l->state, settings->items[i].first->kind));
@@ -168,18 +171,18 @@ static int refuse_if_in_the_way(const Leader *l, Ticket *t, UndoList *list) {
                 return -ENOMEM;
         if (o.n == 0 || m->only_untouched || m->force)
                 return STEP_PASSED;
-        return settle(
+        return ticket_settle(
                 t,
                 o.n == 1 ? response_error(
                                    EEXIST,
                                    "%.*s %s; --only-untouched leaves it as it is, --force overrules that; "
                                    "nothing was changed",
                                    (int) o.name.len, (const char *) o.name.data, o.phrase)
-                         : response_error(
-                                   EEXIST,
-                                   "%.*s %s, and so it is with %zu more of them; --only-untouched leaves them as "
-                                   "they are, --force overrules that; nothing was changed",
-                                   (int) o.name.len, (const char *) o.name.data, o.phrase, o.n - 1));
+                         : response_error(EEXIST,
+                                          "%.*s %s, and so it is with %zu more of them; --only-untouched "
+                                          "leaves them as "
+                                          "they are, --force overrules that; nothing was changed",
+                                          (int) o.name.len, (const char *) o.name.data, o.phrase, o.n - 1));
 }
 
 // STEP_PASSED: there may be something to do.
@@ -187,18 +190,18 @@ static int refuse_hopeless(const Leader *l, Ticket *t, UndoList *list) {
         const Argosy__JobRecord *job = list->job;
 
         if (list->n == 0 && list->settings.n == 0)
-                return settle(t,
-                              response_error(EOPNOTSUPP,
-                                             "job %" PRIu64
-                                             " (%s) has changed nothing that can be put back: these are units, labels, "
-                                             "what nodes are to do, roles, pools and rules of the queue",
-                                             job->number, job->verb));
+                return ticket_refuse(
+                        t, EOPNOTSUPP,
+                        "job %" PRIu64
+                        " (%s) has changed nothing that can be put back: these are units, labels, "
+                        "what nodes are to do, roles, pools and rules of the queue",
+                        job->number, job->verb);
         if (list->settings.n == 0 && undo_list_count(list, UNDO_RAN) == list->n)
-                return settle(t, response_error(EOPNOTSUPP,
-                                                "job %" PRIu64
-                                                " (%s) has changed neither the files of its units nor what "
-                                                "these are to be, and that something ran cannot be undone",
-                                                job->number, job->verb));
+                return ticket_refuse(t, EOPNOTSUPP,
+                                     "job %" PRIu64
+                                     " (%s) has changed neither the files of its units nor what "
+                                     "these are to be, and that something ran cannot be undone",
+                                     job->number, job->verb);
         return refuse_if_in_the_way(l, t, list);
 }
 
@@ -210,11 +213,11 @@ static int refuse_unauthorised(const Leader *l, Ticket *t, const UndoList *list)
         if (list->settings.n == 0 ||
             access_has(authorization_list(l), t->author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
                 return STEP_PASSED;
-        return settle(t, response_error(EACCES,
-                                        "job %" PRIu64
-                                        " (%s) has changed more than units, and to put that back needs the right "
-                                        "'admin', which %s does not have",
-                                        list->job->number, list->job->verb, author_text(t->author, who)));
+        return ticket_refuse(t, EACCES,
+                             "job %" PRIu64
+                             " (%s) has changed more than units, and to put that back needs the right "
+                             "'admin', which %s does not have",
+                             list->job->number, list->job->verb, author_text(t->author, who));
 }
 
 // ------------------------------------------------------------------------------------------------ telling
@@ -288,7 +291,7 @@ static int add_settings(const Leader *l, UndoWork *w, bool plans, Argosy__Respon
 
 // All that is to be said without doing anything. NULL: out of memory.
 static Argosy__Response *tell(Leader *l, Ticket *t) {
-        UndoWork *w = t->undo;
+        UndoWork *w = undo_of(t);
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
 
         if (!response || add_settings(l, w, true, response) < 0 || add_results(l, w, 0, w->list.n, true, response) < 0)
@@ -344,13 +347,13 @@ static bool is_changed(const Leader *l, Ticket *t, const UndoItem *item) {
 
 // What becomes of it in this turn. Whether it is aimed.
 static bool judge_item(const Leader *l, Ticket *t, size_t i) {
-        UndoList *list = &t->undo->list;
+        UndoList *list = &undo_of(t)->list;
         UndoItem *item = &list->items[i];
 
         undo_list_judge(list, l->state, i, i + 1, t->request->undo->force);
         if (item->verdict == UNDO_DONE || item->verdict == UNDO_RAN)
                 return false;
-        if (undo_list_find(&t->undo->own, item->name))
+        if (undo_list_find(&undo_of(t)->own, item->name))
                 item->verdict = UNDO_BACK;
         else if (is_changed(l, t, item))
                 item->verdict = UNDO_CHANGED;
@@ -360,8 +363,8 @@ static bool judge_item(const Leader *l, Ticket *t, size_t i) {
 
 // Names of the part that begins at the ticket's place.
 static size_t take_part(const Leader *l, Ticket *t, char *names[static LEADER_LIMIT_undo_part_units]) {
-        const UndoList *list = &t->undo->list;
-        LogParts *p = t->log_parts;
+        const UndoList *list = &undo_of(t)->list;
+        LogParts *p = log_parts_of(t);
         size_t n = 0, i = p->at, most = MIN_OF(list->n, p->at + l->limits.undo_looks), end;
 
         for (; i < most && n < log_parts_slice(p, l->limits.undo_part_units); i++)
@@ -376,7 +379,7 @@ static size_t take_part(const Leader *l, Ticket *t, char *names[static LEADER_LI
 
 // Settings go with it, unless they are in the log.
 static bool is_first_part(const Ticket *t) {
-        return t->log_parts->at == 0;
+        return log_parts_of(t)->at == 0;
 }
 
 static bool has_begun(const Ticket *t) {
@@ -384,7 +387,7 @@ static bool has_begun(const Ticket *t) {
 }
 
 static int put_settings(Decision *d, Ticket *t) {
-        UndoSettings *settings = &t->undo->list.settings;
+        UndoSettings *settings = &undo_of(t)->list.settings;
         int r = undo_settings_judge(settings, d->leader, t->request->undo->force);
 
         return r < 0 || has_begun(t) ? r : undo_settings_put(settings, d->leader, &d->batch);
@@ -394,8 +397,8 @@ static int decide_part(Decision *d, Ticket *t) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         char *names[LEADER_LIMIT_undo_part_units];
         size_t n = take_part(d->leader, t, names);
-        LogParts *p = t->log_parts;
-        UndoWork *w = t->undo;
+        LogParts *p = log_parts_of(t);
+        UndoWork *w = undo_of(t);
         int r = is_first_part(t) ? put_settings(d, t) : 0;
 
         if (r < 0)
@@ -418,12 +421,13 @@ static int decide_part(Decision *d, Ticket *t) {
 // ------------------------------------------------------------------------------------------------ the request
 
 static int work_new(Ticket *t, const ClusterState *state) {
-        t->undo = calloc(1, sizeof(*t->undo));
-        if (!t->undo)
+        UndoWork *w = calloc(1, sizeof(*w));
+
+        if (!w)
                 return -ENOMEM;
-        t->undo->own_job = t->job;
-        return changed_since_begin(t->leader, t)
-                       ?: undo_list_read(&t->undo->list, state, t->request->undo->job);
+        ticket_add_work(t, &undo_kind, &w->work);
+        w->own_job = t->job;
+        return changed_since_begin(t->leader, t) ?: undo_list_read(&w->list, state, t->request->undo->job);
 }
 
 static int later(Leader *l) {
@@ -445,7 +449,7 @@ static int read_own(Leader *l, UndoWork *w) {
 
 // STEP_PASSED: all are listed, and those for which the turn of an entry has no time were looked at.
 static int look(Leader *l, Ticket *t) {
-        UndoWork *w = t->undo;
+        UndoWork *w = undo_of(t);
         size_t to;
         int r;
 
@@ -475,11 +479,11 @@ static bool is_looked_at(const Leader *l, const UndoWork *w) {
 // As it is in this turn, before anything of it is in the log: all that an entry of this turn may be about. Each part behind
 // that is judged when it is put.
 static int judge(Leader *l, Ticket *t) {
-        UndoWork *w = t->undo;
+        UndoWork *w = undo_of(t);
         size_t n = t->request->undo->rolling ? w->list.n : MIN_OF(w->list.n, (size_t) l->limits.undo_looks);
         int r;
 
-        if (t->log_parts && t->log_parts->at > 0)
+        if (log_parts_of(t) && log_parts_of(t)->at > 0)
                 return STEP_PASSED;
         if (n == w->list.n && !has_begun(t))
                 changed_since_renew(l, t);
@@ -497,13 +501,13 @@ static int judge(Leader *l, Ticket *t) {
 // STEP_PASSED: it may be done so.
 static int refuse_rolling(Ticket *t) {
         _cleanup_free_ char *why = NULL;
-        UndoWork *w = t->undo;
+        UndoWork *w = undo_of(t);
         int r;
 
         rollout_group_done(&w->rolls);
         r = undo_rollout_find(&w->list, t->leader->state, &w->rolls, &why);
         if (r == -EINVAL)
-                return settle(t, response_error(EOPNOTSUPP, "%s; nothing was changed", why));
+                return ticket_refuse(t, EOPNOTSUPP, "%s; nothing was changed", why);
         return r < 0 ? r : STEP_PASSED;
 }
 
@@ -521,11 +525,11 @@ static int decide_rolling(Decision *d, Ticket *t) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
         const Argosy__Request__Undo *undo = t->request->undo;
-        const RolloutGroup *g = &t->undo->rolls;
+        const RolloutGroup *g = &undo_of(t)->rolls;
         const SpecEntry *spec = g->name ? cluster_state_find_spec(d->leader->state, &g->spec) : NULL;
 
         if (!spec)
-                return settle(t, tell_nothing_to_roll(d->leader, t));
+                return ticket_settle(t, tell_nothing_to_roll(d->leader, t));
         file.name = g->name;
         file.content = (ProtobufCBinaryData){spec->len, spec->content};
         m.name = g->name;
@@ -538,7 +542,7 @@ static int decide_rolling(Decision *d, Ticket *t) {
 
 // Before anything of it is in the log. STEP_PASSED: it may be done.
 static int refuse(Leader *l, Ticket *t) {
-        UndoWork *w = t->undo;
+        UndoWork *w = undo_of(t);
         int r = refuse_unauthorised(l, t, &w->list);
 
         if (r == STEP_PASSED)
@@ -554,21 +558,22 @@ static int refuse(Leader *l, Ticket *t) {
 static int check(Leader *l, Ticket *t) {
         int r = STEP_PASSED;
 
-        if (t->log_parts && t->log_parts->at > 0)
+        if (log_parts_of(t) && log_parts_of(t)->at > 0)
                 return STEP_PASSED;
         if (!has_begun(t))
                 r = refuse(l, t);
         if (r != STEP_PASSED)
                 return r;
         if (t->request->undo->dry_run || ticket_was_carried_out(t))
-                return settle(t, t->request->undo->rolling && has_begun(t) ? decide_rolling_response(l, t)
-                                                                           : tell(l, t));
+                return ticket_settle(t, t->request->undo->rolling && has_begun(t)
+                                                ? decide_rolling_response(l, t)
+                                                : tell(l, t));
         return STEP_PASSED;
 }
 
 // A part of it is in the log, and what it would go on by is gone from there: that ends it.
 static int end_half_done(Ticket *t) {
-        undo_work_free(t);
+        ticket_drop_work(t, &undo_kind);
         t->job_failed = "the job that it undoes was not kept until all of it was put back";
         return ticket_prepare(t, response_error(ENODATA,
                                      "job %" PRIu64 " is not kept any more, and was not put back whole: what job %" PRIu64
@@ -579,17 +584,16 @@ static int end_half_done(Ticket *t) {
 int decide_undo(Decision *d, Ticket *t) {
         const Argosy__Request__Undo *m = t->request->undo;
         Leader *l = d->leader;
-        int r = t->undo ? 0 : work_new(t, l->state);
+        int r = undo_of(t) ? 0 : work_new(t, l->state);
 
         if (r == -ENOENT && ticket_has_open_job(t))
                 return end_half_done(t);
         if (r == -ENOENT)
-                return settle(t, answer_no_such_job(l, m->job));
+                return ticket_settle(t, answer_no_such_job(l, m->job));
         if (r == -E2BIG)
-                return settle(t, response_error(E2BIG,
-                                                "job %" PRIu64
-                                                " has changed more units than can be undone at once",
-                                                m->job));
+                return ticket_refuse(t, E2BIG,
+                                     "job %" PRIu64 " has changed more units than can be undone at once",
+                                     m->job);
         if (r < 0)
                 return r;
         r = look(l, t);

@@ -6,4 +6,3 @@
 #include "decision.h"
 
 int decide_undo(Decision *d, Ticket *t); // as decide_change()
-void undo_work_free(Ticket *t);          // where it is with an Undo

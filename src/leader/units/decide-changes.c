@@ -23,9 +23,10 @@
 #include "decision.h"
 #include "dependencies.h"
 #include "disruption-budget.h"
-#include "group-contents.h"
 #include "fleet-units.h"
+#include "group-contents.h"
 #include "host-marks.h"
+#include "log-parts.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "ordering.h"
@@ -307,7 +308,8 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
                 t->told = true;
                 return decide_repeat(d, t, change, ret);
         }
-        if (!repeated && t->parts && t->job == 0 && decide_bound_check_units(l, t, change) == PLAN_SETTLED)
+        if (!repeated && log_parts_of(t) && t->job == 0 &&
+            decide_bound_check_units(l, t, change) == PLAN_SETTLED)
                 return PLAN_SETTLED;
         if (!repeated && decision_touches(d, change->names, change->n_names))
                 return -EBUSY;
@@ -328,11 +330,11 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
                 batch_builder_rollback(&d->batch, mark);
                 if (mark.n_ops)
                         return -EBUSY;
-                ticket_settle(t, response_error(E2BIG,
-                                                "the request makes %zu bytes of log, more than the %d that "
-                                                "one entry may have: %s; "
-                                                "name fewer units at once",
-                                                bytes, STORE_BATCH_MAX, decide_extent(t, (DecideExtent){})));
+                ticket_refuse(t, E2BIG,
+                              "the request makes %zu bytes of log, more than the %d that "
+                              "one entry may have: %s; "
+                              "name fewer units at once",
+                              bytes, STORE_BATCH_MAX, decide_extent(t, (DecideExtent){}));
                 return 0;
         }
         *ret = TAKE_PTR(response);

@@ -38,17 +38,25 @@ enum {
         FILE_WORK = 4,           // of a part: a unit that has a file of its own, as so many that share one
 };
 
-struct ChangeParts {
+typedef struct ChangeParts {
+        TicketWork work;
         RequestTies ties;
-};
+} ChangeParts;
 
-void change_parts_free(Ticket *t) {
-        ChangeParts *p = TAKE_PTR(t->parts);
+static void parts_free(Ticket *t, TicketWork *work) {
+        ChangeParts *p = CONTAINER_OF(work, ChangeParts, work);
 
-        if (!p)
-                return;
         request_ties_done(&p->ties);
         free(p);
+}
+
+static const TicketWorkKind parts_kind = {parts_free};
+
+// Of a Change that goes into the log in parts; NULL: it does not, or was answered.
+static ChangeParts *parts_of(const Ticket *t) {
+        TicketWork *work = ticket_work(t, &parts_kind);
+
+        return work ? CONTAINER_OF(work, ChangeParts, work) : NULL;
 }
 
 size_t change_part_units(const Leader *l, const Argosy__Request__Change *change) {
@@ -84,7 +92,7 @@ static int judge_tied(Ticket *t) {
 // 0: in parts, or it was refused; CHANGE_WHOLE; REQUEST_TIES_MORE; -ENOMEM.
 static int judge(Decision *d, Ticket *t) {
         const Argosy__Request__Change *change = t->request->change;
-        RequestTies *ties = &t->parts->ties;
+        RequestTies *ties = &parts_of(t)->ties;
         bool is_begun = t->job > 0 && names_done(d->leader, change) > 0; // in parts
         int r = request_ties_check(ties, d->leader->state, change, d->leader->limits.tie_looks, is_begun,
                                    decide_change_ops(), d);
@@ -102,12 +110,13 @@ static int judge(Decision *d, Ticket *t) {
 // own, however long those were that are in the log: else some of it would be done twice.
 static size_t part_size(const Leader *l, const Ticket *t, size_t at) {
         const Argosy__Request__Change *change = t->request->change;
-        size_t most = log_parts_slice(t->log_parts, change_part_units(l, change)), done = names_done(l, change);
+        size_t most = log_parts_slice(log_parts_of(t), change_part_units(l, change)),
+               done = names_done(l, change);
         size_t work = 0, bytes = 0, n = 0;
         size_t end = at < done ? MIN_OF(change->n_names, done) : change->n_names, file_work = FILE_WORK + content_units(l, change);
 
         for (; at + n < end && n < most && work < most && bytes < l->limits.change_file_bytes; n++) {
-                const Argosy__NamedFile *file = request_ties_file(&t->parts->ties, change->names[at + n]);
+                const Argosy__NamedFile *file = request_ties_file(&parts_of(t)->ties, change->names[at + n]);
                 size_t more = file ? sent_file_bytes(file) : 0;
 
                 if (n > 0 && bytes + more > l->limits.change_part_bytes)
@@ -126,7 +135,7 @@ static void leave_repeats(const Ticket *t, size_t at, char **room, Argosy__Reque
         part->names = room;
         part->n_names = 0;
         for (size_t i = 0; i < n; i++)
-                if (!request_ties_is_repeat(&t->parts->ties, names[i], at + i))
+                if (!request_ties_is_repeat(&parts_of(t)->ties, names[i], at + i))
                         room[part->n_names++] = names[i];
 }
 
@@ -157,14 +166,14 @@ static int leave_changed(const Leader *l, Ticket *t, char **room, Argosy__Reques
 static int decide_bound_part(Decision *d, Ticket *t, Argosy__Request__Change *part) {
         _cleanup_response_ Argosy__Response *left = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
         _cleanup_free_ char **room = calloc(part->n_names + 1, sizeof(*room));
-        LogParts *p = t->log_parts;
+        LogParts *p = log_parts_of(t);
         int r = left && room ? leave_changed(d->leader, t, room, part, left->change) : -ENOMEM;
 
         if (r < 0)
                 return r;
         if (part->n_names > 0)
                 r = decide_units(d, t, part, &p->part);
-        if (r < 0 || !t->parts || (part->n_names > 0 && !p->part))
+        if (r < 0 || !parts_of(t) || (part->n_names > 0 && !p->part))
                 return r;
         if (p->part)
                 return unit_results_move(left->change, p->part->change);
@@ -180,12 +189,12 @@ static bool is_bound(const Leader *l, const Ticket *t) {
 static int decide_part(Decision *d, Ticket *t) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         Argosy__Request__Change part = *t->request->change;
-        LogParts *p = t->log_parts;
+        LogParts *p = log_parts_of(t);
         size_t at = p->at, n = part_size(d->leader, t, at);
-        _cleanup_free_ char **room = t->parts->ties.repeats ? calloc(n + 1, sizeof(*room)) : NULL;
+        _cleanup_free_ char **room = parts_of(t)->ties.repeats ? calloc(n + 1, sizeof(*room)) : NULL;
         int r;
 
-        if (t->parts->ties.repeats && !room)
+        if (parts_of(t)->ties.repeats && !room)
                 return -ENOMEM;
         log_parts_take(p, at + n, at + n == part.n_names);
         part.names += at;
@@ -193,13 +202,14 @@ static int decide_part(Decision *d, Ticket *t) {
         if (room)
                 leave_repeats(t, at, room, &part);
         r = is_bound(d->leader, t) ? decide_bound_part(d, t, &part) : decide_units(d, t, &part, &p->part);
-        if (r < 0 || !t->parts || !p->part) // it was answered, and nothing of it is left; or a later turn has time for it
+        if (r < 0 || !parts_of(t) ||
+            !p->part) // it was answered, and nothing of it is left; or a later turn has time for it
                 return r;
         return log_parts_put(d, t, mark);
 }
 
 uint32_t decide_parts_end(const Ticket *t) {
-        return t->parts ? (uint32_t) t->log_parts->end : 0;
+        return parts_of(t) ? (uint32_t) log_parts_of(t)->end : 0;
 }
 
 bool decide_part_is_done(const Leader *l, const Ticket *t) {
@@ -210,16 +220,20 @@ bool decide_part_is_done(const Leader *l, const Ticket *t) {
 
 static int parts_new(Ticket *t) {
         int r = log_parts_begin(t);
+        ChangeParts *p;
 
         if (r < 0)
                 return r;
-        t->parts = calloc(1, sizeof(*t->parts));
-        return t->parts ? changed_since_begin(t->leader, t) : -ENOMEM;
+        p = calloc(1, sizeof(*p));
+        if (!p)
+                return -ENOMEM;
+        ticket_add_work(t, &parts_kind, &p->work);
+        return changed_since_begin(t->leader, t);
 }
 
 // It stays so, however many hosts there are meanwhile.
 static bool is_in_parts(const Leader *l, const Ticket *t) {
-        return t->parts || (t->job > 0 && names_done(l, t->request->change) > 0);
+        return parts_of(t) || (t->job > 0 && names_done(l, t->request->change) > 0);
 }
 
 int decide_parts(Decision *d, Ticket *t) {
@@ -228,7 +242,7 @@ int decide_parts(Decision *d, Ticket *t) {
 
         if (!is_in_parts(l, t) && is_whole(l, t->request->change))
                 return CHANGE_WHOLE;
-        if (!t->parts)
+        if (!parts_of(t))
                 r = parts_new(t);
         if (r >= 0)
                 r = judge(d, t);
@@ -236,7 +250,7 @@ int decide_parts(Decision *d, Ticket *t) {
                 leader_mark(l);
                 return PLAN_SETTLED;
         }
-        if (r == 0 && !t->parts) // it was refused
+        if (r == 0 && !parts_of(t)) // it was refused
                 return PLAN_SETTLED;
         return r != 0 ? r : decide_part(d, t);
 }

@@ -14,4 +14,3 @@ size_t change_part_units(const Leader *l, const Argosy__Request__Change *change)
 uint32_t decide_parts_end(const Ticket *t);
 // Whether the log has that part, by what is known of the whole request.
 bool decide_part_is_done(const Leader *l, const Ticket *t);
-void change_parts_free(Ticket *t); // where it is with one

@@ -149,7 +149,7 @@ static void count_undone(Rig *r) {
         size_t n = 0;
 
         list_foreach (i, &r->leader->tickets)
-                n += CONTAINER_OF(i, Ticket, all)->undo != NULL;
+                n += CONTAINER_OF(i, Ticket, all)->works != NULL;
         most_begun = MAX_OF(most_begun, n);
 }
 

@@ -55,7 +55,7 @@ static int teardown(void **state) {
 // The units up to `end`, of which the first `n` are stored.
 static int plan(size_t end, bool last, size_t n) {
         BatchBuilderMark mark = batch_builder_mark(&d.batch);
-        LogParts *p = ticket->log_parts;
+        LogParts *p = log_parts_of(ticket);
 
         log_parts_take(p, end, last);
         assert_null(p->part);
@@ -159,7 +159,7 @@ static void what_does_not_fit_behind_others_is_for_the_next_entry(void **state) 
 static void what_was_begun_goes_with_its_ticket(void **state) {
         assert_int_equal(plan(2, false, 1), PLAN_IN_BATCH);
         assert_int_equal(log_parts_begin(ticket), 0); // is begun only once
-        assert_int_equal(ticket->log_parts->end, 2);
+        assert_int_equal(log_parts_of(ticket)->end, 2);
         ticket_free(ticket);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Units that are each to be something of their own, as one job: contents, what they are to be, and whether they are there at
-// all. The caller (decide-apply.c) says so of each unit, in a list that is the same each time; how a
-// unit gets there is planned like a Change (ChangeAim).
+// all. The caller (decide-apply.c, decide-undo.c, decide-cancel.c) says so of each unit, in a list that is the same
+// each time; how a unit gets there is planned like a Change (ChangeAim).
 //
 //      1. limits.apply_part_units after limits.apply_part_units is planned and committed. The caller judges
 //         those of a part in the turn in which they are planned, so what is as it is to be stays, also what
@@ -61,7 +61,7 @@ static const ChangeAim *on_aim(const char *name, void *userdata) {
 }
 
 // The new content may have other nodes, and where it failed it was another one.
-void decide_aims_forget_refusals(Leader *l, const char *name, const ChangeAim *aim) {
+static void forget_refusals(Leader *l, const char *name, const ChangeAim *aim) {
         Unit *u = unit_find(l, name);
 
         if (!u || u->node || aim->remove || aim->target == ARGOSY__TARGET__TARGET_INACTIVE)
@@ -99,38 +99,42 @@ static int plan(Decision *d, const AimList *list, char **names, size_t n, Argosy
 
 // Names of the part that begins at the ticket's place. 0 or -ENOMEM.
 static int take_part(const Leader *l, AimList *list, LogParts *p,
-                     char *names[static LEADER_LIMIT_apply_part_units], size_t *ret_n) {
-        size_t n = 0, work = 0, bytes = 0, most = log_parts_slice(p, l->limits.apply_part_units);
+                     char *names[static AIMS_PART_UNITS], size_t *ret_n) {
+        size_t to = list->looks > 0 ? MIN_OF(list->n, p->at + list->looks) : list->n;
         size_t of_content = batch_units_of_content(l->state), i, end;
+        LogPartRoom room = {.most_work = log_parts_slice(p, list->part_units ?: l->limits.apply_part_units),
+                            .most_bytes = l->limits.apply_part_bytes,
+                            .enough_bytes = SIZE_MAX};
 
-        for (i = p->at; i < list->n && work < most; i++) {
+        for (i = p->at; i < to && !log_part_is_full(&room); i++) {
                 const AimItem *item = list->item(list, i);
 
                 if (!item->aimed)
                         continue;
-                if (n > 0 && bytes + item->bytes > l->limits.apply_part_bytes)
+                if (!log_part_takes(&room, item->bytes > 0 ? 1 + of_content : 1, item->bytes))
                         break;
                 if (map_add_str(&list->by_name, item->name, (AimItem *) item) == -ENOMEM)
                         return -ENOMEM;
-                bytes += item->bytes;
-                work += item->bytes > 0 ? 1 + of_content : 1;
-                names[n++] = (char *) item->name;
+                names[room.n - 1] = (char *) item->name;
         }
         end = i;
-        while (i < list->n && !list->item(list, i)->aimed)
+        while (i < to && !list->item(list, i)->aimed)
                 i++;
         log_parts_take(p, i == list->n ? i : end, i == list->n);
-        *ret_n = n;
+        *ret_n = room.n;
         return 0;
 }
 
 static int decide_part(Decision *d, Ticket *t, AimList *list) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
-        char *names[LEADER_LIMIT_apply_part_units];
+        char *names[AIMS_PART_UNITS];
         LogParts *p = log_parts_of(t);
         size_t n;
         int r = take_part(d->leader, list, p, names, &n);
+        bool has_rest = list->put_rest && p->at == 0;
 
+        if (r == 0 && has_rest)
+                r = list->put_rest(d, t);
         if (r < 0)
                 return r;
         if (decision_touches(d, names, n))
@@ -139,10 +143,12 @@ static int decide_part(Decision *d, Ticket *t, AimList *list) {
                 const AimItem *item = list->item(list, i);
 
                 if (item->aimed)
-                        decide_aims_forget_refusals(d->leader, item->name, &item->aim);
+                        forget_refusals(d->leader, item->name, &item->aim);
         }
         scheduler_sync_refusals(d->leader);
         r = plan(d, list, names, n, &p->part);
+        if (r == 0 && has_rest)
+                r = list->describe_rest(d->leader, t, p->part);
         if (r == 0)
                 r = add_results(d->leader, t, list, p->at, p->end, p->part);
         if (r < 0)
@@ -151,7 +157,7 @@ static int decide_part(Decision *d, Ticket *t, AimList *list) {
 }
 
 int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimItem *item)) {
-        char *names[LEADER_LIMIT_apply_part_units];
+        char *names[AIMS_PART_UNITS];
         Argosy__Response *response = NULL;
         size_t n = 0;
         int r;
@@ -171,7 +177,7 @@ int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimIte
         for (size_t i = 0; i < n; i++) {
                 const AimItem *item = map_find_str(&list->by_name, names[i]);
 
-                decide_aims_forget_refusals(d->leader, names[i], &item->aim);
+                forget_refusals(d->leader, names[i], &item->aim);
         }
         scheduler_sync_refusals(d->leader);
         r = plan(d, list, names, n, &response);

@@ -10,7 +10,6 @@
 #include "tickets.h"
 
 typedef struct AimList AimList;
-typedef struct UndoList UndoList;
 
 typedef struct Decision {
         Leader *leader;
@@ -21,8 +20,7 @@ typedef struct Decision {
         size_t n_served;      // units of the requests that had their turns
         size_t n_parted;               // requests of which it has the first of several parts
         size_t n_told; // units of the records by which requests that came again were answered
-        const UndoList *undo; // the undo that is planned at the moment; NULL: none
-        const AimList *aims;  // the same
+        const AimList *aims; // whose units are planned at the moment; NULL: none
 } Decision;
 
 // Bytes of an entry that are kept free while a request is planned: for its job, and what stands behind all.

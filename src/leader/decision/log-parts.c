@@ -64,6 +64,20 @@ size_t log_parts_slice(const LogParts *p, size_t whole) {
         return walk_slice(&p->walk, whole);
 }
 
+bool log_part_is_full(const LogPartRoom *room) {
+        return room->n >= room->most_work || room->work >= room->most_work ||
+               room->bytes >= room->enough_bytes;
+}
+
+bool log_part_takes(LogPartRoom *room, size_t work, size_t bytes) {
+        if (log_part_is_full(room) || (room->n > 0 && room->bytes + bytes > room->most_bytes))
+                return false;
+        room->n++;
+        room->work += work;
+        room->bytes += bytes;
+        return true;
+}
+
 void log_parts_take(LogParts *p, size_t end, bool last) {
         message_free(TAKE_PTR(p->part));
         p->end = end;

@@ -20,6 +20,18 @@ typedef struct LogParts {
 LogParts *log_parts_of(const Ticket *t);
 // They are there, at the beginning if they were not. 0 or -ENOMEM.
 int log_parts_begin(Ticket *t);
+// What one part has room for: so much work, as whoever plans it counts that, and so many bytes of files. The first of a part has room in
+// any case.
+typedef struct LogPartRoom {
+        size_t most_work, most_bytes;
+        size_t enough_bytes;   // one that has as much takes no more
+        size_t n, work, bytes; // that it has
+} LogPartRoom;
+
+bool log_part_is_full(const LogPartRoom *room);
+bool log_part_takes(LogPartRoom *room, size_t work,
+                    size_t bytes); // false: it has no room for that, and is as it was
+
 // How many units the next part may have, where that of a request which no other leader has begun has `whole`.
 size_t log_parts_slice(const LogParts *p, size_t whole);
 // Up to there what is planned next goes. What was planned before for an entry that was not taken is dropped.

@@ -24,11 +24,6 @@
 
 static const char CLAIM[] = "the log's time";
 
-static int refuse(Ticket *t, Argosy__Response *response) {
-        ticket_settle(t, response);
-        return 0;
-}
-
 static bool is_near(uint64_t a, uint64_t b) {
         return (a > b ? a - b : b - a) <= WALL_CLOCK_AGREE_US;
 }
@@ -42,20 +37,23 @@ int time_set_plan(Leader *l, Ticket *t, BatchBuilder *b) {
 
         utc_time_format(to_us, text);
         if (agreed && asked_us > 0 && !is_near(asked_us, wall_us))
-                return refuse(t, response_error(EINVAL,
-                                                "by the clocks of the voters it is %s: if that is wrong, set these first; "
-                                                "nothing was changed",
-                                                text));
+                return ticket_refuse(
+                        t, EINVAL,
+                        "by the clocks of the voters it is %s: if that is wrong, set these first; "
+                        "nothing was changed",
+                        text);
         if (to_us == 0)
-                return refuse(t, response_error(EINVAL, "the clocks of most voters differ by more than a minute, or were not "
-                                                        "heard: set these first, or name the time; nothing was changed"));
+                return ticket_refuse(t, EINVAL,
+                                     "the clocks of most voters differ by more than a minute, or were not "
+                                     "heard: set these first, or name the time; nothing was changed");
         if (to_us > TIME_MAX_US)
-                return refuse(t, response_error(EINVAL, "that is no time; nothing was changed"));
+                return ticket_refuse(t, EINVAL, "that is no time; nothing was changed");
         if (!cluster_state_takes_time_set(l->state, to_us))
-                return refuse(t, response_error(ENOSPC,
-                                                "the time was set to a later one %d times within %d days, as often as dates "
-                                                "can be brought back; nothing was changed",
-                                                CLUSTER_TIME_SETS_MAX, CLUSTER_JOB_DAYS_MAX));
+                return ticket_refuse(
+                        t, ENOSPC,
+                        "the time was set to a later one %d times within %d days, as often as dates "
+                        "can be brought back; nothing was changed",
+                        CLUSTER_TIME_SETS_MAX, CLUSTER_JOB_DAYS_MAX);
         r = batch_builder_claim(b, CLAIM, sizeof(CLAIM));
         if (r == 0)
                 r = batch_builder_put_time_set(b, to_us);

@@ -542,7 +542,7 @@ static size_t count_orders(const Host *h, size_t most) {
 static int fill(Leader *l, Host *h, Bundle *b, size_t *left) {
         int r = bundle_new(count_orders(h, *left), b);
 
-        while (r >= 0 && !list_is_empty(&h->ordering.due) && b->bytes<l->limits.orders_bytes && * left> 0) {
+        while (r >= 0 && !list_is_empty(&h->ordering.due) && b->bytes < l->limits.orders_bytes && *left > 0) {
                 UnitOnNodeWork *w = CONTAINER_OF(h->ordering.due.next, UnitOnNodeWork, order);
                 UnitOnNode *s = w->on_node;
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);

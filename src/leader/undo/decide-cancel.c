@@ -335,7 +335,7 @@ static int list_units(CancelWork *w) {
                         int r;
 
                         *item = (CancelItem){
-                                .to.name = w->jobs[i].list.items[k].name, .job = &w->jobs[i], .at = k};
+                                .to.name = w->jobs[i].list.items[k].to.name, .job = &w->jobs[i], .at = k};
                         r = map_add_str(&w->aims.by_name, item->to.name, &item->to);
                         if (r == -ENOMEM)
                                 return r;
@@ -380,8 +380,8 @@ static CancelUnit look(const Leader *l, const CancelItem *item) {
 static void aim(CancelItem *item, const UndoItem *undo) {
         item->lost = item->verdict == CANCEL_CALLED_OFF && undo->lost;
         item->to.aimed = item->verdict == CANCEL_CALLED_OFF && !item->lost;
-        item->to.aim = undo->aim;
-        item->to.aim.bump = 0; // no start or stop: as if there had been none
+        item->to.aim = undo->to.aim;
+        item->to.aim.bump = 0; // nobody starts or stops it: it is as if nobody had
         item->to.verb = ARGOSY__VERB__VERB_NONE;
 }
 

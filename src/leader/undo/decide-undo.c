@@ -2,7 +2,7 @@
 //
 // Undo: a job that puts back what another one changed: units, and labels, nodes, roles, pools and the queue. What becomes of
 // each unit is undo-policy.c's to say, from the job's record and from what the unit is now (undo-list.c); how it gets there
-// is planned like a Change (ChangeAim). What is no unit is put back as it was (undo-settings.c), which needs the right to
+// is planned part by part as of an apply (decide-aims.c). What is no unit is put back as it was (undo-settings.c), which needs the right to
 // change it.
 //
 //      1. of more than limits.undo_looks so many are looked at in each turn, to refuse early
@@ -57,7 +57,10 @@ enum {
 // Where a ticket is with it.
 typedef struct UndoWork {
         TicketWork work;
+        Ticket *ticket;
         UndoList list;
+        AimList aims;     // its units
+        size_t n_judged;  // of these, in the turn of a part: those before
         uint64_t own_job; // that an earlier leader has begun; 0: none has
         UndoList own;     // units of that: what the undo has put back already
         size_t n_looked, n_told;
@@ -70,6 +73,7 @@ static void undo_free(Ticket *t, TicketWork *work) {
         UndoWork *w = CONTAINER_OF(work, UndoWork, work);
 
         undo_list_done(&w->list);
+        map_done(&w->aims.by_name);
         undo_list_done(&w->own);
         rollout_group_done(&w->rolls);
         free(w);
@@ -109,7 +113,7 @@ static int find_units_in_the_way(const Leader *l, UndoList *list, Obstacles *o) 
                         undo_phrase_touched(list, l->state, item, o->phrase);
                 else
                         str_fit(o->phrase, sizeof(o->phrase), "had a file before that is not kept any more");
-                r = buf_printf(&o->name, "%s", item->name);
+                r = buf_printf(&o->name, "%s", item->to.name);
         }
         return r;
 }
@@ -135,7 +139,7 @@ static int find_settings_in_the_way(const Leader *l, UndoList *list, Obstacles *
 // unit stands for it.
 static void note_newest(const ClusterState *state, UndoWork *w, size_t from, size_t to) {
         for (size_t i = from; i < to; i++) {
-                const UnitEntry *u = cluster_state_find_unit(state, w->list.items[i].name);
+                const UnitEntry *u = cluster_state_find_unit(state, w->list.items[i].to.name);
 
                 w->newest = MAX_OF(w->newest, u ? u->record->revision : cluster_state_left_revision(state));
         }
@@ -231,26 +235,20 @@ static Argosy__Verb verb_of_done(const UndoState *now) {
                                                               : ARGOSY__VERB__VERB_NONE;
 }
 
-// Adds the results of items between two places: of all, or of those for which nothing is planned.
-static int add_results(const Leader *l, UndoWork *w, size_t from, size_t to, bool all,
-                       Argosy__Response *ret) {
-        Argosy__Response__Change *change = ret->change;
+// AIM_SAID; 0: so many were named already; -ENOMEM.
+static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, const AimItem *aim_item,
+                       Argosy__Response__UnitResult *ret) {
+        const UndoItem *item = CONTAINER_OF(aim_item, const UndoItem, to);
+        UndoWork *w = undo_of(t);
 
-        for (size_t i = from; i < to && w->n_told < UNDO_TOLD_MAX; i++) {
-                const UndoItem *item = &w->list.items[i];
-                Argosy__Response__UnitResult *result;
-
-                if (undo_item_is_aimed(item) && !all)
-                        continue;
-                w->n_told++;
-                result = unit_result_new(item->name);
-                if (FIELD_APPEND(change->units, change->n_units, result) < 0 ||
-                    undo_item_describe(&w->list, l->state, item, result) < 0)
-                        return -ENOMEM;
-                if (item->verdict == UNDO_DONE && undo_list_find(&w->own, item->name))
-                        result->verb = verb_of_done(&item->unit.now);
-        }
-        return 0;
+        if (w->n_told == UNDO_TOLD_MAX)
+                return 0;
+        w->n_told++;
+        if (undo_item_describe(&w->list, l->state, item, ret) < 0)
+                return -ENOMEM;
+        if (item->verdict == UNDO_DONE && undo_list_find(&w->own, item->to.name))
+                ret->verb = verb_of_done(&item->unit.now);
+        return AIM_SAID;
 }
 
 // Whether an earlier leader has put the setting back, by the entry that began the job.
@@ -289,12 +287,27 @@ static int add_settings(const Leader *l, UndoWork *w, bool plans, Argosy__Respon
         return r;
 }
 
+static int tell_units(const Leader *l, const Ticket *t, Argosy__Response *ret) {
+        UndoWork *w = undo_of(t);
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < w->list.n && w->n_told < UNDO_TOLD_MAX; i++) {
+                const UndoItem *item = &w->list.items[i];
+                Argosy__Response__UnitResult *result = unit_result_new(item->to.name);
+
+                r = FIELD_APPEND(ret->change->units, ret->change->n_units, result);
+                if (r == 0)
+                        r = on_describe(l, t, &w->aims, &item->to, result);
+        }
+        return MIN_OF(r, 0);
+}
+
 // All that is to be said without doing anything. NULL: out of memory.
 static Argosy__Response *tell(Leader *l, Ticket *t) {
         UndoWork *w = undo_of(t);
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
 
-        if (!response || add_settings(l, w, true, response) < 0 || add_results(l, w, 0, w->list.n, true, response) < 0)
+        if (!response || add_settings(l, w, true, response) < 0 || tell_units(l, t, response) < 0)
                 return NULL;
         if (w->list.n > w->n_told &&
             field_printf(&response->message, "and %zu more units", w->list.n - w->n_told) < 0)
@@ -305,87 +318,44 @@ static Argosy__Response *tell(Leader *l, Ticket *t) {
 
 // ------------------------------------------------------------------------------------------------ parts
 
-static const ChangeAim *on_aim(const char *name, void *userdata) {
-        const Decision *d = userdata;
-        const UndoItem *item = undo_list_find(d->undo, name);
-
-        return &item->aim;
-}
-
-static int plan(Decision *d, UndoList *list, char **names, size_t n, Argosy__Response **ret) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        ChangeOps ops = *decide_change_ops();
-        BatchBuilderMark mark = batch_builder_mark(&d->batch);
-        int r;
-
-        change.verb = ARGOSY__VERB__VERB_SUBMIT;
-        change.names = names;
-        change.n_names = n;
-        ops.aim = on_aim;
-        d->undo = list;
-        r = change_plan(d->leader->state, &change, &d->batch, &ops, d, ret);
-        d->undo = NULL;
-        if (r < 0)
-                return r;
-        change_note_kept(d->leader->state, &d->batch, mark, *ret);
-        for (size_t i = 0; i < (*ret)->change->n_units; i++) {
-                Argosy__Response__UnitResult *result = (*ret)->change->units[i];
-
-                result->verb = undo_item_verb(undo_list_find(list, result->name));
-        }
-        return 0;
-}
-
 // Judged by its content alone: a stop and start in between has changed nothing that undoing takes away.
 static bool is_changed(const Leader *l, Ticket *t, const UndoItem *item) {
         const Argosy__Request__Undo *m = t->request->undo;
 
         if (item->verdict == UNDO_TOUCHED)
                 return !m->only_untouched;
-        return (m->force || t->asked.if_revision > 0) && changed_since(l, t, item->name);
+        return (m->force || t->asked.if_revision > 0) && changed_since(l, t, item->to.name);
 }
 
-// What becomes of it in this turn. Whether it is aimed.
-static bool judge_item(const Leader *l, Ticket *t, size_t i) {
-        UndoList *list = &undo_of(t)->list;
-        UndoItem *item = &list->items[i];
+// What becomes of it in this turn.
+static void judge_item(const Leader *l, Ticket *t, size_t i) {
+        UndoWork *w = undo_of(t);
+        UndoItem *item = &w->list.items[i];
 
-        undo_list_judge(list, l->state, i, i + 1, t->request->undo->force);
+        undo_list_judge(&w->list, l->state, i, i + 1, t->request->undo->force);
         if (item->verdict == UNDO_DONE || item->verdict == UNDO_RAN)
-                return false;
-        if (undo_list_find(&undo_of(t)->own, item->name))
-                item->verdict = UNDO_BACK;
+                return;
+        if (undo_list_find(&w->own, item->to.name))
+                undo_item_stays(item, UNDO_BACK);
         else if (is_changed(l, t, item))
-                item->verdict = UNDO_CHANGED;
+                undo_item_stays(item, UNDO_CHANGED);
         item->lost &= item->verdict == UNDO_PUT;
-        return undo_item_is_aimed(item);
 }
 
-// Names of the part that begins at the ticket's place.
-static size_t take_part(const Leader *l, Ticket *t, char *names[static LEADER_LIMIT_undo_part_units]) {
-        const UndoList *list = &undo_of(t)->list;
-        LogParts *p = log_parts_of(t);
-        size_t n = 0, i = p->at, most = MIN_OF(list->n, p->at + l->limits.undo_looks), end;
+// Each is judged once in the turn of its part.
+static const AimItem *item_at(const AimList *list, size_t i) {
+        UndoWork *w = (UndoWork *) CONTAINER_OF(list, const UndoWork, aims);
 
-        for (; i < most && n < log_parts_slice(p, l->limits.undo_part_units); i++)
-                if (judge_item(l, t, i))
-                        names[n++] = (char *) list->items[i].name;
-        end = i;
-        while (i < most && !judge_item(l, t, i))
-                i++;
-        log_parts_take(p, i == list->n ? i : end, i == list->n);
-        return n;
-}
-
-// Settings go with it, unless they are in the log.
-static bool is_first_part(const Ticket *t) {
-        return log_parts_of(t)->at == 0;
+        for (; w->n_judged <= i; w->n_judged++)
+                judge_item(w->ticket->leader, w->ticket, w->n_judged);
+        return &w->list.items[i].to;
 }
 
 static bool has_begun(const Ticket *t) {
         return t->job > 0;
 }
 
+// Settings go with the first part, unless they are in the log.
 static int put_settings(Decision *d, Ticket *t) {
         UndoSettings *settings = &undo_of(t)->list.settings;
         int r = undo_settings_judge(settings, d->leader, t->request->undo->force);
@@ -393,29 +363,16 @@ static int put_settings(Decision *d, Ticket *t) {
         return r < 0 || has_begun(t) ? r : undo_settings_put(settings, d->leader, &d->batch);
 }
 
-static int decide_part(Decision *d, Ticket *t) {
-        BatchBuilderMark mark = batch_builder_mark(&d->batch);
-        char *names[LEADER_LIMIT_undo_part_units];
-        size_t n = take_part(d->leader, t, names);
-        LogParts *p = log_parts_of(t);
-        UndoWork *w = undo_of(t);
-        int r = is_first_part(t) ? put_settings(d, t) : 0;
+static int describe_settings(const Leader *l, const Ticket *t, Argosy__Response *ret) {
+        return add_settings(l, undo_of(t), false, ret);
+}
 
-        if (r < 0)
-                return r;
-        if (decision_touches(d, names, n))
-                return -EBUSY;
-        for (size_t i = 0; i < n; i++)
-                decide_aims_forget_refusals(d->leader, names[i], &undo_list_find(&w->list, names[i])->aim);
-        scheduler_sync_refusals(d->leader);
-        r = plan(d, &w->list, names, n, &p->part);
-        if (r == 0 && is_first_part(t))
-                r = add_settings(d->leader, w, false, p->part);
-        if (r == 0)
-                r = add_results(d->leader, w, p->at, p->end, false, p->part);
-        if (r < 0)
-                return r;
-        return log_parts_fit(d, mark) ? log_parts_put(d, t, mark) : -EBUSY;
+static int decide_parts_of(Decision *d, Ticket *t) {
+        UndoWork *w = undo_of(t);
+
+        w->aims.n = w->list.n;
+        w->n_judged = log_parts_of(t) ? log_parts_of(t)->at : 0;
+        return decide_aims(d, t, &w->aims);
 }
 
 // ------------------------------------------------------------------------------------------------ the request
@@ -427,6 +384,13 @@ static int work_new(Ticket *t, const ClusterState *state) {
                 return -ENOMEM;
         ticket_add_work(t, &undo_kind, &w->work);
         w->own_job = t->job;
+        w->ticket = t;
+        w->aims = (AimList){.item = item_at,
+                            .looks = t->leader->limits.undo_looks,
+                            .part_units = t->leader->limits.undo_part_units,
+                            .describe = on_describe,
+                            .put_rest = put_settings,
+                            .describe_rest = describe_settings};
         return changed_since_begin(t->leader, t) ?: undo_list_read(&w->list, state, t->request->undo->job);
 }
 
@@ -605,6 +569,5 @@ int decide_undo(Decision *d, Ticket *t) {
                 return r;
         if (m->rolling)
                 return decide_rolling(d, t);
-        r = log_parts_begin(t);
-        return r < 0 ? r : decide_part(d, t);
+        return decide_parts_of(d, t);
 }

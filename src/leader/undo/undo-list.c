@@ -40,7 +40,7 @@ static int add_unit(UndoList *list, const Argosy__JobUnits *group, const char *n
 
         if (!item) {
                 item = &list->items[list->n++];
-                item->name = name;
+                item->to.name = name;
                 item->unit.before = state_of(&group->spec, group->target, group->from_template, group->set);
                 if (map_add_str(&list->by_name, name, item) < 0)
                         return -ENOMEM;
@@ -105,10 +105,6 @@ size_t undo_list_count(const UndoList *list, UndoVerdict verdict) {
 
 // ------------------------------------------------------------------------------------------------ what it is now
 
-bool undo_item_is_aimed(const UndoItem *item) {
-        return (item->verdict == UNDO_PUT && !item->lost) || item->verdict == UNDO_REMOVE;
-}
-
 // It goes on as it is.
 static bool is_about_set_only(const UndoItem *item) {
         const UndoState *now = &item->unit.now, *wanted = &item->wanted;
@@ -116,41 +112,8 @@ static bool is_about_set_only(const UndoItem *item) {
         return now->exists && hash_equal(&now->spec, &wanted->spec) && now->target == wanted->target;
 }
 
-static void aim(const ClusterState *state, UndoItem *item) {
-        bool is_launched = item->unit.now.exists && item->unit.now.target == ARGOSY__TARGET__TARGET_LAUNCHED;
-
-        item->aim = (ChangeAim){.remove = item->verdict == UNDO_REMOVE, .keeps_secrets = true};
-        item->leaves_set = false;
-        if (item->verdict != UNDO_PUT)
-                return;
-        item->aim.spec = cluster_state_find_spec(state, &item->wanted.spec);
-        item->lost = !item->aim.spec;
-        item->aim.from_template = item->wanted.from_template;
-        item->aim.target = item->wanted.target;
-        item->aim.set = item->wanted.set;
-        item->leaves_set = item->unit.now.exists && !streq(item->unit.now.set ?: "", item->wanted.set ?: "");
-        if (is_about_set_only(item))
-                return;
-        if (item->wanted.target == ARGOSY__TARGET__TARGET_LAUNCHED)
-                item->aim.bump = BATCH_BUMP_START;
-        else if (item->wanted.target == ARGOSY__TARGET__TARGET_LOADED && is_launched)
-                item->aim.bump = BATCH_BUMP_STOP;
-}
-
-void undo_list_judge(UndoList *list, const ClusterState *state, size_t from, size_t to, bool force) {
-        for (size_t i = from; i < to; i++) {
-                UndoItem *item = &list->items[i];
-                const UnitEntry *u = cluster_state_find_unit(state, item->name);
-
-                item->unit.now = u ? state_of(&u->record->spec, u->record->target, u->record->from_template,
-                                              u->record->set)
-                                   : (UndoState){};
-                item->verdict = undo_judge(&item->unit, force, &item->wanted);
-                aim(state, item);
-        }
-}
-
-Argosy__Verb undo_item_verb(const UndoItem *item) {
+// What to wait for when it is put back.
+static Argosy__Verb verb_of(const UndoItem *item) {
         const UndoState *now = &item->unit.now, *wanted = &item->wanted;
 
         if (item->verdict == UNDO_REMOVE)
@@ -169,6 +132,47 @@ Argosy__Verb undo_item_verb(const UndoItem *item) {
                                ? ARGOSY__VERB__VERB_UNLOAD
                                : ARGOSY__VERB__VERB_NONE;
         }
+}
+
+static void aim(const ClusterState *state, UndoItem *item) {
+        bool is_launched = item->unit.now.exists && item->unit.now.target == ARGOSY__TARGET__TARGET_LAUNCHED;
+
+        item->to.aim = (ChangeAim){.remove = item->verdict == UNDO_REMOVE, .keeps_secrets = true};
+        item->leaves_set = false;
+        if (item->verdict != UNDO_PUT)
+                return;
+        item->to.aim.spec = cluster_state_find_spec(state, &item->wanted.spec);
+        item->lost = !item->to.aim.spec;
+        item->to.aim.from_template = item->wanted.from_template;
+        item->to.aim.target = item->wanted.target;
+        item->to.aim.set = item->wanted.set;
+        item->leaves_set = item->unit.now.exists && !streq(item->unit.now.set ?: "", item->wanted.set ?: "");
+        if (is_about_set_only(item))
+                return;
+        if (item->wanted.target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                item->to.aim.bump = BATCH_BUMP_START;
+        else if (item->wanted.target == ARGOSY__TARGET__TARGET_LOADED && is_launched)
+                item->to.aim.bump = BATCH_BUMP_STOP;
+}
+
+void undo_list_judge(UndoList *list, const ClusterState *state, size_t from, size_t to, bool force) {
+        for (size_t i = from; i < to; i++) {
+                UndoItem *item = &list->items[i];
+                const UnitEntry *u = cluster_state_find_unit(state, item->to.name);
+
+                item->unit.now = u ? state_of(&u->record->spec, u->record->target, u->record->from_template,
+                                              u->record->set)
+                                   : (UndoState){};
+                item->verdict = undo_judge(&item->unit, force, &item->wanted);
+                aim(state, item);
+                item->to.aimed = (item->verdict == UNDO_PUT && !item->lost) || item->verdict == UNDO_REMOVE;
+                item->to.verb = item->to.aimed ? verb_of(item) : ARGOSY__VERB__VERB_NONE;
+        }
+}
+
+void undo_item_stays(UndoItem *item, UndoVerdict why) {
+        item->verdict = why;
+        item->to.aimed = false;
 }
 
 // ------------------------------------------------------------------------------------------------ in words
@@ -216,7 +220,7 @@ static uint64_t find_later_of_unit(UndoList *list, const ClusterState *state, co
 }
 
 void undo_phrase_touched(UndoList *list, const ClusterState *state, const UndoItem *item, UndoPhrase ret) {
-        changed_since_phrase(state, find_later_of_unit(list, state, item->name), ret);
+        changed_since_phrase(state, find_later_of_unit(list, state, item->to.name), ret);
 }
 
 void undo_phrase_setting_touched(UndoList *list, const ClusterState *state, const UndoSetting *s, UndoPhrase ret) {

@@ -4,6 +4,7 @@
 // The units of a job that is to be undone: what it did to each, what that is now, and what becomes of it. Only reads.
 
 #include "changed-since.h"
+#include "decide-aims.h"
 #include "leader-core.h"
 #include "map.h"
 #include "request-kind.h"
@@ -18,13 +19,12 @@ enum {
 };
 
 typedef struct UndoItem {
-        const char *name; // of the record
+        AimItem to; // name: of the record
         UndoUnit unit;
         UndoVerdict verdict;
         UndoState wanted;
         bool lost; // the content that it is to have again is not kept
         bool leaves_set; // for that of `wanted`, which is the job's. That of unit.now lives until the next batch
-        ChangeAim aim;
 } UndoItem;
 
 typedef struct UndoList {
@@ -50,10 +50,8 @@ void undo_list_judge(UndoList *list, const ClusterState *state, size_t from, siz
 UndoItem *undo_list_find(const UndoList *list, const char *name);
 size_t undo_list_count(const UndoList *list, UndoVerdict verdict);
 
-// Whether something is to be done about it.
-bool undo_item_is_aimed(const UndoItem *item);
-// What to wait for when it is put back.
-Argosy__Verb undo_item_verb(const UndoItem *item);
+// Nothing is done about it, for another reason than its state.
+void undo_item_stays(UndoItem *item, UndoVerdict why);
 
 typedef ChangedPhrase UndoPhrase;
 // "was changed since by job 7 (stop, alice@n1)"

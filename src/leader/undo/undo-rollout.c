@@ -28,16 +28,16 @@ static bool is_about_content_only(const UndoItem *item) {
 static int add(const UndoList *list, const ClusterState *state, const UndoItem *item, RolloutGroup *ret,
                char **ret_why) {
         bool from_template = item->unit.now.from_template && item->wanted.from_template;
-        const UnitEntry *e = cluster_state_find_unit(state, item->name);
+        const UnitEntry *e = cluster_state_find_unit(state, item->to.name);
         const char *why;
         int r;
 
         if (!is_about_content_only(item))
                 return cannot(list, ret_why, "is to be something else again, too, or was not there",
-                              item->name);
-        r = rollout_group_add(ret, item->name, from_template, e && e->record->global, &item->wanted.spec,
+                              item->to.name);
+        r = rollout_group_add(ret, item->to.name, from_template, e && e->record->global, &item->wanted.spec,
                               &why);
-        return r == -EINVAL ? cannot(list, ret_why, why, item->name) : r;
+        return r == -EINVAL ? cannot(list, ret_why, why, item->to.name) : r;
 }
 
 int undo_rollout_find(const UndoList *list, const ClusterState *state, RolloutGroup *ret, char **ret_why) {
@@ -47,7 +47,7 @@ int undo_rollout_find(const UndoList *list, const ClusterState *state, RolloutGr
                 if (undo_setting_is_due(&list->settings.items[i]))
                         return cannot(list, ret_why, "it has changed more than units", "");
         for (size_t i = 0; r == 0 && i < list->n; i++)
-                if (undo_item_is_aimed(&list->items[i]))
+                if (list->items[i].to.aimed)
                         r = add(list, state, &list->items[i], ret, ret_why);
         return r;
 }

@@ -110,21 +110,20 @@ static int judge(Decision *d, Ticket *t) {
 // own, however long those were that are in the log: else some of it would be done twice.
 static size_t part_size(const Leader *l, const Ticket *t, size_t at) {
         const Argosy__Request__Change *change = t->request->change;
-        size_t most = log_parts_slice(log_parts_of(t), change_part_units(l, change)),
-               done = names_done(l, change);
-        size_t work = 0, bytes = 0, n = 0;
-        size_t end = at < done ? MIN_OF(change->n_names, done) : change->n_names, file_work = FILE_WORK + content_units(l, change);
+        size_t done = names_done(l, change), file_work = FILE_WORK + content_units(l, change);
+        size_t end = at < done ? MIN_OF(change->n_names, done) : change->n_names;
+        LogPartRoom room = {.most_work = log_parts_slice(log_parts_of(t), change_part_units(l, change)),
+                            .most_bytes = l->limits.change_part_bytes,
+                            .enough_bytes = l->limits.change_file_bytes};
 
-        for (; at + n < end && n < most && work < most && bytes < l->limits.change_file_bytes; n++) {
-                const Argosy__NamedFile *file = request_ties_file(&parts_of(t)->ties, change->names[at + n]);
-                size_t more = file ? sent_file_bytes(file) : 0;
+        while (at + room.n < end) {
+                const Argosy__NamedFile *file =
+                        request_ties_file(&parts_of(t)->ties, change->names[at + room.n]);
 
-                if (n > 0 && bytes + more > l->limits.change_part_bytes)
+                if (!log_part_takes(&room, file ? file_work : 1, file ? sent_file_bytes(file) : 0))
                         break;
-                work += file ? file_work : 1;
-                bytes += more;
         }
-        return n;
+        return room.n;
 }
 
 // Without those that had their turn in it, or in an earlier one: `room` has their names then.

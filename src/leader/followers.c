@@ -34,7 +34,6 @@
 #include "authorization.h"
 #include "budget-dependents.h"
 #include "companion-orders.h"
-#include "decide-moves.h"
 #include "decide.h"
 #include "disruption-budget.h"
 #include "drain-waiters.h"
@@ -48,13 +47,12 @@
 #include "host-marks.h"
 #include "host-removal.h"
 #include "job-show.h"
-#include "lease.h"
 #include "listings.h"
 #include "manager-waiters.h"
 #include "mass-loss-controller.h"
 #include "node-calls.h"
-#include "node-questions.h"
 #include "node-lists.h"
+#include "node-questions.h"
 #include "nodes.h"
 #include "older-secrets.h"
 #include "oom.h"
@@ -69,7 +67,6 @@
 #include "recovering.h"
 #include "registry.h"
 #include "replacers.h"
-#include "retired-tables.h"
 #include "retry-controller.h"
 #include "rollout-controller.h"
 #include "scheduler-roles.h"
@@ -77,6 +74,7 @@
 #include "secret-orders.h"
 #include "sessions.h"
 #include "tables.h"
+#include "term-tables.h"
 #include "tickets.h"
 #include "tombstones.h"
 #include "turn.h"
@@ -84,7 +82,6 @@
 #include "unit-marks.h"
 #include "unit-record.h"
 #include "unit-work.h"
-#include "waiters.h"
 #include "voters.h"
 #include "wait-seen.h"
 #include "waiters.h"
@@ -328,10 +325,7 @@ void followers_on_applied(Leader *l) {
                 return;
         }
         follow_units(l);
-        older_secrets_follow(l); // after the units that have them
-        open_jobs_on_applied(l); // after the units that they are about
-        tombstones_on_applied(l);
-        rollout_controller_sync(l); // after the units that they are about
+        term_tables_on_applied(l); // after the units that they are about
         (void) followers_pull(l);
         leader_mark(l);
 }
@@ -404,13 +398,9 @@ bool followers_turn(Leader *l) {
 
 void followers_build_begin(Leader *l) {
         cluster_state_drop_dirty(l->state); // all of it is looked at
-        event_stream_begin(l);
         l->hosts_revision = cluster_state_hosts_revision(l->state);
         l->pools_revision = cluster_state_pools_revision(l->state);
-        authorization_begin(l);
-        open_jobs_build_begin(l);
-        scheduler_open(l);
-        older_secrets_begin(l);
+        term_tables_begin(l);
         l->hosts_walked = 0;
         l->hosts_known = false;
 }
@@ -473,28 +463,4 @@ bool followers_build_some(Leader *l) {
         end_build(l);
         (void) followers_pull(l);
         return true;
-}
-
-void followers_clear(Leader *l) {
-        event_stream_clear(l);
-        rollout_controller_clear(l);
-        rebalance_clear(l);
-        node_calls_clear(l);
-        wait_walks_clear(l);
-        if (l->places) // else it has not begun to make any
-                retired_tables_take(l);
-        open_jobs_clear(l);
-        own_jobs_clear(l);
-        held_jobs_clear(l);
-        waiters_clear(l);
-        decide_pending_clear(l);
-        sessions_clear(l);
-        orders_clear(l);
-        recovering_clear(l);
-        ordering_clear(l);
-        tombstones_clear(l);
-        retry_controller_clear(l);
-        replacers_clear(l);
-        pending_clear(l);
-        registry_clear(l);
 }

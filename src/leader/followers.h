@@ -9,7 +9,6 @@
 // meanwhile besides. True: the tables are whole.
 void followers_build_begin(Leader *l);
 bool followers_build_some(Leader *l);
-void followers_clear(Leader *l); // and nothing is left when it ends, but hosts that are linked
 void followers_on_applied(Leader *l); // the log has applied an entry, and this leader leads, or makes its tables
 // Pulls what marks say of units, nodes and sessions. False: of units there are more, for the next turn.
 bool followers_pull(Leader *l);

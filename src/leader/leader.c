@@ -13,64 +13,42 @@
 
 #include <errno.h>
 
-#include "access-tokens.h"
 #include "answer-cursor.h"
-#include "authorization.h"
 #include "ca-controller.h"
-#include "host-leases.h"
-#include "secrets-key-controller.h"
 #include "clock.h"
 #include "deadline-heap.h"
 #include "due.h"
-#include "decide-cancel.h"
-#include "decide-dry-runs.h"
-#include "decide-parts.h"
-#include "decide-undo.h"
+#include "event-stream.h"
 #include "feature-level.h"
-#include "followers.h"
 #include "file-pieces.h"
+#include "followers.h"
 #include "forwards.h"
+#include "held-jobs.h"
 #include "host-asks.h"
 #include "host-clocks.h"
-#include "held-jobs.h"
 #include "host-marks.h"
-#include "job-show.h"
-#include "event-stream.h"
-#include "lease.h"
 #include "listings.h"
-#include "log-parts.h"
 #include "log-trail.h"
-#include "manager-waiters.h"
 #include "members.h"
-#include "membership.h"
-#include "message.h"
 #include "node-calls.h"
-#include "node-loss-controller.h"
 #include "node-lists.h"
-#include "nodes.h"
 #include "open-jobs.h"
-#include "own-jobs.h"
-#include "previous-nodes.h"
-#include "queue-subject.h"
-#include "rebalances.h"
 #include "registry.h"
 #include "response.h"
 #include "retry-controller.h"
-#include "rollout-controller.h"
 #include "scheduler.h"
+#include "secrets-key-controller.h"
 #include "sessions.h"
 #include "str.h"
 #include "tables.h"
+#include "term-tables.h"
 #include "tickets.h"
-#include "tombstones.h"
 #include "turn.h"
 #include "unit-deadlines.h"
 #include "unit-work.h"
 #include "voter-secrets-controller.h"
 #include "voters.h"
-#include "waiters.h"
 #include "walks.h"
-#include "watchers.h"
 #include "why.h"
 
 void leader_on_authority(Leader *l) {
@@ -100,22 +78,7 @@ static void on_timer(uv_timer_t *timer) {
 static void arm_timer(Leader *l) {
         uint64_t now = leader_now(l), due;
 
-        due = earlier(host_leases_next(l), voters_next_deadline(l));
-        due = earlier(due, l->pause_us > now ? l->pause_us : 0);
-        due = earlier(due, l->barriers_pause_us > now ? l->barriers_pause_us : 0);
-        due = earlier(due, l->drain_due_us);
-        due = earlier(due, unit_deadlines_next(l));
-        due = earlier(due, deadline_heap_next(&l->retry_deadlines));
-        due = earlier(due, l->rollout_due_us);
-        due = earlier(due, l->rebalance_due_us);
-        due = earlier(due, l->tombstones_due_us);
-        due = earlier(due, l->token_expiry_us);
-        due = earlier(due, open_jobs_next_deadline(l));
-        due = earlier(due, own_jobs_next_deadline(l));
-        due = earlier(due, dry_runs_next_deadline(l));
-        due = earlier(due, ca_controller_next_deadline(l));
-        due = earlier(due, voter_secrets_controller_next_deadline(l));
-        due = earlier(due, host_leases_next_change(l));
+        due = earlier(term_tables_next_deadline(l), l->pause_us > now ? l->pause_us : 0);
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
         l->timer_due_us = due;
@@ -127,24 +90,7 @@ static void arm_timer(Leader *l) {
 void leader_on_time(Leader *l) {
         if (!l->leading)
                 return;
-        sessions_on_time(l, leader_now(l));
-        node_loss_on_time(l);
-        previous_nodes_on_time(l);
-        retry_controller_on_time(l);
-        if (l->drain_due_us && l->drain_due_us <= leader_now(l)) {
-                nodes_on_time(l);
-                l->drain_due_us = nodes_next_deadline(l);
-        }
-        voters_on_time(l);
-        rollout_controller_on_time(l);
-        if (l->rebalance_due_us <= leader_now(l))
-                l->rebalance_due_us = 0; // the next rebalance pass sets it
-        if (l->tombstones_due_us && l->tombstones_due_us <= leader_now(l))
-                tombstones_on_time(l);
-        authorization_on_time(l);
-        dry_runs_on_time(l);
-        ca_controller_on_time(l);
-        voter_secrets_controller_on_time(l);
+        term_tables_on_time(l);
         leader_mark(l);
 }
 
@@ -353,17 +299,8 @@ static void stop_leading(Leader *l) {
         l->timer_due_us = 0;
         l->timer_deferred = false;
         fail_tickets(l);
-        followers_clear(l);
-        voters_stop(l);
-        voter_secrets_controller_stop(l);
-        ca_controller_stop(l);
-        secrets_key_controller_stop(l);
-        l->pause_us = l->drain_due_us = l->rollout_due_us = 0;
-        l->barriers_pause_us = 0;
-        l->rebalance_due_us = l->tombstones_due_us = l->token_expiry_us = 0;
-        access_tokens_clear(l);
-        l->in_mass_loss = false;
-        l->leases_due_us = 0;
+        term_tables_retire(l);
+        l->pause_us = 0;
         walks_end(l);
 }
 
@@ -401,14 +338,14 @@ static void finish_close(Leader *l) {
         map_done(&l->seen_specs);
         map_done(&l->open_jobs);
         free(l->touched_hosts.hosts);
-        held_jobs_clear(l);
+        held_jobs_retire(l);
         map_done(&l->tickets_by_id);
         map_done(&l->calls_by_id);
         map_done(&l->author_questions);
         author_turns_done(&l->queue);
         author_turns_done(&l->dry_runs);
         author_turns_done(&l->verifies);
-        unit_deadlines_clear(l);
+        unit_deadlines_retire(l);
         deadline_heap_done(&l->retry_deadlines);
         unit_works_done(l);
         l->closed(l->closed_data);
@@ -540,7 +477,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->rollouts);
         list_init(&l->rollout_waiters);
         list_init(&l->rebalance_waiters);
-        followers_clear(l);
+        term_tables_retire(l);
         *ret = l;
         return 0;
 }

@@ -4,7 +4,7 @@
 // and a host that steps down has to vote, to follow the next leader and to answer in that moment.
 //
 // Happy path: who waits for something in there has been answered; then the maps and whatever hangs on them move here by
-// their heads, the leader's lists begin anew (registry_clear()), and the pool frees all of it as plain memory: no list
+// their heads, the leader's lists begin anew (registry_retire()), and the pool frees all of it as plain memory: no list
 // is unlinked, nobody is counted or touched, the Placement hears of nobody. So it crosses to the other thread whole.
 // What stays behind points to nothing of it:
 //

@@ -120,7 +120,13 @@ void rebalance_job_landed(Leader *l, bool committed) {
                 l->rebalance_job = NULL;
 }
 
-void rebalance_clear(Leader *l) {
+void rebalance_on_time(Leader *l) {
+        if (l->rebalance_due_us <= leader_now(l))
+                l->rebalance_due_us = 0; // the next look sets it anew
+}
+
+void rebalance_retire(Leader *l) {
+        l->rebalance_due_us = 0;
         l->rebalance_job = NULL;
         l->rebalance = rebalance_free(l->rebalance);
         l->rebalance_asked = rebalance_free(l->rebalance_asked);

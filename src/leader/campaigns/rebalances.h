@@ -8,7 +8,8 @@
 #include "leader-core.h"
 #include "scheduler.h"
 
-void rebalance_clear(Leader *l);
+void rebalance_on_time(Leader *l);
+void rebalance_retire(Leader *l);
 void rebalance_abort(Leader *l); // that is under way: nothing more is moved
 bool rebalance_is_aborted(const Leader *l);
 // No entry is on its way: if it was committed, waiters for the rebalance are told the job's number.

@@ -158,7 +158,7 @@ void rollout_controller_sync(Leader *l) {
                 (void) oom_check(sync_all(l)); // tables that miss a record would decide wrongly
 }
 
-void rollout_controller_clear(Leader *l) {
+void rollout_controller_retire(Leader *l) {
         rollout_survey_clear(l);
         while (!list_is_empty(&l->rollouts))
                 rollout_end(l, CONTAINER_OF(l->rollouts.next, Rollout, all));

@@ -8,7 +8,7 @@
 #include "scheduler.h"
 
 int rollout_controller_build(Leader *l);
-void rollout_controller_clear(Leader *l);
+void rollout_controller_retire(Leader *l);
 void rollout_controller_sync(Leader *l);
 void rollout_controller_on_time(Leader *l);
 void rollout_controller_mark_all(Leader *l); // at all of them

@@ -59,10 +59,9 @@ void event_stream_begin(Leader *l) {
 }
 
 // Marks of units and nodes go with their tables.
-void event_stream_clear(Leader *l) {
+void event_stream_retire(Leader *l) {
         EventStream *s = l->events;
 
-        event_marks_clear(l);
         if (!s)
                 return;
         if (l->ops.present)

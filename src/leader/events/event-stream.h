@@ -18,7 +18,7 @@
 // Called after each entry of the log, also on hosts that do not lead, before other code follows the entry.
 void event_stream_on_applied(Leader *l, uint64_t index);
 void event_stream_begin(Leader *l);
-void event_stream_clear(Leader *l); // before the tables go
+void event_stream_retire(Leader *l); // before the tables go
 // Where it is. And a place before that job: of this term, if it began in it; else of no term, and if it is not known, before
 // everything.
 EventCursor event_stream_cursor(const Leader *l);

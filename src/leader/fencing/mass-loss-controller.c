@@ -98,3 +98,7 @@ const char *unit_held_by_mass_loss(const Leader *l, const Unit *u) {
                "in "
                "argosy.conf(5))";
 }
+
+void mass_loss_controller_retire(Leader *l) {
+        l->in_mass_loss = false;
+}

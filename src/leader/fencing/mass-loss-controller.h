@@ -9,3 +9,4 @@
 void mass_loss_controller_judge(Leader *l);
 // Why a unit of a lost host is not moved. NULL: no such reason.
 const char *unit_held_by_mass_loss(const Leader *l, const Unit *u);
+void mass_loss_controller_retire(Leader *l); // a term is over

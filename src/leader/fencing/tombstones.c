@@ -160,6 +160,8 @@ void tombstones_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *g
 }
 
 void tombstones_on_time(Leader *l) {
+        if (!l->tombstones_due_us || l->tombstones_due_us > leader_now(l))
+                return;
         l->tombstones_due_us = 0;
         if (cluster_state_n_tombstones(l->state) == 0)
                 return;
@@ -476,6 +478,7 @@ int tombstones_fill(const Leader *l, Argosy__Response__UnitResult *result, Argos
         return x.error;
 }
 
-void tombstones_clear(Leader *l) {
+void tombstones_retire(Leader *l) {
+        l->tombstones_due_us = 0;
         list_init(&l->parting);
 }

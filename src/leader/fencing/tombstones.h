@@ -19,7 +19,7 @@ void tombstones_part(Leader *l, const UnitOnNode *s); // a unit that runs on all
                                                       // one
 int tombstones_part_decide(Leader *l, BatchBuilder *b); // 0 or -ENOMEM
 int tombstones_clear_decide(Leader *l, BatchBuilder *b);
-void tombstones_clear(Leader *l); // a term is over: nothing is due any more
+void tombstones_retire(Leader *l); // a term is over: nothing is due any more
 // Calls `each` for every node on which something of this name may run that its record, if it has one, does
 // not want there. `u`: what is known of the unit of that name; NULL: nothing.
 void tombstones_each(const Leader *l, const char *name, const Unit *u, const UnitEntry *e,

@@ -211,7 +211,7 @@ static TokenUse *use_of(Leader *l, const char *id) {
         if (use)
                 return use;
         if (l->token_uses.count >= CLUSTER_ACCESS_TOKENS_MAX) // of tokens that are gone, among others
-                access_tokens_clear(l);
+                access_tokens_retire(l);
         use = calloc(1, sizeof(*use));
         if (!use)
                 return NULL;
@@ -291,7 +291,7 @@ uint64_t access_tokens_next_expiry(const Leader *l) {
         return left_us == UINT64_MAX ? 0 : leader_now(l) + left_us;
 }
 
-void access_tokens_clear(Leader *l) {
+void access_tokens_retire(Leader *l) {
         map_done_with(&l->token_uses, free);
         l->token_uses_due = false;
 }

@@ -25,4 +25,4 @@ const Argosy__Author *access_tokens_asker(Leader *l, const Argosy__Author *autho
 int access_tokens_decide(Leader *l, BatchBuilder *b);
 // When the next one expires, by leader_now(); 0: none will.
 uint64_t access_tokens_next_expiry(const Leader *l);
-void access_tokens_clear(Leader *l);
+void access_tokens_retire(Leader *l);

@@ -61,7 +61,7 @@ static void forget_made(Leader *l) {
         l->ca->number = 0;
 }
 
-void ca_controller_stop(Leader *l) {
+void ca_controller_retire(Leader *l) {
         forget_made(l);
         l->ca->due_us = 0;
 }

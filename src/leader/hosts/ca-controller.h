@@ -14,7 +14,7 @@
 
 CaController *ca_controller_new(void); // NULL: out of memory
 CaController *ca_controller_free(CaController *c); // or NULL
-void ca_controller_stop(Leader *l); // it leads no more
+void ca_controller_retire(Leader *l);              // it leads no more
 
 // As handlers.h has it.
 int ca_controller_plan(Leader *l, Ticket *t, BatchBuilder *b);

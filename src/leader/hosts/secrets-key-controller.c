@@ -75,7 +75,7 @@ SecretsKeyController *secrets_key_controller_free(SecretsKeyController *c) {
         return NULL;
 }
 
-void secrets_key_controller_stop(Leader *l) {
+void secrets_key_controller_retire(Leader *l) {
         *l->secrets_key = (SecretsKeyController){};
 }
 

@@ -22,7 +22,7 @@
 
 SecretsKeyController *secrets_key_controller_new(void); // NULL: out of memory
 SecretsKeyController *secrets_key_controller_free(SecretsKeyController *c); // or NULL
-void secrets_key_controller_stop(Leader *l); // it leads no more
+void secrets_key_controller_retire(Leader *l);                              // it leads no more
 
 // The number of the key that seals. 0: there is none.
 uint32_t secrets_key_in_use(const Leader *l);

@@ -158,9 +158,9 @@ static void expire_some(Leader *l, uint64_t now_us, bool again) {
         walk_sliced(l, walk, h ? 0 : 1);
 }
 
-void sessions_on_time(Leader *l, uint64_t now_us) {
+void sessions_on_time(Leader *l) {
         if (l->leases_due_us == 0) // else each turn goes on with it
-                expire_some(l, now_us, false);
+                expire_some(l, leader_now(l), false);
 }
 
 // Judges by the time at which the walk began, when the leader had not woken late: the time that the walk
@@ -683,7 +683,15 @@ void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *repo
         leader_mark(l);
 }
 
-void sessions_clear(Leader *l) {
+uint64_t sessions_next_deadline(Leader *l) {
+        uint64_t lease_us = host_leases_next(l),
+                 barrier_us = l->barriers_pause_us > leader_now(l) ? l->barriers_pause_us : 0;
+
+        return lease_us && (!barrier_us || lease_us < barrier_us) ? lease_us : barrier_us;
+}
+
+void sessions_retire(Leader *l) {
+        l->barriers_pause_us = l->leases_due_us = 0;
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 

@@ -68,7 +68,7 @@ VoterSecretsController *voter_secrets_controller_free(VoterSecretsController *c)
         return NULL;
 }
 
-void voter_secrets_controller_stop(Leader *l) {
+void voter_secrets_controller_retire(Leader *l) {
         voter_secrets_done(&l->voter_secrets->fresh);
         l->voter_secrets->lacks = false;
         l->voter_secrets->tell_us = 0;

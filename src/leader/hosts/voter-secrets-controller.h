@@ -15,7 +15,8 @@
 
 VoterSecretsController *voter_secrets_controller_new(void); // NULL: out of memory
 VoterSecretsController *voter_secrets_controller_free(VoterSecretsController *c); // or NULL
-void voter_secrets_controller_stop(Leader *l); // it leads no more: what it made and the log does not name is forgotten
+void voter_secrets_controller_retire(
+        Leader *l); // it leads no more: what it made and the log does not name is forgotten
 
 // Whether one of that name is being made: the log does not name it yet.
 bool voter_secrets_controller_is_making(const Leader *l, const char *name);

@@ -70,7 +70,7 @@ Voters *voters_free(Voters *v) {
         return NULL;
 }
 
-void voters_stop(Leader *l) {
+void voters_retire(Leader *l) {
         Voters *v = l->voters;
 
         v->opening = 0;

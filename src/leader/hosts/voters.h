@@ -9,7 +9,7 @@
 // Where the steps are (Leader.voters). NULL: out of memory.
 Voters *voters_new(void);
 Voters *voters_free(Voters *v); // or NULL
-void voters_stop(Leader *l);    // it leads no more
+void voters_retire(Leader *l);  // it leads no more
 // What the next step waits for, for people; "": nothing.
 const char *voters_notice(const Leader *l);
 // No step is taken before then.

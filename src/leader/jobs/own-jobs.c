@@ -404,7 +404,7 @@ void own_jobs_begin(Leader *l) {
                 l->own_leads_due_us = leader_now(l) + l->limits.own_delay_ms * USEC_PER_MSEC;
 }
 
-void own_jobs_clear(Leader *l) {
+void own_jobs_retire(Leader *l) {
         drop_moves(l);
         free(l->own_moves);
         l->own_moves = NULL;

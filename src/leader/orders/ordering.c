@@ -500,6 +500,6 @@ int ordering_check(const Leader *l, const char *name, const char *path, const Un
         return r;
 }
 
-void ordering_clear(Leader *l) {
+void ordering_retire(Leader *l) {
         list_init(&l->ordering);
 }

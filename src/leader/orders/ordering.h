@@ -14,7 +14,7 @@ void ordering_mark(Leader *l, Unit *u); // something about it has changed
 // down now.
 void ordering_on_first_report(Leader *l, UnitOnNode *s);
 void ordering_drain(Leader *l);         // marks the orders that may go out now, or are to be taken back
-void ordering_clear(Leader *l);         // a term is over: nothing is due any more
+void ordering_retire(Leader *l);        // a term is over: nothing is due any more
 // What the order for the unit on the node has to wait for now. `wanted`: the unit is to be there at all;
 // else `e` may be NULL.
 OrderHold ordering_judge(Leader *l, const UnitOnNode *s, const UnitEntry *e, bool wanted);

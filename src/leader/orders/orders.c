@@ -625,7 +625,7 @@ void orders_on_session_ended(Host *h) {
         host_unmark(h, HOST_SESSION_BEGUN);
 }
 
-void orders_clear(Leader *l) {
+void orders_retire(Leader *l) {
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 

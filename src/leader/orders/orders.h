@@ -19,4 +19,4 @@ bool orders_rows_step(Leader *l);
 void orders_release(Leader *l, Unit *u);
 void orders_mark_awaiting(Leader *l);
 void orders_on_session_ended(Host *h); // nothing is sent there any more, before it was welcomed again
-void orders_clear(Leader *l); // a term is over: nothing is due any more
+void orders_retire(Leader *l);         // a term is over: nothing is due any more

@@ -86,6 +86,6 @@ void recovering_step(Leader *l) {
                 leader_mark(l);
 }
 
-void recovering_clear(Leader *l) {
+void recovering_retire(Leader *l) {
         list_init(&l->recovering_walks);
 }

@@ -133,7 +133,7 @@ void node_calls_cancel_some(Leader *l) {
                 leader_mark(l);
 }
 
-void node_calls_clear(Leader *l) {
+void node_calls_retire(Leader *l) {
         while (!list_is_empty(&l->calls_over))
                 node_call_free(l, CONTAINER_OF(l->calls_over.next, NodeCall, by_ticket));
 }

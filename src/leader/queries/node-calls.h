@@ -47,4 +47,4 @@ void node_calls_on_node_lost(Leader *l, Node *n);
 void node_calls_on_sessions_ended(Leader *l);
 void node_calls_on_sessions_begun(Leader *l);
 void node_calls_end(Ticket *t);   // what it asks nodes is over: they are told, some in each turn
-void node_calls_clear(Leader *l); // who leads no more: all tickets have ended
+void node_calls_retire(Leader *l); // who leads no more: all tickets have ended

@@ -154,7 +154,7 @@ void open_job_free(Leader *l, OpenJob *job) {
         open_job_discard(job);
 }
 
-void open_jobs_clear(Leader *l) {
+void open_jobs_retire(Leader *l) {
         map_done_with(&l->open_jobs, discard);
         open_jobs_build_end(l);
         list_init(&l->jobs_watched);

@@ -77,7 +77,7 @@ void open_jobs_on_applied(Leader *l);
 void open_jobs_build_begin(Leader *l);
 bool open_jobs_build_some(Leader *l);
 // Everything about them is freed but what retired_tables_take() has taken.
-void open_jobs_clear(Leader *l);
+void open_jobs_retire(Leader *l);
 void open_job_discard(OpenJob *job); // as plain memory
 
 // Something about its unit was seen or changed.

@@ -379,7 +379,7 @@ WaitWalk *wait_walk_free(WaitWalk *w) {
         return NULL;
 }
 
-void wait_walks_clear(Leader *l) {
+void wait_walks_retire(Leader *l) {
         while (!list_is_empty(&l->wait_walks))
                 end_walk(CONTAINER_OF(l->wait_walks.next, WaitWalk, list));
 }

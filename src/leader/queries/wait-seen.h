@@ -41,7 +41,7 @@ Unit *wait_walk_next(Leader *l, size_t *left, const WaitSeen **ret);
 void wait_walk_over(Leader *l, Unit *u); // all who wait have been told of it, or nobody waits
 // For who is told of it in turns: how many are still to be.
 size_t *wait_walk_untold(Leader *l, const Unit *u);
-void wait_walks_clear(Leader *l);
+void wait_walks_retire(Leader *l);
 
 // A walk for somebody who does not wait. It goes before its unit does.
 typedef struct WaitWalk WaitWalk;

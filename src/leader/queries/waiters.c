@@ -555,7 +555,7 @@ void waiters_drain(Leader *l) {
         leader_mark(l);
 }
 
-void waiters_clear(Leader *l) {
+void waiters_retire(Leader *l) {
         list_init(&l->waited);
         list_init(&l->waiting);
         l->wait_round = 1;

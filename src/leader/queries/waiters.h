@@ -42,5 +42,5 @@ void waiter_item_end(Leader *l, WaiterItem *item);
 Argosy__Response__UnitResult *waiter_result(Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
                                             const WaitVerdict *v);
 void waiters_on_unit(Leader *l, Unit *u); // whoever waits for it looks at it again
-void waiters_clear(Leader *l);            // a term is over: nobody waits any more
+void waiters_retire(Leader *l);           // a term is over: nobody waits any more
 void waiters_drain(Leader *l);

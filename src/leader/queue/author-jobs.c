@@ -89,7 +89,7 @@ static void free_value(void *value) {
         free(value);
 }
 
-void author_jobs_clear(Leader *l) {
+void author_jobs_retire(Leader *l) {
         map_done_with(&l->author_jobs, free_value);
         list_init(&l->authors_admitted);
 }

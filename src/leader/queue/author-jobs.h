@@ -14,4 +14,4 @@ void author_jobs_drop(Leader *l, AuthorJobs *a);
 void author_jobs_admit(Leader *l, const Argosy__Author *author);
 void author_jobs_settle(Leader *l);
 size_t author_jobs_open(const Leader *l, const Argosy__Author *author);
-void author_jobs_clear(Leader *l);
+void author_jobs_retire(Leader *l);

@@ -367,7 +367,7 @@ static void free_value(void *value) {
 }
 
 // Tickets have ended by then.
-void held_jobs_clear(Leader *l) {
+void held_jobs_retire(Leader *l) {
         map_foreach (slot, &l->held_jobs) {
                 HeldJob *h = slot->value;
 
@@ -386,7 +386,7 @@ void held_jobs_clear(Leader *l) {
         list_init(&l->queue_changed);
         l->n_queue_groups = 0;
         l->n_held_going = l->n_held_admitted = 0;
-        author_jobs_clear(l); // those of open jobs, too
+        author_jobs_retire(l); // those of open jobs, too
 }
 
 static void take_on(Leader *l, const Argosy__StoredRequest *m) {

@@ -21,7 +21,7 @@ typedef struct HeldJob HeldJob;
 
 // The tables of a leader that begins, of all that the log has; and their end.
 void held_jobs_build(Leader *l);
-void held_jobs_clear(Leader *l);
+void held_jobs_retire(Leader *l);
 
 // An entry has brought something of this job, which may be held, or be waited for. If it is held no more, since it has begun or
 // is over: those who wait for its end, in *ret_tickets (Ticket.in[TICKET_WAIT]).

@@ -268,6 +268,6 @@ int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler) {
         return 0;
 }
 
-void pending_clear(Leader *l) {
+void pending_retire(Leader *l) {
         list_init(&l->preempted);
 }

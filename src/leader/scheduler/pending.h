@@ -42,6 +42,6 @@ bool pending_is_offered_still(const Unit *u);
 bool pending_is_touched(Leader *l, const BatchBuilder *b);
 int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record. 0 or -ENOMEM
 void pending_forget(Leader *l, Unit *u);
-void pending_clear(Leader *l); // a term is over: nobody waits for a node any more
+void pending_retire(Leader *l); // a term is over: nobody waits for a node any more
 // A unit that was preempted and still ends on this node's host, which is to have its room; NULL: none.
 const Unit *pending_awaited(const UnitOnNode *s);

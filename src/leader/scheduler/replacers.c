@@ -113,7 +113,7 @@ void replacers_on_touched(Leader *l, const Unit *u) {
         leader_mark(l);
 }
 
-void replacers_clear(Leader *l) {
+void replacers_retire(Leader *l) {
         list_init(&l->replacing);
         list_init(&l->replacing_due);
 }

@@ -20,4 +20,4 @@ void replacers_await(Leader *l, UnitOnNode *s); // its start waits for those tha
 void replacers_reconsider(Leader *l);           // all that wait so are to be looked at
 // The next of these, which waits on; NULL: there are no more.
 UnitOnNode *replacers_next(Leader *l);
-void replacers_clear(Leader *l); // a term is over: nobody waits any more
+void replacers_retire(Leader *l); // a term is over: nobody waits any more

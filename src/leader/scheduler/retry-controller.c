@@ -390,7 +390,7 @@ bool retry_controller_phrase(const Leader *l, const Unit *u, char *ret, size_t s
         return true;
 }
 
-void retry_controller_clear(Leader *l) {
+void retry_controller_retire(Leader *l) {
         list_init(&l->retries);
         list_init(&l->retries_flying);
         list_init(&l->retries_held);

@@ -23,7 +23,7 @@ void retry_controller_on_time(struct Leader *l);
 void retry_controller_on_rollout_end(struct Leader *l);
 void retry_controller_take_back(struct Leader *l); // the log had no room
 void retry_controller_forget(struct Leader *l, struct Unit *u);
-void retry_controller_clear(struct Leader *l); // a term is over: nothing is tried again
+void retry_controller_retire(struct Leader *l); // a term is over: nothing is tried again
 // 0 or -ENOMEM.
 int retry_controller_decide(struct Leader *l, struct BatchBuilder *b, struct Scheduler **scheduler);
 

@@ -374,7 +374,7 @@ int decide_pending(Decision *d) {
         return r;
 }
 
-void decide_pending_clear(Leader *l) {
+void decide_pending_retire(Leader *l) {
         list_init(&l->enqueued);
         list_init(&l->offered);
         (void) leader_take_due(l, DUE_ENQUEUED);

@@ -11,7 +11,7 @@ int decide_pending(Decision *d);  // units that are pending, if there may be roo
 // Those that wait for their turn although they have a node are asked about anew if what they were asked about may have
 // changed (DUE_ENQUEUED).
 void decide_pending_anew(Leader *l);
-void decide_pending_clear(Leader *l); // a term is over: nobody waits for a turn any more
+void decide_pending_retire(Leader *l); // a term is over: nobody waits for a turn any more
 
 // Whether the unit, in Leader.moving, still has to go elsewhere; and where it would go now, which counts in the
 // Placement and changes nothing else. 0 or -ENOMEM.

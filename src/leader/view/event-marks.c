@@ -89,7 +89,7 @@ size_t event_marks_take_jobs(Leader *l, size_t most, void (*each)(Leader *l, uin
         return n;
 }
 
-void event_marks_clear(Leader *l) {
+void event_marks_let_go(Leader *l) {
         EventNews *news = &l->event_news;
 
         news->kept = false;
@@ -99,6 +99,12 @@ void event_marks_clear(Leader *l) {
         free(news->jobs);
         news->jobs = NULL;
         news->n_jobs = news->jobs_allocated = 0;
+}
+
+void event_marks_retire(Leader *l) {
+        list_init(&l->event_news.due);
+        list_init(&l->event_news.nodes);
+        list_init(&l->event_news.gone);
 }
 
 void event_mark_units_of(Leader *l, Node *n) {

@@ -31,5 +31,6 @@ void event_marks_keep(Leader *l, bool kept);
 // are marked no more.
 void event_marks_take_rows(Leader *l, size_t most, void (*each)(Leader *l, UnitOnNode *s));
 size_t event_marks_take_jobs(Leader *l, size_t most, void (*each)(Leader *l, uint64_t number)); // how many
-void event_marks_clear(Leader *l); // a term is over: marks of objects go with their tables
+void event_marks_let_go(Leader *l); // a term ends: nothing more is noted
+void event_marks_retire(Leader *l); // a term is over: marks of objects go with their tables
 void gone_object_free(GoneObject *g);

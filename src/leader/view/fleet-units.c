@@ -140,7 +140,7 @@ void fleet_units_mark(Leader *l, const Host *h) {
                 mark(l, CONTAINER_OF(i, Holder, of_host)->unit->name);
 }
 
-void fleet_units_clear(Leader *l) {
+void fleet_units_retire(Leader *l) {
         map_foreach (slot, &l->hosts) {
                 set_unknown(l, slot->value, false);
                 drop_all(l, slot->value, false);

@@ -30,4 +30,4 @@ typedef struct FleetUnitNodes {
 FleetUnitNodes fleet_units_nodes(const Leader *l, const char *name);
 const Node *fleet_units_next_node(FleetUnitNodes *nodes);
 void fleet_units_mark(Leader *l, const Host *h); // a node of its own is new: all that it names
-void fleet_units_clear(Leader *l); // of all hosts; marks nothing
+void fleet_units_retire(Leader *l);              // of all hosts; marks nothing

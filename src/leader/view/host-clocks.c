@@ -142,3 +142,11 @@ void host_clock_say(Leader *l, Host *h, uint64_t wall_us, bool attach) {
         if (!attach)
                 warn_of_voters(l);
 }
+
+void host_clocks_retire(Leader *l) {
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                memset(&h->clock, 0, sizeof(h->clock));
+        }
+}

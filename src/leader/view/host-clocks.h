@@ -16,3 +16,4 @@ bool host_clock_ahead(const Leader *l, const Host *h, int64_t *ret_us);
 // It is, or is behind, by more than WALL_CLOCK_OFF_US.
 bool host_clock_is_off(const Leader *l, const Host *h);
 size_t host_clocks_n_off(const Leader *l); // looks at all hosts
+void host_clocks_retire(Leader *l);        // a term is over: nothing is known of them

@@ -5,6 +5,7 @@
 // leader's own host is in no list: it is online while it leads. Nothing allocates or fails.
 
 #include "host-leases.h"
+#include "clock.h"
 
 #include <errno.h>
 
@@ -100,4 +101,15 @@ void host_leases_renew(Leader *l) {
 
 uint64_t host_leases_next(Leader *l) {
         return lease_table_next(&l->leases);
+}
+
+void host_leases_retire(Leader *l) {
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                lease_forget(&h->lease);
+                h->lease = (Lease){};
+                host_lease_forget_told(h);
+        }
+        lease_table_init(&l->leases, host_leases_us(l));
 }

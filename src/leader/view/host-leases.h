@@ -26,3 +26,4 @@ void host_leases_follow(Leader *l);       // the log may say another length
 uint64_t host_leases_next_change(const Leader *l);
 // Puts it into the entry, if it is time. 0 or -ENOMEM.
 int host_leases_decide(Leader *l, BatchBuilder *b);
+void host_leases_retire(Leader *l);        // a term is over: nobody has one

@@ -179,3 +179,12 @@ void host_forget_marks(Host *h) {
         for (unsigned mark = 0; mark < HOST_MARKS; mark++)
                 list_unlink(&h->marks[mark]);
 }
+
+void host_marks_retire(Leader *l) {
+        map_foreach (slot, &l->hosts)
+                host_forget_marks(slot->value);
+        l->n_hosts = (HostCounts){};
+        list_init(&l->lost_hosts);
+        list_init(&l->pending_records_due);
+        list_init(&l->pending_records_flying);
+}

@@ -34,3 +34,4 @@ bool host_is_told(const Host *h); // what it holds was told to this leader, whol
 bool host_is_there(const Host *h);
 // Neither off nor about to be, by its owner's word.
 bool host_is_expected(const Host *h);
+void host_marks_retire(Leader *l); // a term is over: no host has one, and none is counted

@@ -198,6 +198,8 @@ uint64_t nodes_next_deadline(const Leader *l) {
 }
 
 void nodes_on_time(Leader *l) {
+        if (!l->drain_due_us || l->drain_due_us > leader_now(l))
+                return;
         list_foreach_safe (i, &l->drain_deadlines) {
                 Node *n = CONTAINER_OF(i, Node, deadline);
 
@@ -207,4 +209,13 @@ void nodes_on_time(Leader *l) {
                 list_unlink(&n->deadline);
                 empty(l, n);
         }
+        l->drain_due_us = nodes_next_deadline(l);
+}
+
+void nodes_retire(Leader *l) {
+        for (unsigned mark = 0; mark < NODE_MARKS; mark++)
+                list_init(&l->node_marks[mark]);
+        list_init(&l->nodes_emptying);
+        list_init(&l->drain_deadlines);
+        l->drain_due_us = 0;
 }

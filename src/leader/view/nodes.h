@@ -29,3 +29,4 @@ void node_empty_anew(Leader *l, Node *n);
 // Goes on with telling units that their nodes are being emptied. Whether all were told: nobody decides before.
 bool nodes_empty_step(Leader *l);
 bool record_has_to_leave(const Argosy__UnitRecord *r); // if its node is emptied
+void nodes_retire(Leader *l); // a term is over: nothing is due of those that there were

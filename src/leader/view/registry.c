@@ -7,7 +7,6 @@
 // that had missed something would lie from then on, so want of memory ends the process (oom.h).
 #include <errno.h>
 
-#include "clock.h"
 #include "due.h"
 #include "event-marks.h"
 #include "feature-level.h"
@@ -16,7 +15,6 @@
 #include "host-marks.h"
 #include "lease.h"
 #include "manager-name.h"
-#include "message.h"
 #include "nodes.h"
 #include "oom.h"
 #include "registry.h"
@@ -25,7 +23,6 @@
 #include "tables.h"
 #include "tallies.h"
 #include "turn.h"
-#include "unit-deadlines.h"
 #include "unit-event.h"
 #include "unit-marks.h"
 #include "unit-on-node.h"
@@ -441,48 +438,15 @@ void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
         }
 }
 
-void registry_clear(Leader *l) {
-        fleet_units_clear(l);
-        row_walks_clear(l);
+void registry_retire(Leader *l) {
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 
-                lease_forget(&h->lease);
-                h->lease = (Lease){};
-                host_lease_forget_told(h);
-                host_forget_marks(h);
                 h->recorded = false;
-                memset(&h->clock, 0, sizeof(h->clock));
                 list_init(&h->nodes);
                 list_init(&h->probations); // those who waited are gone, or freed as plain memory
                 host_drop_if_unused(l, h);
         }
-        lease_table_init(&l->leases, host_leases_us(l));
-        l->n_hosts = (HostCounts){};
-        tallies_clear(&l->tallies);
-        list_init(&l->lost_hosts);
-        list_init(&l->event_news.due);
-        list_init(&l->event_news.nodes);
-        list_init(&l->event_news.gone);
-        list_init(&l->pending_records_due);
-        list_init(&l->pending_records_flying);
-        list_init(&l->moving);
-        list_init(&l->moved);
-        l->n_pending = 0;
-        for (unsigned i = 0; i < SCHEDULE_STAGES; i++)
-                list_init(&l->schedule[i]);
-        list_init(&l->unscheduled);
         list_init(&l->refusals_due);
-        list_init(&l->globals);
-        list_init(&l->touched);
-        list_init(&l->released);
-        list_init(&l->works);
-        list_init(&l->unused);
-        for (unsigned mark = 0; mark < NODE_MARKS; mark++)
-                list_init(&l->node_marks[mark]);
-        l->host_news_due_us = 0;
-        list_init(&l->nodes_emptying);
         list_init(&l->excluded);
-        list_init(&l->drain_deadlines);
-        unit_deadlines_clear(l);
 }

@@ -11,9 +11,9 @@
 bool registry_build_hosts(Leader *l, size_t *left);
 void registry_sync_hosts(Leader *l);
 void registry_on_unit(Leader *l, Unit *u, UnitEntry *e); // its record
-// Hosts lose what was of this term, and those that are not linked go. All lists and deadlines begin anew: what was in them,
-// and the contents of hosts, was given away before, and is not looked at.
-void registry_clear(Leader *l);
+// A term is over, and the other tables have lost what was in them: hosts have no record and no nodes any more, and those that are not
+// linked go.
+void registry_retire(Leader *l);
 bool unit_has_place(const UnitEntry *e); // the record wants it on one node
 Host *host_find(const Leader *l, uint32_t number);
 Host *host_get(Leader *l, uint32_t number); // makes it; NULL: out of memory

@@ -70,7 +70,7 @@ void row_walk_end(Leader *l, const Unit *u) {
                 end(w);
 }
 
-void row_walks_clear(Leader *l) {
+void row_walks_retire(Leader *l) {
         while (!list_is_empty(&l->row_walks))
                 end(CONTAINER_OF(l->row_walks.next, RowWalk, list));
 }

@@ -10,4 +10,4 @@ void row_walk_begin(Leader *l, Unit *u); // over all of its rows; from the begin
 UnitOnNode *row_walk_next(Leader *l);    // of the unit whose walk began first; NULL: there is none any more
 void row_walk_on_freed(Leader *l, const UnitOnNode *s);
 void row_walk_end(Leader *l, const Unit *u); // it goes
-void row_walks_clear(Leader *l);
+void row_walks_retire(Leader *l);

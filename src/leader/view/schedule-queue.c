@@ -32,3 +32,9 @@ Unit *schedule_first(const Leader *l, ScheduleStage stage) {
 
         return list_is_empty(list) ? NULL : CONTAINER_OF(list->next, UnitWork, schedule)->unit;
 }
+
+void schedule_retire(Leader *l) {
+        for (unsigned i = 0; i < SCHEDULE_STAGES; i++)
+                list_init(&l->schedule[i]);
+        list_init(&l->unscheduled);
+}

@@ -12,3 +12,4 @@ void schedule_move(Leader *l, Unit *u, ScheduleStage stage);
 void schedule_take(Leader *l, Unit *u);                      // out of all
 void schedule_move_all(Leader *l, ScheduleStage from, ScheduleStage to);
 Unit *schedule_first(const Leader *l, ScheduleStage stage); // NULL: there is none
+void schedule_retire(Leader *l);                            // a term is over: no unit waits

@@ -127,11 +127,15 @@ void tally_job(Leader *l, size_t row, Argosy__JobState before, Argosy__JobState 
                 job_tally_end(t, row, after);
 }
 
-void tallies_clear(Tallies *t) {
+static void clear(Tallies *t) {
         memset(t->lives, 0, sizeof(t->lives));
         memset(t->seen, 0, sizeof(t->seen));
         t->looping = 0;
         memset(t->nodes, 0, sizeof(t->nodes));
         memset(t->modes, 0, sizeof(t->modes));
         job_tally_forget_open(&t->jobs);
+}
+
+void tallies_retire(Leader *l) {
+        clear(&l->tallies);
 }

@@ -18,5 +18,5 @@ void tally_unit_on_node(UnitOnNode *s);
 size_t tally_job_row(Leader *l, const char *verb);
 void tally_job(Leader *l, size_t row, Argosy__JobState before, Argosy__JobState after);
 void tally_unit(Tallies *t, UnitLife life, int step);
-// Clears the counts at the end of a term. How jobs have ended stays.
-void tallies_clear(Tallies *t);
+// Of a leader that leads no more. How jobs have ended stays.
+void tallies_retire(Leader *l); // a term is over: nothing is counted

@@ -46,7 +46,7 @@ uint64_t unit_deadlines_next(const Leader *l) {
         return next;
 }
 
-void unit_deadlines_clear(Leader *l) {
+void unit_deadlines_retire(Leader *l) {
         for (unsigned i = 0; i < UNIT_DEADLINES; i++)
                 deadline_heap_done(&l->unit_deadlines[i]);
 }

@@ -14,4 +14,4 @@ void unit_forget_deadline(Leader *l, UnitWork *w, UnitDeadline deadline);
 // The next unit whose deadline is over; it has none any more. NULL: no other one is.
 Unit *unit_take_deadline(Leader *l, UnitDeadline deadline);
 uint64_t unit_deadlines_next(const Leader *l); // boot time; 0: there are none
-void unit_deadlines_clear(Leader *l);          // all are dropped; what has them goes, or was freed
+void unit_deadlines_retire(Leader *l);         // all are dropped; what has them goes, or was freed

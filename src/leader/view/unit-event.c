@@ -119,3 +119,10 @@ bool unit_life_is_consistent(const Leader *l, const Unit *u) {
                 (!list_is_linked(&w->schedule) && !list_is_linked(&w->unscheduled))) &&
                placed == (has_place && u->life != LIFE_PENDING) && (u->recorded || !has_place);
 }
+
+void unit_lives_retire(Leader *l) {
+        list_init(&l->moving);
+        list_init(&l->moved);
+        list_init(&l->globals);
+        l->n_pending = 0;
+}

@@ -15,3 +15,4 @@ bool unit_is_being_placed(const Unit *u);
 // is empty afterwards.
 void units_move_again(Leader *l, ListNode *units);
 bool unit_life_is_consistent(const Leader *l, const Unit *u);
+void unit_lives_retire(Leader *l); // a term is over: no unit is in a list

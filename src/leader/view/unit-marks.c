@@ -111,3 +111,9 @@ bool unit_is_used(const Unit *u) {
         return u->recorded || u->followed || !list_is_empty(&u->on_nodes) || !list_is_empty(&w->waiters) ||
                list_is_linked(&w->touched) || list_is_linked(&w->order_due);
 }
+
+void unit_marks_retire(Leader *l) {
+        list_init(&l->touched);
+        list_init(&l->released);
+        list_init(&l->unused);
+}

@@ -16,3 +16,4 @@ void unit_marks_forget_hosts(Leader *l); // all that were touched have been pull
 void unit_release(Leader *l, Unit *u);     // something of it may have ended, for which others wait
 void unit_mark_unused(Leader *l, Unit *u); // it may be unused now
 bool unit_is_used(const Unit *u);
+void unit_marks_retire(Leader *l); // a term is over: no unit has one

@@ -124,3 +124,7 @@ bool unit_work_is_consistent(const Unit *u) {
         return !u->work ||
                (u->work->unit == u && (list_is_linked(&u->work->looked_at) || !is_idle(u->work)));
 }
+
+void unit_works_retire(Leader *l) {
+        list_init(&l->works);
+}

@@ -27,3 +27,4 @@ void unit_work_free(Leader *l, Unit *u);
 void unit_work_discard(UnitWork *w);
 // It has something in it, or is to be looked at. For tests.
 bool unit_work_is_consistent(const Unit *u);
+void unit_works_retire(Leader *l); // a term is over: what was under way goes with its unit

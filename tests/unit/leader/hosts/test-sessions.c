@@ -25,7 +25,7 @@ static uint64_t acknowledged(uint32_t host) {
 
 static void pass_ms(unsigned ms) {
         t.now_us += ms * USEC_PER_MSEC;
-        sessions_on_time(t.leader, t.now_us);
+        sessions_on_time(t.leader);
 }
 
 // ---- attach and barrier
@@ -216,7 +216,7 @@ static void how_long_the_turns_take_changes_nothing_about_who_is_lost(void **sta
         while (t.leader->leases_due_us) {
                 (void) host_leases_next(t.leader); // as the timer is armed between two turns
                 t.now_us += TABLES_LEASE_MS * USEC_PER_MSEC;
-                sessions_on_time(t.leader, t.now_us);
+                sessions_on_time(t.leader);
                 (void) sessions_expire_some(t.leader);
         }
         assert_int_equal(count_lost(), HOSTS + 1); // the third, too, and not the second, which was heard in time

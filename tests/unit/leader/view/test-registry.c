@@ -124,7 +124,7 @@ static void a_new_host_has_a_full_lease_from_its_record(void **state) {
         batch_host(&b, 0, "n4", 1);
         tables_apply(&t, &b);
         assert_true(tables_host(&t, 4)->recorded);
-        sessions_on_time(t.leader, t.now_us);
+        sessions_on_time(t.leader);
         assert_true(host_is_lost(tables_host(&t, 3)));
         assert_false(host_is_lost(tables_host(&t, 4)));
 }

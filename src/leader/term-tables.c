@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See term-tables.h. One row for each table, in the order in which they act; a row says only what its table has to do.
+//
+// A term ends in two steps. First whoever looks at units, nodes or jobs to let go of them does so (`let_go`). Then these go to the pool by
+// their heads, and each table begins anew (`retire`): its lists are made empty, and nothing that was in them is looked at.
+#include "term-tables.h"
+
+#include <stddef.h>
+
+#include "access-tokens.h"
+#include "authorization.h"
+#include "ca-controller.h"
+#include "decide-dry-runs.h"
+#include "decide-moves.h"
+#include "event-marks.h"
+#include "event-stream.h"
+#include "fleet-units.h"
+#include "held-jobs.h"
+#include "host-clocks.h"
+#include "host-leases.h"
+#include "host-marks.h"
+#include "host-news.h"
+#include "macro.h"
+#include "mass-loss-controller.h"
+#include "node-calls.h"
+#include "node-loss-controller.h"
+#include "nodes.h"
+#include "older-secrets.h"
+#include "open-jobs.h"
+#include "ordering.h"
+#include "orders.h"
+#include "own-jobs.h"
+#include "pending.h"
+#include "previous-nodes.h"
+#include "rebalances.h"
+#include "recovering.h"
+#include "registry.h"
+#include "replacers.h"
+#include "retired-tables.h"
+#include "retry-controller.h"
+#include "rollout-controller.h"
+#include "row-walks.h"
+#include "schedule-queue.h"
+#include "scheduler.h"
+#include "secrets-key-controller.h"
+#include "sessions.h"
+#include "tallies.h"
+#include "tombstones.h"
+#include "unit-deadlines.h"
+#include "unit-event.h"
+#include "unit-marks.h"
+#include "unit-work.h"
+#include "voter-secrets-controller.h"
+#include "voters.h"
+#include "wait-seen.h"
+#include "waiters.h"
+
+typedef struct TermTable {
+        void (*begin)(Leader *l);
+        void (*on_applied)(Leader *l);
+        void (*on_time)(Leader *l);
+        size_t due_us; // where in Leader its deadline is; 0: it has none, or
+        uint64_t (*next_deadline)(const Leader *l);
+        void (*let_go)(Leader *l);
+        void (*retire)(Leader *l);
+} TermTable;
+
+#define DUE_AT(field) .due_us = offsetof(Leader, field)
+
+// ------------------------------------------------------------------------------------------------ some of them
+
+static uint64_t retries_next_deadline(const Leader *l) {
+        return deadline_heap_next(&l->retry_deadlines);
+}
+
+// Those that followers.c follows record by record act after the records; those of `begin` are made before the first record.
+static const TermTable tables[] = {
+        {.let_go = event_marks_let_go, .retire = event_marks_retire},
+        {.begin = event_stream_begin, .let_go = event_stream_retire},
+        {.on_time = sessions_on_time, .retire = sessions_retire},
+        {.on_time = node_loss_on_time},
+        {.on_time = previous_nodes_on_time},
+        {.on_time = retry_controller_on_time,
+         .next_deadline = retries_next_deadline,
+         .retire = retry_controller_retire},
+        {.on_time = nodes_on_time, DUE_AT(drain_due_us), .retire = nodes_retire},
+        {.on_time = voters_on_time, .next_deadline = voters_next_deadline, .retire = voters_retire},
+        {.begin = authorization_begin},
+        {.begin = open_jobs_build_begin},
+        {.begin = scheduler_open},
+        {.begin = older_secrets_begin, .on_applied = older_secrets_follow},
+        {.on_applied = open_jobs_on_applied,
+         .next_deadline = open_jobs_next_deadline,
+         .retire = open_jobs_retire},
+        {.on_applied = tombstones_on_applied},
+        {.on_applied = rollout_controller_sync, // after the units and the jobs that rollouts are about
+         .on_time = rollout_controller_on_time,
+         DUE_AT(rollout_due_us),
+         .let_go = rollout_controller_retire},
+        {.on_time = rebalance_on_time, DUE_AT(rebalance_due_us), .let_go = rebalance_retire},
+        {.on_time = tombstones_on_time, DUE_AT(tombstones_due_us), .retire = tombstones_retire},
+        {.on_time = authorization_on_time, DUE_AT(token_expiry_us), .retire = authorization_retire},
+        {.on_time = dry_runs_on_time, .next_deadline = dry_runs_next_deadline},
+        {.on_time = ca_controller_on_time,
+         .next_deadline = ca_controller_next_deadline,
+         .retire = ca_controller_retire},
+        {.on_time = voter_secrets_controller_on_time,
+         .next_deadline = voter_secrets_controller_next_deadline,
+         .retire = voter_secrets_controller_retire},
+        {.next_deadline = own_jobs_next_deadline, .retire = own_jobs_retire},
+        {.next_deadline = unit_deadlines_next, .retire = unit_deadlines_retire},
+        {.let_go = node_calls_retire},
+        {.let_go = wait_walks_retire},
+        {.retire = secrets_key_controller_retire},
+        {.retire = access_tokens_retire},
+        {.retire = mass_loss_controller_retire},
+        {.retire = held_jobs_retire},
+        {.retire = waiters_retire},
+        {.retire = decide_pending_retire},
+        {.retire = orders_retire},
+        {.retire = recovering_retire},
+        {.retire = ordering_retire},
+        {.retire = replacers_retire},
+        {.retire = pending_retire},
+        {.retire = fleet_units_retire},
+        {.retire = row_walks_retire},
+        {.next_deadline = host_leases_next_change, .retire = host_leases_retire},
+        {.retire = host_clocks_retire},
+        {.retire = host_marks_retire},
+        {.retire = host_news_retire},
+        {.retire = tallies_retire},
+        {.retire = unit_lives_retire},
+        {.retire = schedule_retire},
+        {.retire = unit_marks_retire},
+        {.retire = unit_works_retire},
+        {.retire = registry_retire}, // hosts go that nobody needs
+};
+
+void term_tables_begin(Leader *l) {
+        for (size_t i = 0; i < ELEMENTSOF(tables); i++)
+                if (tables[i].begin)
+                        tables[i].begin(l);
+}
+
+void term_tables_on_applied(Leader *l) {
+        for (size_t i = 0; i < ELEMENTSOF(tables); i++)
+                if (tables[i].on_applied)
+                        tables[i].on_applied(l);
+}
+
+void term_tables_on_time(Leader *l) {
+        for (size_t i = 0; i < ELEMENTSOF(tables); i++)
+                if (tables[i].on_time)
+                        tables[i].on_time(l);
+}
+
+static uint64_t deadline_of(const Leader *l, const TermTable *t) {
+        if (t->due_us > 0)
+                return *(const uint64_t *) ((const char *) l + t->due_us);
+        return t->next_deadline ? t->next_deadline(l) : 0;
+}
+
+uint64_t term_tables_next_deadline(Leader *l) {
+        uint64_t first = sessions_next_deadline(l);
+
+        for (size_t i = 0; i < ELEMENTSOF(tables); i++) {
+                uint64_t due_us = deadline_of(l, &tables[i]);
+
+                if (due_us && (!first || due_us < first))
+                        first = due_us;
+        }
+        return first;
+}
+
+void term_tables_retire(Leader *l) {
+        for (size_t i = 0; i < ELEMENTSOF(tables); i++)
+                if (tables[i].let_go)
+                        tables[i].let_go(l);
+        if (l->places) // else it has not begun to make any
+                retired_tables_take(l);
+        for (size_t i = 0; i < ELEMENTSOF(tables); i++)
+                if (tables[i].retire)
+                        tables[i].retire(l);
+}

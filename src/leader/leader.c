@@ -26,6 +26,7 @@
 #include "held-jobs.h"
 #include "host-asks.h"
 #include "host-clocks.h"
+#include "host-leases.h"
 #include "host-marks.h"
 #include "listings.h"
 #include "log-trail.h"

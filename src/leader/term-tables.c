@@ -13,6 +13,7 @@
 #include "ca-controller.h"
 #include "decide-dry-runs.h"
 #include "decide-moves.h"
+#include "due.h"
 #include "event-marks.h"
 #include "event-stream.h"
 #include "fleet-units.h"
@@ -20,7 +21,6 @@
 #include "host-clocks.h"
 #include "host-leases.h"
 #include "host-marks.h"
-#include "host-news.h"
 #include "macro.h"
 #include "mass-loss-controller.h"
 #include "node-calls.h"
@@ -47,6 +47,7 @@
 #include "sessions.h"
 #include "tallies.h"
 #include "tombstones.h"
+#include "turn.h"
 #include "unit-deadlines.h"
 #include "unit-event.h"
 #include "unit-marks.h"
@@ -60,7 +61,8 @@ typedef struct TermTable {
         void (*begin)(Leader *l);
         void (*on_applied)(Leader *l);
         void (*on_time)(Leader *l);
-        size_t due_us; // where in Leader its deadline is; 0: it has none, or
+        size_t due_us;     // where in Leader its deadline is; 0: it has none, or next_deadline() says it
+        unsigned sets_due; // then: of LeaderDue; and it has no deadline any more
         uint64_t (*next_deadline)(const Leader *l);
         void (*let_go)(Leader *l);
         void (*retire)(Leader *l);
@@ -100,13 +102,10 @@ static const TermTable tables[] = {
          .let_go = rollout_controller_retire},
         {.on_time = rebalance_on_time, DUE_AT(rebalance_due_us), .let_go = rebalance_retire},
         {.on_time = tombstones_on_time, DUE_AT(tombstones_due_us), .retire = tombstones_retire},
-        {.on_time = authorization_on_time, DUE_AT(token_expiry_us), .retire = authorization_retire},
+        {.on_time = authorization_on_time, DUE_AT(token_expiry_us)},
         {.on_time = dry_runs_on_time, .next_deadline = dry_runs_next_deadline},
-        {.on_time = ca_controller_on_time,
-         .next_deadline = ca_controller_next_deadline,
-         .retire = ca_controller_retire},
-        {.on_time = voter_secrets_controller_on_time,
-         .next_deadline = voter_secrets_controller_next_deadline,
+        {DUE_AT(ca_due_us), .sets_due = DUE_CA, .retire = ca_controller_retire},
+        {DUE_AT(voter_secrets_due_us), .sets_due = DUE_VOTER_SECRETS,
          .retire = voter_secrets_controller_retire},
         {.next_deadline = own_jobs_next_deadline, .retire = own_jobs_retire},
         {.next_deadline = unit_deadlines_next, .retire = unit_deadlines_retire},
@@ -128,7 +127,6 @@ static const TermTable tables[] = {
         {.next_deadline = host_leases_next_change, .retire = host_leases_retire},
         {.retire = host_clocks_retire},
         {.retire = host_marks_retire},
-        {.retire = host_news_retire},
         {.retire = tallies_retire},
         {.retire = unit_lives_retire},
         {.retire = schedule_retire},
@@ -149,15 +147,27 @@ void term_tables_on_applied(Leader *l) {
                         tables[i].on_applied(l);
 }
 
-void term_tables_on_time(Leader *l) {
-        for (size_t i = 0; i < ELEMENTSOF(tables); i++)
-                if (tables[i].on_time)
-                        tables[i].on_time(l);
+static uint64_t *deadline_at(Leader *l, const TermTable *t) {
+        return (uint64_t *) ((char *) l + t->due_us);
 }
 
-static uint64_t deadline_of(const Leader *l, const TermTable *t) {
+static void on_time(Leader *l, const TermTable *t) {
+        if (t->on_time)
+                t->on_time(l);
+        if (t->sets_due == 0 || *deadline_at(l, t) == 0 || *deadline_at(l, t) > leader_now(l))
+                return;
+        *deadline_at(l, t) = 0;
+        leader_set_due(l, t->sets_due);
+}
+
+void term_tables_on_time(Leader *l) {
+        for (size_t i = 0; i < ELEMENTSOF(tables); i++)
+                on_time(l, &tables[i]);
+}
+
+static uint64_t deadline_of(Leader *l, const TermTable *t) {
         if (t->due_us > 0)
-                return *(const uint64_t *) ((const char *) l + t->due_us);
+                return *deadline_at(l, t);
         return t->next_deadline ? t->next_deadline(l) : 0;
 }
 
@@ -179,7 +189,10 @@ void term_tables_retire(Leader *l) {
                         tables[i].let_go(l);
         if (l->places) // else it has not begun to make any
                 retired_tables_take(l);
-        for (size_t i = 0; i < ELEMENTSOF(tables); i++)
+        for (size_t i = 0; i < ELEMENTSOF(tables); i++) {
+                if (tables[i].due_us > 0)
+                        *deadline_at(l, &tables[i]) = 0;
                 if (tables[i].retire)
                         tables[i].retire(l);
+        }
 }

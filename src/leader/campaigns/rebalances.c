@@ -126,7 +126,6 @@ void rebalance_on_time(Leader *l) {
 }
 
 void rebalance_retire(Leader *l) {
-        l->rebalance_due_us = 0;
         l->rebalance_job = NULL;
         l->rebalance = rebalance_free(l->rebalance);
         l->rebalance_asked = rebalance_free(l->rebalance_asked);

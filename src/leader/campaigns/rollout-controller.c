@@ -518,7 +518,7 @@ static int step_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Roll
         }
         rules = rollout_rules(l, o, r);
         sums = rollout_sums(l, b, o, r, &rules);
-        note_look(o, rollout_members_count(m), sums.down, sums.left, rules.max,
+        note_look(o, m->by_unit.count, sums.down, sums.left, rules.max,
                   deadline_heap_next(&m->deadlines));
         if (!list_is_empty(&m->failed)) {
                 const Unit *u = CONTAINER_OF(m->failed.next, RolloutMember, failed)->unit;

@@ -336,7 +336,11 @@ struct Leader {
         ListNode outcomes, outcomes_flying; // UnitOnNode.outcome_due: for the next entry; of the one on its way
         Voters *voters;           // the steps that make them what they are to be: voters.c alone
         VoterSecretsController *voter_secrets; // that are being made: voter-secrets-controller.c alone
+        uint64_t
+                voter_secrets_due_us; // a voter that says that it has not got what it was told is told again; 0: none is
         CaController *ca;         // that is being made: ca-controller.c alone
+        uint64_t
+                ca_due_us; // hosts that have not answered are asked again for their certificates; 0: none is
         SecretsKeyController *secrets_key; // that is being made: secrets-key-controller.c alone
         uint64_t access_revision; // by which tickets were judged last
         uint64_t grants_revision; // that hosts are told

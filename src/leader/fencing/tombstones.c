@@ -479,6 +479,5 @@ int tombstones_fill(const Leader *l, Argosy__Response__UnitResult *result, Argos
 }
 
 void tombstones_retire(Leader *l) {
-        l->tombstones_due_us = 0;
         list_init(&l->parting);
 }

@@ -432,7 +432,3 @@ void authorization_on_wall(Leader *l) {
 uint64_t authorization_revision(const Leader *l) {
         return cluster_state_access_revision(l->state) + l->n_token_expiries;
 }
-
-void authorization_retire(Leader *l) {
-        l->token_expiry_us = 0;
-}

@@ -56,4 +56,3 @@ void authorization_on_time(Leader *l);
 void authorization_on_wall(Leader *l); // leader_wall() is another one
 // Another number when somebody may be allowed something else than before.
 uint64_t authorization_revision(const Leader *l);
-void authorization_retire(Leader *l); // a term is over

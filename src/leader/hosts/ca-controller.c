@@ -42,7 +42,6 @@ enum {
 struct CaController {
         Ca made;         // the next one, until the log names it
         uint32_t number; // of its key
-        uint64_t due_us; // when hosts are to be asked again; 0: none is
 };
 
 CaController *ca_controller_new(void) {
@@ -63,18 +62,6 @@ static void forget_made(Leader *l) {
 
 void ca_controller_retire(Leader *l) {
         forget_made(l);
-        l->ca->due_us = 0;
-}
-
-uint64_t ca_controller_next_deadline(const Leader *l) {
-        return l->ca->due_us;
-}
-
-void ca_controller_on_time(Leader *l) {
-        if (!l->ca->due_us || l->ca->due_us > leader_now(l))
-                return;
-        l->ca->due_us = 0;
-        leader_set_due(l, DUE_CA);
 }
 
 static const Argosy__CaRecord *ca_of(const Leader *l) {
@@ -189,8 +176,8 @@ static bool is_to_be_asked(const Host *h, const Hash *ca_hash) {
 }
 
 static void note_due(Leader *l, uint64_t due_us) {
-        if (!l->ca->due_us || due_us < l->ca->due_us)
-                l->ca->due_us = due_us;
+        if (!l->ca_due_us || due_us < l->ca_due_us)
+                l->ca_due_us = due_us;
 }
 
 static void ask_some(Leader *l) {
@@ -198,7 +185,7 @@ static void ask_some(Leader *l) {
         uint64_t now_us = leader_now(l);
         size_t n = 0;
 
-        l->ca->due_us = 0;
+        l->ca_due_us = 0;
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 

@@ -20,10 +20,7 @@ void ca_controller_retire(Leader *l);              // it leads no more
 int ca_controller_plan(Leader *l, Ticket *t, BatchBuilder *b);
 // The next step, into the entry; who is to renew its certificate is asked. 0 or -ENOMEM.
 int ca_controller_decide(Leader *l, BatchBuilder *b);
-// When, by leader_now(), hosts that have not answered are to be asked again. 0: none is.
-uint64_t ca_controller_next_deadline(const Leader *l);
-void ca_controller_on_time(Leader *l);
-// A host says which CA its certificate is of.
+// Of which CA a host's certificate is.
 void ca_controller_on_certified(Leader *l, Host *h, const Argosy__ToVoter__Certified *certified);
 // For people: how far a rotation is, and whom it waits for; empty: none is under way. 0 or -ENOMEM.
 int ca_controller_notice(const Leader *l, char **notice);

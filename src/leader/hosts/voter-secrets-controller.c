@@ -36,7 +36,6 @@ enum { TELL_AGAIN_US = 1000000 };
 struct VoterSecretsController {
         VoterSecrets fresh; // that the log does not name yet
         bool lacks;         // a secret that the log names is not on this disk
-        uint64_t tell_us;   // when somebody is to be told again; 0: nobody is
 };
 
 typedef struct SecretsVoter {
@@ -71,7 +70,6 @@ VoterSecretsController *voter_secrets_controller_free(VoterSecretsController *c)
 void voter_secrets_controller_retire(Leader *l) {
         voter_secrets_done(&l->voter_secrets->fresh);
         l->voter_secrets->lacks = false;
-        l->voter_secrets->tell_us = 0;
 }
 
 static const VoterSecrets *own_secrets(const Leader *l) {
@@ -350,12 +348,12 @@ static uint32_t hash_of_handover(const SecretsHandover *to) {
 }
 
 // A voter that says over and over that it has them not would keep both of us busy. It is told when the time has come.
-static bool may_tell(const Leader *l, Host *h, uint32_t hash) {
-        VoterSecretsController *c = l->voter_secrets;
+static bool may_tell(Leader *l, Host *h, uint32_t hash) {
         uint64_t again_us = h->membership.secrets_told_us + TELL_AGAIN_US;
 
         if (h->membership.secrets_told == hash && leader_now(l) < again_us) {
-                c->tell_us = c->tell_us ? MIN_OF(c->tell_us, again_us) : again_us;
+                l->voter_secrets_due_us =
+                        l->voter_secrets_due_us ? MIN_OF(l->voter_secrets_due_us, again_us) : again_us;
                 return false;
         }
         h->membership.secrets_told = hash;
@@ -445,17 +443,6 @@ static void hand_over_if_lacking(Leader *l, const SecretsVoters *voters) {
                             "it.",
                             lacking->name, lacking->number);
         voters_hand_over(l, successor_of(l, voters));
-}
-
-uint64_t voter_secrets_controller_next_deadline(const Leader *l) {
-        return l->voter_secrets->tell_us;
-}
-
-void voter_secrets_controller_on_time(Leader *l) {
-        if (l->voter_secrets->tell_us == 0 || l->voter_secrets->tell_us > leader_now(l))
-                return;
-        l->voter_secrets->tell_us = 0;
-        leader_set_due(l, DUE_VOTER_SECRETS);
 }
 
 int voter_secrets_controller_decide(Leader *l, BatchBuilder *b) {

@@ -40,8 +40,5 @@ size_t voter_secrets_controller_without(const Argosy__ClusterRecord *cluster, co
 
 // What a voter has on its disk. Reports of hosts that are no voters count for nothing.
 void voter_secrets_controller_on_kept(Leader *l, Host *h, const Argosy__ToVoter__VoterSecretsKept *kept);
-// When, by leader_now(), a voter that says that it has not got a secret is sent it again. 0: none is.
-uint64_t voter_secrets_controller_next_deadline(const Leader *l);
-void voter_secrets_controller_on_time(Leader *l);
 // 0 or -ENOMEM.
 int voter_secrets_controller_decide(Leader *l, BatchBuilder *b);

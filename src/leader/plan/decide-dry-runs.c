@@ -71,8 +71,7 @@ typedef struct PlanTurns {
 static void stop_asking(Leader *l, PlanTurns *p, bool owner) {
         if (!p->asker)
                 return;
-        author_turn_asks_no_more(p->asker);
-        author_turn_leave(TAKE_PTR(p->asker));
+        author_turn_asks_no_more(TAKE_PTR(p->asker));
         l->n_plans_asking -= !owner;
         leader_mark(l);
 }
@@ -117,7 +116,7 @@ static PlanTurns *turns_of(const Ticket *t) {
 bool dry_run_may_begin(const Ticket *t) {
         if (turns_of(t)) // it goes on
                 return true;
-        return author_turn_n_asking(t->turn) < t->leader->limits.plans_asking &&
+        return author_turn_may_ask(t->turn, t->leader->limits.plans_asking) &&
                (t->author->owner || t->leader->n_plans_asking < t->leader->limits.plans_asking_others);
 }
 

@@ -11,6 +11,7 @@
 // Without memory nothing has changed.
 #include "author-turns.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,6 +143,7 @@ bool author_turn_orphan(AuthorTurn *a) {
 }
 
 void author_turn_orphan_over(AuthorTurn *a) {
+        assert(a->n_orphans > 0);
         a->n_orphans--;
 }
 
@@ -150,6 +152,7 @@ void author_turn_begins(AuthorTurn *a, AuthorBegun kind) {
 }
 
 void author_turn_begun_over(AuthorTurn *a, AuthorBegun kind) {
+        assert(a->n_begun[kind] > 0);
         a->n_begun[kind]--;
 }
 
@@ -165,10 +168,11 @@ AuthorTurn *author_turn_asks(AuthorTurn *a) {
 
 void author_turn_asks_no_more(AuthorTurn *a) {
         a->n_asking--;
+        author_turn_leave(a);
 }
 
-size_t author_turn_n_asking(const AuthorTurn *a) {
-        return a->n_asking;
+bool author_turn_may_ask(const AuthorTurn *a, size_t most) {
+        return a->n_asking < most;
 }
 
 // ------------------------------------------------------------------------------------------------ rounds

@@ -73,10 +73,10 @@ void author_turn_begun_over(AuthorTurn *a, AuthorBegun kind); // before author_t
 bool author_turn_may_begin(const AuthorTurn *a, AuthorBegun kind); // one more
 
 // A request waits for what others say, and may take room meanwhile: how many there are of the author. What author_turn_asks() returns is to be
-// left (author_turn_leave()) behind author_turn_asks_no_more(), also if the request has left before.
+// given to author_turn_asks_no_more(), also if the request has left before.
 AuthorTurn *author_turn_asks(AuthorTurn *a);
-void author_turn_asks_no_more(AuthorTurn *a);
-size_t author_turn_n_asking(const AuthorTurn *a);
+void author_turn_asks_no_more(AuthorTurn *a);               // may be gone afterwards
+bool author_turn_may_ask(const AuthorTurn *a, size_t most); // one more, of so many
 
 ListNode *author_turns_next(AuthorTurns *t); // stays in a list; NULL: all had their turns in this round
 void author_turns_end(AuthorTurns *t);

@@ -6,6 +6,7 @@
 
 #include "job-tally.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "macro.h"
@@ -38,6 +39,7 @@ void job_tally_begin(JobTally *t, size_t row, Argosy__JobState state) {
 }
 
 void job_tally_leave(JobTally *t, size_t row, Argosy__JobState state) {
+        assert(t->rows[row].open[state] > 0);
         t->rows[row].open[state]--;
 }
 

@@ -337,6 +337,7 @@ void disruption_budget_plan_begin(Leader *l) {
 }
 
 void disruption_budget_plan_end(Leader *l) {
+        assert(l->plans);
         l->plans = false;
 }
 

@@ -64,7 +64,3 @@ void host_news_landed(Leader *l, bool committed) {
                 h->news.lost_flying = h->news.back_flying = false;
         }
 }
-
-void host_news_retire(Leader *l) {
-        l->host_news_due_us = 0;
-}

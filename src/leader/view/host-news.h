@@ -14,4 +14,3 @@ void host_news_back(Leader *l, Host *h);
 void host_news_told(Leader *l, Host *h);
 // That entry is in the log, or never will be: then it is to be said again.
 void host_news_landed(Leader *l, bool committed);
-void host_news_retire(Leader *l); // a term is over: nobody is to be told

@@ -217,5 +217,4 @@ void nodes_retire(Leader *l) {
                 list_init(&l->node_marks[mark]);
         list_init(&l->nodes_emptying);
         list_init(&l->drain_deadlines);
-        l->drain_due_us = 0;
 }

@@ -148,10 +148,6 @@ void rollout_members_forget(RolloutMembers *m, Unit *u) {
         m->free = member;
 }
 
-size_t rollout_members_count(const RolloutMembers *m) {
-        return m->by_unit.count;
-}
-
 // ---- looking
 
 RolloutMember *rollout_members_next_due(RolloutMembers *m, uint64_t now_us) {

@@ -71,4 +71,3 @@ void rollout_members_set_kind(RolloutMembers *m, RolloutMember *member, unsigned
 RolloutMember *rollout_members_take(RolloutMembers *m, RolloutTurn turn);
 RolloutMember *rollout_members_find(const RolloutMembers *m,
                                     const struct Unit *u); // NULL: not looked at yet
-size_t rollout_members_count(const RolloutMembers *m);

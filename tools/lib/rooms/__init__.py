@@ -20,6 +20,7 @@ the plan.
     source.py     files, whose they are, and what they include
     objects.py    which file calls which
     graph.py      cycles
+    accessors.py  functions that only give or set a field for another folder, of which a room has few
     fields.py     which folders write which fields of shared objects
     __main__.py   the command line, the checks and the report
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import rooms
 
-from . import fields, plan
+from . import accessors, fields, plan
 from .graph import cycles
 from .objects import Stale, calls
 from .source import SOURCE, House, may_use
@@ -119,7 +119,7 @@ def main():
     report(house, edges, found)
     for folder, cycle in [(folder, cycle) for folder in found for cycle in found[folder] if args.cycles]:
         print(f"{folder}: {len(cycle)}: {' '.join(sorted(cycle))}")
-    complaints = [*complain_of_files(house), *complain_of_order(house, edges), *complain_of_cycles(found)]
+    complaints = [*complain_of_files(house), *complain_of_order(house, edges), *complain_of_cycles(found), *accessors.complaints()]
     for complaint in complaints:
         print(complaint, file=sys.stderr)
     return 1 if complaints else 0

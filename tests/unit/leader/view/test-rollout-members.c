@@ -76,7 +76,7 @@ static void assert_is_kept(void) {
                 kinds[f->kind]++;
                 turns[f->turn]++;
         }
-        assert_int_equal(rollout_members_count(&m), n);
+        assert_int_equal(m.by_unit.count, n);
         assert_int_equal(m.sums.wanted, wanted);
         assert_int_equal(m.sums.down, down);
         assert_int_equal(m.sums.on_way, on_way);

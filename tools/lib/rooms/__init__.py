@@ -5,8 +5,8 @@ A room is a directory of src/; a folder of it is a directory in there, and what 
 include, and call, what stands before it in plan.py and its own; siblings (in the same row) never meet. A header in include/ belongs
 to the folder that has the .c file of the same name (or one in several parts, NAME-*.c).
 
-Inside a folder no cycle may be larger than CYCLE_MAX files. A file is NAME.c with NAME.h; the facets of one object count as one
-file (plan.py). Calls are read from the objects of a build: a cycle of functions needs no include. Without a build only includes
+Inside a folder no cycle may be larger than CYCLE_MAX files. A file is NAME.c with NAME.h and NAME-private.h; the facets of one object
+count as one file (plan.py). Calls are read from the objects of a build: a cycle of functions needs no include. Without a build only includes
 are looked at; one that is not finished, or of another source, is refused. There are no exceptions: what has to go upward goes through
 a callback that is given at construction.
 

@@ -26,7 +26,7 @@ OBJECTS = {"leader": "tables.h"}
 
 CYCLE_MAX = 3  # files that may use each other
 
-# Facets: NAME.c and NAME-*.c of a folder are one object in several files behind one private header.
+# Facets: NAME.c and NAME-*.c of a folder are one object in more than CYCLE_MAX files behind one private header.
 FACETS = {
     "model": ["cluster-state",   # what the log has come to: entries, image, look-ups
               "unit-options"],  # what options mean for a name, by kind of option
@@ -34,14 +34,9 @@ FACETS = {
     "store/raft": ["raft"],      # one member of the log
     "sysd/unit-dir": ["unit-dir"],         # one directory of unit files
     "sysd/manager": ["systemd-manager"],   # one connection to one systemd
-    "mesh": ["mesh"],            # one Mesh: voters that we dial, hosts that dialled us
     "placement": ["placement"],  # one Placement: the tables that it shares
     "agent/queries": ["agent-calls"],  # one question: its beginning and end, status, journal
     "leader/scheduler": ["scheduler"],   # what keeps the Placement up to date
     "leader/changes": ["request"],    # one function that says what a request means, by kind of option
-    "leader/campaigns": ["rollout"],  # one controller: its steps, its requests, what it shows
     "leader/queries": ["open-jobs"],  # jobs that are running: what they wait for, how their end is written
-    "daemon": ["run",             # the life of the daemon: beginning, loop, end
-               "daemon-log"],     # the log of this host, and how it gets one
-    "leader/events": ["event-stream"],  # the stream: its order, and the kinds of objects in it
 }

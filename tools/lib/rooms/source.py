@@ -70,7 +70,7 @@ class House:
 
     def unit(self, folder, name):
         """(folder, what a file of this name counts as there)"""
-        stem = name.rsplit(".", 1)[0]
+        stem = name.rsplit(".", 1)[0].removesuffix("-private")
         for facet in plan.FACETS.get(folder, []):
             if stem == facet or stem.startswith(facet + "-"):
                 return folder, facet + "*"

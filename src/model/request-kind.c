@@ -46,10 +46,6 @@ static const char *verb_of_node_change(const Argosy__Request *q) {
         return verb_of_mode(q->node_change->mode);
 }
 
-static const char *verb_of_nodes_change(const Argosy__Request *q) {
-        return verb_of_mode(q->nodes_change->mode);
-}
-
 static const char *verb_of_rollout(const Argosy__Request *q) {
         if (q->rollout->abort)
                 return "update --abort";
@@ -134,10 +130,6 @@ static bool empties(Argosy__NodeMode mode) {
 
 static bool node_change_runs(const Argosy__Request *q) {
         return empties(q->node_change->mode);
-}
-
-static bool nodes_change_runs(const Argosy__Request *q) {
-        return empties(q->nodes_change->mode);
 }
 
 static const ProtobufCBinaryData *id_of_job(const Argosy__Request *q) {
@@ -288,8 +280,6 @@ static const RequestKind kinds[] = {
                 ABOUT_ALL, .job = {"history forget", NULL, IN_QUEUE, never, never, never, id_of_job, true}},
         [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {"node_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
                 ABOUT_ALL, .job = {NULL, verb_of_node_change, IN_QUEUE, never, never, node_change_runs, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_NODES_CHANGE] = {"nodes_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {NULL, verb_of_nodes_change, IN_QUEUE, never, never, nodes_change_runs, id_of_job}},
         [ARGOSY__REQUEST__WHAT_LABEL_CHANGE] = {"label_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
                 ABOUT_ALL, .job = {"label", NULL, IN_QUEUE, never, never, never, id_of_job}},
         [ARGOSY__REQUEST__WHAT_ROLE_CHANGE] = {"role_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,

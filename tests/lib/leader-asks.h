@@ -27,7 +27,8 @@ static inline RigAnswer *rig_set_mode(Rig *g, const char *node, Argosy__NodeMode
         Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
-        change.node = (char *) node;
+        change.nodes = (char **) &node;
+        change.n_nodes = 1;
         change.mode = mode;
         change.deadline_sec = deadline_sec;
         change.reason = (char *) reason;
@@ -132,14 +133,14 @@ static inline const Argosy__Response *rig_undo(Rig *g, RigUndo w) {
 
 // Of several nodes in one request.
 static inline RigAnswer *rig_set_modes(Rig *g, const char *const *nodes, size_t n, Argosy__NodeMode mode) {
-        Argosy__Request__NodesChange change = ARGOSY__REQUEST__NODES_CHANGE__INIT;
+        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
         change.nodes = (char **) nodes;
         change.n_nodes = n;
         change.mode = mode;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODES_CHANGE;
-        request.nodes_change = &change;
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &change;
         return rig_ask_and_settle(g, &request);
 }
 

@@ -35,32 +35,17 @@ static int ask(Ctl *ctl, Argosy__Request *request) {
         return code == EXIT_OK && status != 0 ? EXIT_FAILED : code;
 }
 
-static int set_mode(Ctl *ctl, char *node, Argosy__NodeMode mode) {
+static int set_modes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
         Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
-        change.node = node;
-        change.mode = mode;
-        change.deadline_sec = ctl->opt.deadline_sec;
-        change.reason = (char *) (ctl->opt.reason ?: "");
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &change;
-        return ask(ctl, &request);
-}
-
-static int set_modes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
-        Argosy__Request__NodesChange change = ARGOSY__REQUEST__NODES_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
-        if (n == 1)
-                return set_mode(ctl, nodes[0], mode);
         change.nodes = nodes;
         change.n_nodes = n;
         change.mode = mode;
         change.deadline_sec = ctl->opt.deadline_sec;
         change.reason = (char *) (ctl->opt.reason ?: "");
-        request.what_case = ARGOSY__REQUEST__WHAT_NODES_CHANGE;
-        request.nodes_change = &change;
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &change;
         return ask(ctl, &request);
 }
 

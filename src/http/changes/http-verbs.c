@@ -56,37 +56,21 @@ static int refuse(Make *m, const char *why) {
 // ---- nodes
 
 static const HttpMember of_mode[] = {
-        {"nodes", &http_member_texts, true, LIST(NodesChange, nodes)},
+        {"nodes", &http_member_texts, true, LIST(NodeChange, nodes)},
         {},
 };
 static const HttpMember of_mode_with_deadline[] = {
-        {"nodes", &http_member_texts, true, LIST(NodesChange, nodes)},
-        {"deadline", &http_member_span_sec32, AT(NodesChange, deadline_sec), .max = DEADLINE_SEC_MAX},
+        {"nodes", &http_member_texts, true, LIST(NodeChange, nodes)},
+        {"deadline", &http_member_span_sec32, AT(NodeChange, deadline_sec), .max = DEADLINE_SEC_MAX},
         {},
 };
 
 static void begin_mode(void *message, int mode) {
-        ((Argosy__Request__NodesChange *) message)->mode = (Argosy__NodeMode) mode;
+        ((Argosy__Request__NodeChange *) message)->mode = (Argosy__NodeMode) mode;
 }
 
-// As argosyctl: one node is asked for by what every version knows.
 static int finish_mode(Make *m, void *message) {
-        Argosy__Request__NodesChange *nodes = message;
-        Argosy__Request__NodeChange *one;
-
-        nodes->reason = (char *) m->reason;
-        if (nodes->n_nodes > 1)
-                return 0;
-        one = http_reading_alloc(&m->reading, 1, sizeof(*one));
-        if (!one)
-                return -ENOMEM;
-        argosy__request__node_change__init(one);
-        one->node = nodes->nodes[0];
-        one->mode = nodes->mode;
-        one->deadline_sec = nodes->deadline_sec;
-        one->reason = nodes->reason;
-        m->request->what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        m->request->node_change = one;
+        ((Argosy__Request__NodeChange *) message)->reason = (char *) m->reason;
         return 0;
 }
 
@@ -416,10 +400,10 @@ static void begin_key_rotation(void *message, int abort) {
 #define IS(upper) ARGOSY__REQUEST__WHAT_##upper
 
 static const HttpVerb verbs[] = {
-        {"cordon", IS(NODES_CHANGE), of_mode, ARGOSY__NODE_MODE__MODE_CORDONED, begin_mode, finish_mode},
-        {"uncordon", IS(NODES_CHANGE), of_mode, ARGOSY__NODE_MODE__MODE_OPEN, begin_mode, finish_mode},
-        {"drain", IS(NODES_CHANGE), of_mode_with_deadline, ARGOSY__NODE_MODE__MODE_DRAINING, begin_mode, finish_mode},
-        {"maintenance", IS(NODES_CHANGE), of_mode_with_deadline, ARGOSY__NODE_MODE__MODE_MAINTENANCE, begin_mode, finish_mode},
+        {"cordon", IS(NODE_CHANGE), of_mode, ARGOSY__NODE_MODE__MODE_CORDONED, begin_mode, finish_mode},
+        {"uncordon", IS(NODE_CHANGE), of_mode, ARGOSY__NODE_MODE__MODE_OPEN, begin_mode, finish_mode},
+        {"drain", IS(NODE_CHANGE), of_mode_with_deadline, ARGOSY__NODE_MODE__MODE_DRAINING, begin_mode, finish_mode},
+        {"maintenance", IS(NODE_CHANGE), of_mode_with_deadline, ARGOSY__NODE_MODE__MODE_MAINTENANCE, begin_mode, finish_mode},
         {"label", IS(LABEL_CHANGE), of_label, .finish = finish_label},
         {"rebalance", IS(REBALANCE), of_rebalance, false, begin_rebalance},
         {"rebalance --abort", IS(REBALANCE), NULL, true, begin_rebalance},

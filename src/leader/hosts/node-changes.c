@@ -129,40 +129,26 @@ static int plan_modes(Leader *l, Ticket *t, BatchBuilder *b, char *const *words,
         return r < 0 ? r : put_done(t, changed);
 }
 
-static int plan_mode(Leader *l, Ticket *t, BatchBuilder *b, char *const *words, size_t n,
-                     Argosy__NodeMode mode, uint32_t deadline_sec, const char *reason) {
+int nodes_plan_modes(Leader *l, Ticket *t, BatchBuilder *b) {
+        const Argosy__Request__NodeChange *change = t->request->node_change;
         _cleanup_free_ ModeChange *m = NULL;
 
-        if (!mode_is_known(mode) || strlen(reason) > REASON_LEN_MAX || deadline_sec > DEADLINE_MAX_SEC)
-                return ticket_refuse(
-                        t, EINVAL, "%s",
-                        "the mode is unknown, the reason longer than 200 bytes, or the deadline "
-                        "beyond 30 days");
-        if (!str_is_plain(reason))
+        if (!mode_is_known(change->mode) || strlen(change->reason) > REASON_LEN_MAX || change->deadline_sec > DEADLINE_MAX_SEC)
                 return ticket_refuse(t, EINVAL, "%s",
-                                     "the reason has characters that are no text, or that turn text around");
-        if (n == 0 || n > NODES_MAX)
+                              "the mode is unknown, the reason longer than 200 bytes, or the deadline "
+                              "beyond 30 days");
+        if (!str_is_plain(change->reason))
+                return ticket_refuse(t, EINVAL, "%s", "the reason has characters that are no text, or that turn text around");
+        if (change->n_nodes == 0 || change->n_nodes > NODES_MAX)
                 return ticket_refuse(t, EINVAL, "%s", "the request names no node, or more than 1000");
-        m = calloc(1, sizeof(*m) + n * sizeof(*m->named));
+        m = calloc(1, sizeof(*m) + change->n_nodes * sizeof(*m->named));
         if (!m)
                 return -ENOMEM;
-        m->mode = mode;
-        m->reason = reason;
-        m->n = n;
-        m->deadline_us = deadline_sec ? leader_wall(l) + deadline_sec * USEC_PER_SEC : HOST_DEADLINE_KEEP;
-        return plan_modes(l, t, b, words, m);
-}
-
-int nodes_plan_mode(Leader *l, Ticket *t, BatchBuilder *b) {
-        const Argosy__Request__NodeChange *m = t->request->node_change;
-
-        return plan_mode(l, t, b, &m->node, 1, m->mode, m->deadline_sec, m->reason);
-}
-
-int nodes_plan_modes(Leader *l, Ticket *t, BatchBuilder *b) {
-        const Argosy__Request__NodesChange *m = t->request->nodes_change;
-
-        return plan_mode(l, t, b, m->nodes, m->n_nodes, m->mode, m->deadline_sec, m->reason);
+        m->mode = change->mode;
+        m->reason = change->reason;
+        m->n = change->n_nodes;
+        m->deadline_us = change->deadline_sec ? leader_wall(l) + change->deadline_sec * USEC_PER_SEC : HOST_DEADLINE_KEEP;
+        return plan_modes(l, t, b, change->nodes, m);
 }
 
 static int change_labels(Argosy__HostRecord *next, const Argosy__Request__LabelChange *m) {

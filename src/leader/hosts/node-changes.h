@@ -6,8 +6,7 @@
 #include "batch-builder.h"
 #include "leader-core.h"
 
-// NodeChange, NodesChange and LabelChange. All return what Handler.plan does.
-int nodes_plan_mode(Leader *l, Ticket *t, BatchBuilder *b);
+// NodeChange and LabelChange. Both return what Handler.plan does.
 int nodes_plan_modes(Leader *l, Ticket *t, BatchBuilder *b);
 int nodes_plan_labels(Leader *l, Ticket *t, BatchBuilder *b);
 // The record and what follows from it for what ran there. 0 or a negative errno, as batch_builder_put_host().

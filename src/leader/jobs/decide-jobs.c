@@ -283,10 +283,8 @@ static size_t drains_of(const Leader *l, const Argosy__Request *q, uint32_t ret[
         if (job_end_at_once(q) == ARGOSY__JOB_STATE__JOB_DONE)
                 return 0;
         if (q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE)
-                return nodes_of(l, q->node_change->node, ret, DRAINS_MAX);
-        if (q->what_case == ARGOSY__REQUEST__WHAT_NODES_CHANGE)
-                for (size_t i = 0; i < q->nodes_change->n_nodes; i++)
-                        n += nodes_of(l, q->nodes_change->nodes[i], ret + n, DRAINS_MAX - n);
+                for (size_t i = 0; i < q->node_change->n_nodes; i++)
+                        n += nodes_of(l, q->node_change->nodes[i], ret + n, DRAINS_MAX - n);
         return n;
 }
 

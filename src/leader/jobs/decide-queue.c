@@ -189,11 +189,9 @@ static bool is_node(const Leader *l, const char *word, bool *ret_ambiguous) {
                                  : cluster_state_resolve_host(l->state, word, ret_ambiguous);
 }
 
-// The host or node that the request is about; NULL: about no single one.
+// The one host or node that it is about; NULL: it is about several, or about none.
 static const char *node_of(const Argosy__Request *q) {
         switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
-                return q->node_change->node;
         case ARGOSY__REQUEST__WHAT_LABEL_CHANGE:
                 return q->label_change->node;
         case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
@@ -209,11 +207,11 @@ static const char *node_of(const Argosy__Request *q) {
 static int check_nodes(const Leader *l, Ticket *t) {
         const Argosy__Request *q = t->request;
         const char *one = node_of(q);
-        bool several = q->what_case == ARGOSY__REQUEST__WHAT_NODES_CHANGE, ambiguous;
-        size_t n = several ? q->nodes_change->n_nodes : one != NULL;
+        bool several = q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE, ambiguous;
+        size_t n = several ? q->node_change->n_nodes : one != NULL;
 
         for (size_t i = 0; i < n; i++) {
-                const char *word = several ? q->nodes_change->nodes[i] : one;
+                const char *word = several ? q->node_change->nodes[i] : one;
 
                 if (!is_node(l, word, &ambiguous))
                         return ticket_refuse(t, ENOENT, "%s '%s': nothing was changed",

@@ -121,9 +121,7 @@ static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
         case ARGOSY__REQUEST__WHAT_REBALANCE:
                 return add_all(w, q->rebalance->patterns, q->rebalance->n_patterns);
         case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
-                return add(w, q->node_change->node);
-        case ARGOSY__REQUEST__WHAT_NODES_CHANGE:
-                return add_all(w, q->nodes_change->nodes, q->nodes_change->n_nodes);
+                return add_all(w, q->node_change->nodes, q->node_change->n_nodes);
         case ARGOSY__REQUEST__WHAT_LABEL_CHANGE:
                 return add(w, q->label_change->node);
         case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:

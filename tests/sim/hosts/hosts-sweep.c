@@ -323,14 +323,14 @@ static void set_modes(Argosy__NodeMode mode) {
         static char *names[] = {(char *) "n1", (char *) "n2", (char *) "n3"};
 
         for (unsigned i = 0; i < TRIES; i++) {
-                Argosy__Request__NodesChange modes = ARGOSY__REQUEST__NODES_CHANGE__INIT;
+                Argosy__Request__NodeChange modes = ARGOSY__REQUEST__NODE_CHANGE__INIT;
                 Argosy__Request request = ARGOSY__REQUEST__INIT;
 
                 modes.nodes = names;
                 modes.n_nodes = ELEMENTSOF(names);
                 modes.mode = mode;
-                request.what_case = ARGOSY__REQUEST__WHAT_NODES_CHANGE;
-                request.nodes_change = &modes;
+                request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+                request.node_change = &modes;
                 if (ask_until_well(next_at(i), &request))
                         return;
                 sim_run_for(USEC_PER_SEC);

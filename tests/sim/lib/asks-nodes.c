@@ -9,7 +9,8 @@ static const Argosy__NodeMode modes[] = {ARGOSY__NODE_MODE__MODE_OPEN, ARGOSY__N
 bool ask_node_change(Draw *d, void *message) {
         Argosy__Request__NodeChange *m = message;
 
-        m->node = (char *) asks_node(d);
+        m->nodes = asks_alloc(sizeof(*m->nodes));
+        m->nodes[m->n_nodes++] = (char *) asks_node(d);
         m->mode = DRAW_PICK(d, modes);
         m->deadline_sec = draw_one_in(d, 4) ? (uint32_t) draw_log(d, 1, 60) : 0;
         m->reason = (char *) (draw_one_in(d, 2) ? "new disks" : "");
@@ -17,9 +18,9 @@ bool ask_node_change(Draw *d, void *message) {
 }
 
 // Each once.
-bool ask_nodes_change(Draw *d, void *message) {
+bool ask_node_change_several(Draw *d, void *message) {
         unsigned hosts = asks.swarm.hosts, n = 1 + draw_below(d, hosts), from = draw_below(d, hosts);
-        Argosy__Request__NodesChange *m = message;
+        Argosy__Request__NodeChange *m = message;
 
         m->nodes = asks_alloc(n * sizeof(*m->nodes));
         for (unsigned i = 0; i < n; i++)

@@ -25,7 +25,7 @@ bool ask_apply(Draw *d, void *message);
 
 // asks-nodes.c
 bool ask_node_change(Draw *d, void *message);
-bool ask_nodes_change(Draw *d, void *message);
+bool ask_node_change_several(Draw *d, void *message);
 bool ask_label_change(Draw *d, void *message);
 bool ask_role_change(Draw *d, void *message);
 bool ask_pool_change(Draw *d, void *message);

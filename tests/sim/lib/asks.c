@@ -33,7 +33,7 @@ const AskKind ask_kinds[] = {
         ROW(ROLLOUT, rollout, 1, rollout),
         ROW(REBALANCE, rebalance, 1, rebalance),
         ROW(NODE_CHANGE, nodes, 4, node_change),
-        ROW(NODES_CHANGE, nodes, 2, nodes_change),
+        ROW(NODE_CHANGE, nodes, 2, node_change_several),
         ROW(LABEL_CHANGE, nodes, 3, label_change),
         ROW(ROLE_CHANGE, roles, 3, role_change),
         ROW(POOL_CHANGE, roles, 2, pool_change),

@@ -18,7 +18,7 @@ static void expect_mode(FakeDaemon *d, const char *node, Argosy__NodeMode mode) 
         Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE);
-        assert(streq(q->node_change->node, node) && q->node_change->mode == mode);
+        assert(q->node_change->n_nodes == 1 && streq(q->node_change->nodes[0], node) && q->node_change->mode == mode);
         done(q);
         reply_ok(d);
 }
@@ -26,9 +26,9 @@ static void expect_mode(FakeDaemon *d, const char *node, Argosy__NodeMode mode) 
 static void expect_modes(FakeDaemon *d, const char *first, const char *second, Argosy__NodeMode mode) {
         Argosy__Request *q = fake_read(d);
 
-        assert(q->what_case == ARGOSY__REQUEST__WHAT_NODES_CHANGE && q->nodes_change->mode == mode);
-        assert(q->nodes_change->n_nodes == 2 && streq(q->nodes_change->nodes[0], first) &&
-               streq(q->nodes_change->nodes[1], second));
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE && q->node_change->mode == mode);
+        assert(q->node_change->n_nodes == 2 && streq(q->node_change->nodes[0], first) &&
+               streq(q->node_change->nodes[1], second));
         done(q);
 }
 
@@ -163,7 +163,7 @@ static void ends_in_three_ways(FakeDaemon *d) {
 
         fake_accept(d);
         q = fake_read(d);
-        assert(q->what_case == ARGOSY__REQUEST__WHAT_NODES_CHANGE && q->nodes_change->n_nodes == 3);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE && q->node_change->n_nodes == 3);
         done(q);
         reply_ok(d);
         expect_drain_wait(d, "n1");

@@ -36,10 +36,10 @@ static void each_verb_is_a_request_that_argosyctl_would_send(void **state) {
                 Argosy__Request__WhatCase what;
         } cases[] = {
                 {"{\"verb\":\"cordon\",\"nodes\":[\"n1\"]}", ARGOSY__REQUEST__WHAT_NODE_CHANGE},
-                {"{\"verb\":\"uncordon\",\"nodes\":[\"n1\",\"n2\"]}", ARGOSY__REQUEST__WHAT_NODES_CHANGE},
+                {"{\"verb\":\"uncordon\",\"nodes\":[\"n1\",\"n2\"]}", ARGOSY__REQUEST__WHAT_NODE_CHANGE},
                 {"{\"verb\":\"drain\",\"nodes\":[\"n1\"],\"deadline\":\"5min\"}",
                  ARGOSY__REQUEST__WHAT_NODE_CHANGE},
-                {"{\"verb\":\"maintenance\",\"nodes\":[\"n1\",\"n2\"]}", ARGOSY__REQUEST__WHAT_NODES_CHANGE},
+                {"{\"verb\":\"maintenance\",\"nodes\":[\"n1\",\"n2\"]}", ARGOSY__REQUEST__WHAT_NODE_CHANGE},
                 {"{\"verb\":\"label\",\"node\":\"n1\",\"set\":{\"a\":\"b\"},\"unset\":[\"c\"]}",
                  ARGOSY__REQUEST__WHAT_LABEL_CHANGE},
                 {"{\"verb\":\"rebalance\"}", ARGOSY__REQUEST__WHAT_REBALANCE},
@@ -101,10 +101,10 @@ static void nodes_have_their_mode_and_the_reason(void **state) {
         Argosy__Request *q = parsed(
                 "{\"verb\":\"drain\",\"nodes\":[\"n1\",\"n2\"],\"deadline\":\"5min\",\"reason\":\"disk\"}");
 
-        assert_int_equal(q->nodes_change->mode, ARGOSY__NODE_MODE__MODE_DRAINING);
-        assert_int_equal(q->nodes_change->deadline_sec, 300);
-        assert_string_equal(q->nodes_change->reason, "disk");
-        assert_string_equal(q->nodes_change->nodes[1], "n2");
+        assert_int_equal(q->node_change->mode, ARGOSY__NODE_MODE__MODE_DRAINING);
+        assert_int_equal(q->node_change->deadline_sec, 300);
+        assert_string_equal(q->node_change->reason, "disk");
+        assert_string_equal(q->node_change->nodes[1], "n2");
         assert_string_equal(q->job->reason, "disk");
         message_free(q);
 }

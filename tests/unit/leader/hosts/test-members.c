@@ -121,15 +121,16 @@ static void what_is_held_back_is_about_nodes_that_there_are(void **state) {
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request__ClusterRemove removal = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
         Argosy__Request__ClusterRole role = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
-        Argosy__Request__NodeChange node = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request__NodesChange nodes = ARGOSY__REQUEST__NODES_CHANGE__INIT;
+        Argosy__Request__NodeChange node = ARGOSY__REQUEST__NODE_CHANGE__INIT, nodes = ARGOSY__REQUEST__NODE_CHANGE__INIT;
         Argosy__Request__LabelChange label = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
         char *names[] = {"n1", "n9"};
         Argosy__Request requests[5];
 
         for (size_t i = 0; i < ELEMENTSOF(requests); i++)
                 argosy__request__init(&requests[i]);
-        removal.host = role.host = node.node = label.node = names[1];
+        removal.host = role.host = label.node = names[1];
+        node.nodes = &names[1];
+        node.n_nodes = 1;
         nodes.nodes = names;
         nodes.n_nodes = 2;
         requests[0].what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
@@ -138,8 +139,8 @@ static void what_is_held_back_is_about_nodes_that_there_are(void **state) {
         requests[1].cluster_role = &role;
         requests[2].what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
         requests[2].node_change = &node;
-        requests[3].what_case = ARGOSY__REQUEST__WHAT_NODES_CHANGE;
-        requests[3].nodes_change = &nodes;
+        requests[3].what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        requests[3].node_change = &nodes;
         requests[4].what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
         requests[4].label_change = &label;
         job.hold = true;

@@ -322,7 +322,8 @@ static RigAnswer *set_mode(Argosy__NodeMode mode, const uint8_t id[16], uint64_t
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
-        change.node = (char *) "n2";
+        change.nodes = (char *[]){(char *) "n2"};
+        change.n_nodes = 1;
         change.mode = mode;
         job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = 16};
         job.age_ms = age_ms;

@@ -109,7 +109,8 @@ static void begin_drain(const char *node) {
         Argosy__Request__NodeChange m = ARGOSY__REQUEST__NODE_CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
-        m.node = (char *) node;
+        m.nodes = (char **) &node;
+        m.n_nodes = 1;
         m.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
         request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
         request.node_change = &m;

@@ -75,22 +75,19 @@ static void settings_and_drains_count_beyond_what_was_typed(void **state) {
 // Of all requests that become jobs.
 static void the_verbs_are_those_of_requests_about_nodes(void **state) {
         static const Argosy__Request__WhatCase kinds[] = {
-                ARGOSY__REQUEST__WHAT_NODE_CHANGE,    ARGOSY__REQUEST__WHAT_NODES_CHANGE, ARGOSY__REQUEST__WHAT_LABEL_CHANGE,
+                ARGOSY__REQUEST__WHAT_NODE_CHANGE, ARGOSY__REQUEST__WHAT_LABEL_CHANGE,
                 ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE, ARGOSY__REQUEST__WHAT_CLUSTER_ROLE, ARGOSY__REQUEST__WHAT_JOIN};
-        Argosy__Request__NodesChange nodes = ARGOSY__REQUEST__NODES_CHANGE__INIT;
         Argosy__Request__NodeChange node = ARGOSY__REQUEST__NODE_CHANGE__INIT;
         Argosy__Request__ClusterRole role = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
         Argosy__Request q = ARGOSY__REQUEST__INIT;
 
         for (int i = 0; i < 4; i++) {
-                nodes.mode = node.mode = (Argosy__NodeMode) i;
+                node.mode = (Argosy__NodeMode) i;
                 role.promote = i % 2;
                 for (size_t k = 0; k < ELEMENTSOF(kinds); k++) {
                         q.what_case = kinds[k];
                         if (kinds[k] == ARGOSY__REQUEST__WHAT_NODE_CHANGE)
                                 q.node_change = &node;
-                        else if (kinds[k] == ARGOSY__REQUEST__WHAT_NODES_CHANGE)
-                                q.nodes_change = &nodes;
                         else
                                 q.cluster_role = &role;
                         if (!job_verb_names_nodes(job_verb(&q)))

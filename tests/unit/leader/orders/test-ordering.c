@@ -467,7 +467,8 @@ static void both_keep_their_order_when_their_node_is_emptied(void **state) {
         change(START, "a.service", SERVICE ON_TWO_OR_THREE "Requires=b.service\nSameNodeAs=b.service\n");
         rig_pass_ms(&g, 3000);
         assert_true(is_up(2, "a.service") && is_up(2, "b.service"));
-        drain.node = (char *) "n2";
+        drain.nodes = (char *[]){(char *) "n2"};
+        drain.n_nodes = 1;
         drain.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
         request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
         request.node_change = &drain;

@@ -24,7 +24,8 @@ enum { NODES_MAX = 1000 };
 static void set_mode(Argosy__NodeMode mode) {
         Argosy__Request__NodeChange m = ARGOSY__REQUEST__NODE_CHANGE__INIT;
 
-        m.node = (char *) "n7";
+        m.nodes = (char *[]){(char *) "n7"};
+        m.n_nodes = 1;
         m.mode = mode;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_NODE_CHANGE, &m));
         large_cluster_turns(UINT_MAX);
@@ -45,7 +46,7 @@ static void maintain_node(void) {
 }
 
 static void set_modes(size_t n, Argosy__NodeMode mode) {
-        Argosy__Request__NodesChange m = ARGOSY__REQUEST__NODES_CHANGE__INIT;
+        Argosy__Request__NodeChange m = ARGOSY__REQUEST__NODE_CHANGE__INIT;
         char **nodes = calloc(n, sizeof(*nodes));
 
         for (size_t i = 0; i < n; i++)
@@ -53,7 +54,7 @@ static void set_modes(size_t n, Argosy__NodeMode mode) {
         m.nodes = nodes;
         m.n_nodes = n;
         m.mode = mode;
-        (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_NODES_CHANGE, &m));
+        (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_NODE_CHANGE, &m));
 }
 
 static void cordon_many(void) {
@@ -304,8 +305,8 @@ const TurnCase request_cases[] = {
         CASE(NODE_CHANGE, drain_node),
         CASE(NODE_CHANGE, cordon_node),
         CASE(NODE_CHANGE, maintain_node),
-        CASE(NODES_CHANGE, cordon_many),
-        CASE(NODES_CHANGE, drain_many),
+        CASE(NODE_CHANGE, cordon_many),
+        CASE(NODE_CHANGE, drain_many),
         CASE(DRAIN_WAIT, wait_for_drain),
         CASE(MANAGER_WAIT, wait_for_manager),
         CASE(LABEL_CHANGE, label_node),
